@@ -1,0 +1,135 @@
+"""Model files: named arrays in one `.npz`, checked, deterministic, never pickled.
+
+The file is a plain zip of `.npy` members, stored without compression, in the order of their names and with a fixed
+date, so that the same arrays always give the same bytes. The member `sha256` holds the hash of the content.
+`numpy.load` reads such a file too.
+
+The hash finds damage and careless editing. It is no signature: whoever rewrites a file can rewrite its hash. Compare
+the hash that `read_arrays` returns with the one printed in the model card to know that the file is the published one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.errors import ModelError, OutputError
+
+Arrays = dict[str, NDArray[Any]]
+
+_HASH_MEMBER = "sha256"
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_KINDS = "biufU"  # bool, integers, floats, text: nothing that could carry objects
+_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date a zip can hold
+_MAGIC = b"\x93NUMPY"
+
+
+def content_sha256(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """SHA-256, as 64 hex digits, over name, dtype, shape and little-endian C-order bytes of each array by name."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = _plain(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Write arrays (bool, integer, finite float or text) whole or not at all; return the content's SHA-256.
+
+    Raises ValueError for a name or dtype that a model file cannot hold, OutputError when the disk refuses.
+    """
+    members: Arrays = {}
+    for name, given in arrays.items():
+        array = np.asarray(given)
+        if not _NAME.fullmatch(name) or name == _HASH_MEMBER:
+            raise ValueError(f"{name!r} cannot name an array of a model file")
+        if array.dtype.kind not in _KINDS:
+            raise ValueError(f"array {name!r} has dtype {array.dtype}, which a model file cannot hold")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"array {name!r} has values that are not finite")
+        members[name] = _plain(array)
+    sha256 = content_sha256(members)
+    members[_HASH_MEMBER] = np.array(sha256)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
+            for name in sorted(members):
+                buffer = io.BytesIO()
+                np.save(buffer, members[name], allow_pickle=False)
+                info = zipfile.ZipInfo(f"{name}.npy", _DATE)
+                info.create_system = 3  # otherwise Windows and Linux would write different bytes
+                info.external_attr = 0o644 << 16
+                archive.writestr(info, buffer.getbuffer())
+        os.replace(partial, path)
+    except OSError as error:
+        raise OutputError(f"cannot write model file {path}: {error.strerror or error}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return sha256
+
+
+def read_arrays(path: Path) -> tuple[Arrays, str]:
+    """Read a file of `write_arrays`: the arrays by name, and their SHA-256, which was checked.
+
+    Raises ModelError, one line, for a missing, damaged or altered file, and for anything `write_arrays` cannot have
+    written: objects (pickles), compressed or repeated members, values that are not finite.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            arrays = _read_members(path, archive)
+    except OSError as error:
+        raise ModelError(f"cannot read model file {path}: {error.strerror or error}") from error
+    except Exception as error:
+        # zipfile and numpy raise a dozen kinds of errors on hostile bytes; all of them mean the same here.
+        raise ModelError(f"model file {path} is damaged: {_one_line(error)}") from error
+    stored = arrays.pop(_HASH_MEMBER, None)
+    if stored is None or stored.dtype.kind != "U" or stored.shape != ():
+        raise ModelError(f"model file {path} holds no {_HASH_MEMBER}")
+    sha256 = content_sha256(arrays)
+    if str(stored) != sha256:
+        raise ModelError(f"model file {path} was altered: its content does not match its {_HASH_MEMBER}")
+    return arrays, sha256
+
+
+def _read_members(path: Path, archive: zipfile.ZipFile) -> Arrays:
+    members = archive.infolist()
+    # Stored members that do not overlap cannot be larger than the file: no small file can fill the memory.
+    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+        raise ValueError("a member is compressed")
+    if sum(member.file_size for member in members) > path.stat().st_size:
+        raise ValueError("members are larger than the file")
+    arrays: Arrays = {}
+    for member in members:
+        name = member.filename.removesuffix(".npy")
+        if not _NAME.fullmatch(name) or name in arrays or not member.filename.endswith(".npy"):
+            raise ValueError(f"unexpected member {member.filename!r}")
+        data = archive.read(member)
+        if not data.startswith(_MAGIC):
+            raise ValueError(f"member {name!r} is not an array")
+        buffer = io.BytesIO(data)
+        array = np.load(buffer, allow_pickle=False)
+        if array.dtype.kind not in _KINDS or buffer.tell() != len(data):
+            raise ValueError(f"array {name!r} has dtype {array.dtype} or bytes beyond its end")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"array {name!r} has values that are not finite")
+        arrays[name] = array
+    return arrays
+
+
+def _plain(array: NDArray[Any]) -> NDArray[Any]:
+    """The same values, C order, little endian (0-d stays 0-d)."""
+    return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

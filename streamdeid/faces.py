@@ -1,0 +1,58 @@
+"""Faces and tracks: what detection and tracking hand on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Points = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Face:
+    """What the detector found in one frame, in pixels of the upright frame (x right, y down)."""
+
+    box: tuple[float, float, float, float]
+    """x0, y0, x1, y1 in pixels; may reach beyond the frame."""
+    score: float
+    """Detector's score, 0 to 1."""
+    landmarks: Points | None = None
+    """The 68 iBUG points, float64 (68, 2), or None when the landmarker found no face in the box."""
+    forehead: Points | None = None
+    """Forehead points from temple to temple, float64 (13, 2); there whenever `landmarks` is."""
+    iris: Points | None = None
+    """For each eye (image-left first) centre and four rim points (right, top, left, bottom), float64 (2, 5, 2)."""
+    presence: float = 0.0
+    """The landmarker's own confidence that this is a face, 0 to 1."""
+    depth: Points | None = None
+    """Depth of landmarks and forehead points in pixels, away from the camera, float64 (81,); training uses it."""
+
+    @property
+    def width(self) -> float:
+        """Box width in pixels."""
+        return self.box[2] - self.box[0]
+
+    @property
+    def height(self) -> float:
+        """Box height in pixels."""
+        return self.box[3] - self.box[1]
+
+
+@dataclass(frozen=True)
+class Track:
+    """One followed person in one frame.
+
+    `face` is None while the detector has lost the person; `box` is then the predicted place.
+    """
+
+    number: int
+    """Number of the track, from 1, never reused. `person` may join several tracks of one person (re-entry)."""
+    box: tuple[float, float, float, float]
+    """Filtered (or, while lost, predicted) box in pixels, grown by its uncertainty while lost."""
+    face: Face | None
+    missed: int
+    """Frames since the detector last saw the person; 0 when it does now."""
+    doubtful: bool
+    """True while association is ambiguous (people crossing): cover, do not synthesise."""

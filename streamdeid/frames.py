@@ -1,0 +1,68 @@
+"""Frames: a picture with its exact time, raw or de-identified.
+
+`Frame` is what a camera saw; `DeidentifiedFrame` is what may leave. They share no base class, so the type
+checker refuses a raw frame wherever something is published. Only `streamdeid.deidentify` builds the second
+(tests/test_house.py proves it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+Plane = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Colour:
+    """How YUV numbers mean colours: the luma matrix and the range of a stream."""
+
+    matrix: str = "bt601"
+    """`bt601` or `bt709`."""
+    full_range: bool = False
+    """True for 0-255 luma (JPEG range), False for 16-235."""
+
+
+@dataclass(frozen=True)
+class Planes:
+    """An upright 8-bit 4:2:0 picture as three planes that own their memory.
+
+    y: uint8 (height, width); u and v: uint8 (ceil(height / 2), ceil(width / 2)). Width and height may be odd.
+    """
+
+    y: Plane
+    u: Plane
+    v: Plane
+    colour: Colour = Colour()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(width, height) in pixels."""
+        return int(self.y.shape[1]), int(self.y.shape[0])
+
+    def copy(self) -> Planes:
+        """A picture that shares no memory with this one."""
+        return Planes(self.y.copy(), self.u.copy(), self.v.copy(), self.colour)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A decoded picture, upright (any display rotation is already applied), with its exact presentation time."""
+
+    planes: Planes
+    time: Fraction
+    """Presentation time in seconds, exact."""
+    index: int
+    """Number of the frame in its stream, from 0."""
+
+
+@dataclass(frozen=True)
+class DeidentifiedFrame:
+    """A picture that may leave: every face in it was covered. Built by `streamdeid.deidentify` only."""
+
+    planes: Planes
+    time: Fraction
+    index: int
