@@ -1,0 +1,222 @@
+"""One pass over a video file: decoded pictures in display order, and the ledger of damage.
+
+Damage is believed when the demuxer or the decoder says so, when the container promises more than it holds, or when
+coded pictures vanish. Bits that were flipped into other valid syntax cannot be told from a real picture by anyone
+without a checksum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol
+
+import av
+from av.container import InputContainer
+
+from streamdeid.errors import InputError
+from streamdeid.video.wholeness import cut_off
+
+# Only containers of moving pictures: playlists and scripts (HLS, concat, SDP) can name other files and hosts, and the
+# text demuxers would happily render a text file as video.
+_CONTAINERS = (
+    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpeg,mpegts,mpegvideo,h264,hevc,m4v,obu,ivf,flv,live_flv,asf,ogg,mxf,gxf,"
+    "dv,rm,wtv,nut,yuv4mpegpipe,mjpeg,h261,h263,gif,mp3,wav,flac,aac"
+)
+_PROMISING = {"mov": Fraction(1, 4), "matroska": Fraction(1, 4), "avi": Fraction(2), "asf": Fraction(5)}
+"""Containers whose header says how long they are, with the seconds by which a healthy one may exaggerate."""
+_ONE_PICTURE_PER_PACKET = {"h264", "hevc", "av1", "vp9"}
+_DEMUX_RETRIES = 20
+_TEXT: dict[str, Any] = {} if int(av.__version__.split(".")[0]) >= 19 else {"metadata_errors": "replace"}
+"""Titles in another encoding than UTF-8 must not stop us; PyAV 19 sees to it by itself."""
+
+
+class Ratio(Protocol):
+    """A fraction by whichever class PyAV has for it: `Fraction` up to 18, `AVRational` (0/0: unknown) from 19 on."""
+
+    @property
+    def numerator(self) -> int: ...
+
+    @property
+    def denominator(self) -> int: ...
+
+
+def fraction_of(ratio: Ratio | None) -> Fraction | None:
+    """An exact fraction, or None when it is zero or unknown."""
+    if ratio is None or not ratio.numerator or not ratio.denominator:
+        return None
+    return Fraction(ratio.numerator, ratio.denominator)
+
+
+def open_container(path: Path) -> InputContainer:
+    """Open a video file, never an URL, a playlist or a script. Raises av.FFmpegError and ValueError."""
+    # "file:" keeps a name such as "rtsp:x.mp4" or "concat:a|b" from being taken for a protocol.
+    container: InputContainer = av.open(
+        f"file:{path}",
+        mode="r",
+        container_options={"protocol_whitelist": "file", "format_whitelist": _CONTAINERS},
+        **_TEXT,
+    )
+    return container
+
+
+class Reading:
+    """One pass over a file: hands out decoded pictures in display order and keeps the ledger of damage."""
+
+    def __init__(self, path: Path, tolerant: bool, threads: int) -> None:
+        self.path, self.tolerant = path, tolerant
+        self.damaged = 0
+        self.damage: str | None = None
+        try:
+            self.container = open_container(path)
+        except (av.FFmpegError, ValueError, OSError) as error:
+            reason = cut_off(path) or "is not a video file, or its header is damaged"
+            raise InputError(f"{path} cannot be read: the file {reason}") from error
+        streams = [stream for stream in self.container.streams.video if not is_cover(stream)]
+        if not streams:
+            self.container.close()
+            raise InputError(f"{path} cannot be read: the file has no video in it")
+        self.stream = streams[0]
+        if self.stream.codec_context is None:
+            self.container.close()
+            raise InputError(f"{path} cannot be read: its video codec is not supported")
+        self.stream.thread_type = "AUTO" if threads != 1 else "NONE"
+        self.stream.thread_count = threads
+        if self.stream.codec_context.name == "hevc" and not tolerant:
+            # The HEVC decoder drops pictures without references in silence unless errors are made to explode.
+            self.stream.codec_context.options = {"err_detect": "crccheck+explode"}
+        self._ledger = PictureLedger(self.stream.codec_context.codec.canonical_name)
+        self._key_seen = False
+        self._misread = False
+        self._end: Fraction | None = None
+
+    def note(self, reason: str) -> None:
+        """Write down a place of damage."""
+        self.damaged += 1
+        self.damage = self.damage or reason
+
+    def pictures(self) -> Generator[av.VideoFrame, None, None]:
+        """Decoded pictures; in strict mode the last one before the first damage is the last one."""
+        for packet in self._packets():
+            if packet.is_corrupt and self._key_seen:
+                self.note("a part of it is missing or was damaged")
+                if not self.tolerant:
+                    break
+            if packet.stream_index != self.stream.index:
+                continue
+            self._key_seen = self._key_seen or packet.is_keyframe
+            self._ledger.sent(packet.pts, packet.is_discard)
+            yield from self._sound(self._decode(packet))
+            if self.damaged and not self.tolerant:
+                break
+        if not self._misread:
+            yield from self._sound(self._decode(None))
+        if not self.damaged:
+            self._check_promises()
+
+    def _packets(self) -> Iterator[av.Packet[av.stream.Stream]]:
+        for _ in range(_DEMUX_RETRIES):
+            whole = yield from self._demuxed()
+            if whole or not self.tolerant:
+                return
+
+    def _demuxed(self) -> Generator[av.Packet[av.stream.Stream], None, bool]:
+        """Packets up to the end (True) or to the next unreadable place (False)."""
+        try:
+            for packet in self.container.demux():
+                # An empty packet would tell the decoder that the stream ends.
+                if packet.size:
+                    self._remember_end(packet)
+                    yield packet
+        except (av.FFmpegError, OSError, ValueError):
+            self.note("a part of it cannot be read")
+            return False
+        return True
+
+    def _remember_end(self, packet: av.Packet[av.stream.Stream]) -> None:
+        stamp = packet.dts if packet.pts is None else packet.pts
+        base = fraction_of(packet.time_base)
+        if stamp is not None and base is not None:
+            end = (stamp + (packet.duration or 0)) * base
+            self._end = end if self._end is None else max(self._end, end)
+
+    def _decode(self, packet: av.Packet[av.stream.Stream] | None) -> list[av.VideoFrame]:
+        try:
+            return self.stream.decode(packet)
+        except av.EOFError:
+            return []
+        except (av.FFmpegError, ValueError):
+            # Before the first key frame there is nothing to decode from: a recording that was cut out of a broadcast.
+            if self._key_seen:
+                self.note("a picture of it cannot be decoded")
+            return []
+
+    def _sound(self, pictures: list[av.VideoFrame]) -> Iterator[av.VideoFrame]:
+        for picture in pictures:
+            if picture.is_corrupt:
+                self.note("a picture of it was damaged")
+                if not self.tolerant:
+                    self._misread = True
+                    return
+            self._ledger.received(picture.pts, picture.interlaced_frame)
+            yield picture
+
+    def _check_promises(self) -> None:
+        reason = cut_off(self.path)
+        if reason:
+            self.note(f"the file {reason}")
+        if self._ledger.lost():
+            self.note(f"{self._ledger.lost()} pictures of it cannot be decoded")
+        families = set(self.container.format.name.split(","))
+        entries = getattr(self.stream, "index_entries", None)  # PyAV 15 and later
+        if entries is not None and families & {"mov", "avi"}:
+            missing = sum(entry.size > 0 for entry in entries) - self._ledger.packets
+            if missing > 0:
+                self.note(f"its index promises {missing} more pictures than it holds")
+        slack = next((_PROMISING[family] for family in families if family in _PROMISING), None)
+        if slack is not None and self.container.duration and self._end is not None:
+            promised = Fraction(self.container.duration, av.time_base)
+            if self._end < promised - max(slack, promised / 100):
+                self.note(f"its header promises {float(promised):.1f} s, it holds {float(self._end):.1f} s")
+
+
+class PictureLedger:
+    """Counts coded pictures against decoded ones, for codecs that put exactly one into a packet."""
+
+    def __init__(self, codec: str) -> None:
+        self.packets = 0
+        self._comparable = codec in _ONE_PICTURE_PER_PACKET
+        self._early: list[int] = []
+        self._first: int | None = None
+        self._balance = 0
+
+    def sent(self, pts: int | None, discard: bool) -> None:
+        """A packet went into the decoder."""
+        self.packets += 1
+        if pts is None:
+            self._comparable = False
+        elif self._comparable and not discard:
+            if self._first is None:
+                self._early.append(pts)
+            else:
+                self._balance += pts >= self._first
+
+    def received(self, pts: int | None, interlaced: bool) -> None:
+        """A picture came out."""
+        # Two fields may come in two packets and make one picture.
+        self._comparable = self._comparable and not interlaced and pts is not None
+        if pts is not None and self._first is None:
+            # Pictures shown before the first decodable one hang on references from before the file began.
+            self._first = pts
+            self._balance += sum(early >= pts for early in self._early)
+            self._early.clear()
+        self._balance -= 1
+
+    def lost(self) -> int:
+        """Pictures that went in and never came out; 0 when it cannot be told."""
+        return max(0, self._balance) if self._comparable else 0
+
+
+def is_cover(stream: av.VideoStream) -> bool:
+    return bool(int(stream.disposition.value) & 0x400)  # AV_DISPOSITION_ATTACHED_PIC
