@@ -1,0 +1,80 @@
+"""MaskFaces: a de-identifier that covers every face with one of the masks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from streamdeid.deidentify.masks import Box, bar, blackout, blur, noise, pixelate, solid_fill, t_mask, threshold
+from streamdeid.errors import SettingsError
+from streamdeid.faces import Face, Track
+from streamdeid.frames import DeidentifiedFrame, Frame, Planes
+
+_MARGINS = (0.15, 0.35, 0.15, 0.10)  # left, top, right, bottom: ears beside, forehead above, chin below
+
+_BOX_MASKS: dict[str, Callable[[Planes, Box], Planes]] = {
+    "blackout": blackout,
+    "blur": blur,
+    "pixelate": pixelate,
+    "threshold": threshold,
+}
+MASKS = (*_BOX_MASKS, "bar", "t-mask", "noise")
+
+
+class MaskFaces:
+    """Applies one mask to every track that has a face and a solid fill to every other; a `pipeline.Deidentifier`."""
+
+    def __init__(self, mask: str) -> None:
+        """Choose one of `MASKS`; raises SettingsError for another name."""
+        if mask not in MASKS:
+            raise SettingsError(f"unknown mask {mask!r}: choose from {', '.join(MASKS)}")
+        self._mask = mask
+        self.rungs: Counter[str] = Counter()
+        """Covered faces so far: "mask" where the detector saw the face, "solid fill" where it is only predicted."""
+
+    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
+        """Nothing to learn ahead: a mask needs no identity."""
+
+    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
+        """Cover all tracks. Raises FailedClosed when a place is not finite; nothing is published then."""
+        planes = frame.planes.copy()
+        for track in tracks:
+            if track.face is not None:
+                planes = self._cover(planes, frame, track, track.face)
+                self.rungs["mask"] += 1
+        # Last, so that no mask mixes into a fill what it takes from beside it.
+        for track in tracks:
+            if track.face is None:
+                planes = solid_fill(planes, grown(track.box))
+                self.rungs["solid fill"] += 1
+        return DeidentifiedFrame(planes, frame.time, frame.index)
+
+    def _cover(self, planes: Planes, frame: Frame, track: Track, face: Face) -> Planes:
+        if self._mask == "bar":
+            return bar(planes, face.box, face.landmarks)
+        if self._mask == "t-mask":
+            return t_mask(planes, face.box, face.landmarks)
+        place = grown(face_extent(track, face))
+        if self._mask == "noise":
+            # Not secret, only the same in every run: the positions that stay bare are known anyway.
+            return noise(planes, place, np.random.default_rng((frame.index, track.number)))
+        return _BOX_MASKS[self._mask](planes, place)
+
+
+def face_extent(track: Track, face: Face) -> Box:
+    """The smallest box, in pixels, around the track's box, the detected box and all points of the face."""
+    corners = [np.reshape(np.array(box), (2, 2)) for box in (track.box, face.box)]
+    corners += [points for points in (face.landmarks, face.forehead) if points is not None]
+    points = np.concatenate(corners)
+    (x0, y0), (x1, y1) = points.min(axis=0), points.max(axis=0)
+    return float(x0), float(y0), float(x1), float(y1)
+
+
+def grown(box: Box) -> Box:
+    """A face's box, in pixels, enlarged to take in ears, forehead and chin."""
+    x0, y0, x1, y1 = box
+    left, top, right, bottom = _MARGINS
+    width, height = x1 - x0, y1 - y0
+    return x0 - left * width, y0 - top * height, x1 + right * width, y1 + bottom * height

@@ -1,0 +1,279 @@
+"""Surrogates of a stream: which vector P is published instead of a person's identity y (DESIGN section 3).
+
+The default method, `k-diff-furthest`, draws. Before anybody is seen, a bank of m candidates is drawn with the key
+(`surrogate_bank`). For each person the nearest fraction q of them is ruled out, and rejection sampling picks one of
+the rest: attempt t of person p proposes the candidate that the key gives for (p, t), whoever p is.
+
+Why the guarantee holds (METHODS 2.2, G2). Bank and proposals do not depend on y. Exactly ⌊q m⌋ candidates are ruled
+out for every y, so a person shows any candidate with probability at most 1 / (m − ⌊q m⌋), which is
+`Surrogates.factor` ≤ 1 / (1 − q) times the 1 / m of a person unknown. By Bayes' rule that bounds an attacker's gain,
+on average over the draws, for every recogniser, gallery and computing power, even if he knows the bank. It is exact,
+not an estimate: the bank itself is the population of the quantile. Faces already in use are ruled out too, which adds a
+small term through the other people present; attributes preserved add their price in bits.
+
+Two demands of k-Diff-furthest give way to this. The person's close cluster does not take part in growing the far one,
+and the clusters' overlap is not tested: both would let y decide P. The test only serves to prove that some donor is
+nearer to P than y is; the certificate checks just that. Far means that P itself is far, not each of its k donors.
+
+Capacity. A surrogate is at least δ from all others in use. When none is found in `attempts` proposals δ shrinks to four
+fifths (logged and counted), up to eight times; after that the person gets none (FailedClosed). With 102 donors and the
+default bank 200 people fit at full δ (tests/test_surrogates.py).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from streamdeid.deidentify.attributes import Discriminant, Price, donor_classes, donor_labels, fit_discriminant, price
+from streamdeid.deidentify.certificate import (
+    DONOR_MARGIN,
+    SEPARATION,
+    Certificate,
+    Limits,
+    Plausibility,
+    certify,
+    default_limits,
+)
+from streamdeid.deidentify.clusters import Vector, Vectors
+from streamdeid.deidentify.fixed_map import FixedMap, k_diff_map, k_same_furthest_map, k_same_m_map
+from streamdeid.deidentify.gallery import Gallery
+from streamdeid.deidentify.session_key import check_key, generator, new_key
+from streamdeid.deidentify.surrogate_bank import Bank, draw_bank, excluded_count
+from streamdeid.errors import FailedClosed, SettingsError
+
+DRAWN = "k-diff-furthest"
+_MAPS = {"k-diff-furthest-paper": k_diff_map, "k-same-furthest": k_same_furthest_map, "k-same-m": k_same_m_map}
+METHODS = (DRAWN, *_MAPS)
+
+# The papers' maps shift and share as printed; only what their own theorem claims is enforced on them.
+_ENFORCED = {
+    "k-diff-furthest-paper": frozenset({DONOR_MARGIN, SEPARATION}),
+    "k-same-furthest": frozenset({DONOR_MARGIN}),
+    "k-same-m": frozenset[str](),
+}
+_SHRINK, _SHRINKINGS = 0.8, 8
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SurrogateSettings:
+    """How surrogates are chosen. Raises SettingsError for values that make no sense."""
+
+    method: str = DRAWN
+    k: int = 5
+    """Donors in a cluster."""
+    q: float = 0.5
+    """Share of the candidates, the nearest, that a person never gets; 0.1 ≤ q ≤ 0.9."""
+    preserve: tuple[str, ...] = ()
+    """Attributes that a surrogate shares with the person (`attributes.ATTRIBUTES`)."""
+    bank_size: int = 4096
+    attempts: int = 1000
+    """Proposals at each δ."""
+    limits: Limits | None = None
+    """None = measured on the gallery (`certificate.default_limits`)."""
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise SettingsError(f"unknown method {self.method!r}: choose from {', '.join(METHODS)}")
+        if self.k < 2:
+            raise SettingsError(f"k must be at least 2, not {self.k}")
+        if not 0.1 <= self.q <= 0.9:
+            # Below, more than q may fail the certificate, and then nobody gets a surrogate.
+            raise SettingsError(f"q must be from 0.1 to 0.9, not {self.q}")
+        if self.bank_size < 100 or self.attempts < 1:
+            raise SettingsError("a bank needs at least 100 candidates and a person at least one attempt")
+        if len(set(self.preserve)) != len(self.preserve):
+            raise SettingsError(f"an attribute to preserve is named twice: {', '.join(self.preserve)}")
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """What is published instead of a person's identity, for as long as the person is remembered."""
+
+    vector: Vector
+    """P, float64 (d,), read-only."""
+    certificate: Certificate
+    method: str
+    attempts: int
+    """Proposals it took, from 1."""
+    cluster_size: int
+    """Donors whose mean is at the heart of P."""
+    preserved: str = ""
+    """The class shared with the person, such as "female, 25-34"; empty without `preserve`."""
+
+
+class Surrogates:
+    """The table person → surrogate of one session. Never derives the surrogate of a known person again."""
+
+    def __init__(
+        self,
+        gallery: Gallery,
+        variances: Vector,
+        settings: SurrogateSettings | None = None,
+        key: bytes | None = None,
+    ) -> None:
+        """Choose from `gallery`; `variances` float64 (d,) are the model's, in the units of the identities.
+
+        Without a key fresh random bytes are used and forgotten at the end. Raises SettingsError (key too short, too few
+        donors for k, unknown attribute) and ModelError (gallery and model do not fit together).
+        """
+        self._settings = settings or SurrogateSettings()
+        self._key = new_key() if key is None else check_key(key)
+        self._donors = gallery.identities
+        if variances.shape != self._donors.shape[1:]:
+            raise SettingsError(f"{len(variances)} variances do not fit identities of {self._donors.shape[1]} values")
+        self._plausibility = Plausibility.of(self._donors, variances)
+        self._limits = self._settings.limits or default_limits(self._donors, self._plausibility)
+        self._classes = donor_classes(gallery, self._settings.preserve)
+        self._rules: list[Discriminant] = [
+            fit_discriminant(self._donors, donor_labels(gallery, attribute)) for attribute in self._settings.preserve
+        ]
+        self._banks: dict[str, Bank] = {}
+        self._maps: dict[str, FixedMap] = {}
+        for label in sorted(self._possible_classes()):
+            self._prepare(label)
+        self._table: dict[int, Surrogate] = {}
+        self.counts: Counter[str] = Counter()
+        """How often: "chosen", "separation relaxed" (each step), "failed closed"."""
+
+    @property
+    def factor(self) -> float:
+        """By how much looking at P can raise the chance of naming a person, on average; infinite for fixed maps.
+
+        Without the price of preserved attributes, which comes on top: multiply by 2 ** price.worst.
+        """
+        if self._settings.method != DRAWN:
+            return float("inf")
+        size = self._settings.bank_size
+        return size / (size - excluded_count(size, self._settings.q))
+
+    @property
+    def price(self) -> Price:
+        """What the preserved attributes cost."""
+        return price(self._classes)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the certificates, before any relaxing."""
+        return self._limits
+
+    def surrogate(self, person: int, y: Vector) -> Surrogate:
+        """The surrogate of a person: from the table, or chosen now for identity y, float64 (d,).
+
+        Raises FailedClosed when y is not finite or no surrogate can be certified; the person stays unknown.
+        """
+        known = self._table.get(person)
+        if known is not None:
+            return known
+        if y.shape != self._donors.shape[1:] or not np.isfinite(y).all():
+            self.counts["failed closed"] += 1
+            raise FailedClosed(f"identity of person {person} is no finite vector of the model")
+        label = ", ".join(rule.estimate(y) for rule in self._rules)
+        try:
+            chosen = self._draw(person, y, label) if self._settings.method == DRAWN else self._map(person, y, label)
+        except FailedClosed:
+            self.counts["failed closed"] += 1
+            raise
+        chosen.vector.setflags(write=False)
+        self._table[person] = chosen
+        self.counts["chosen"] += 1
+        return chosen
+
+    def holds(self, person: int, y: Vector) -> bool:
+        """Whether a known person's surrogate would still be allowed for a better estimate y of the identity.
+
+        If not, draw again under a new person number, while the face is covered: METHODS 2.3, provisional → committed.
+        """
+        chosen = self._table[person]
+        in_use = self._in_use(person)
+        certificate = certify(chosen.vector, y, self._donors, in_use, self._plausibility, chosen.certificate.limits)
+        if chosen.method != DRAWN:
+            return not certificate.failures & _ENFORCED[chosen.method]
+        bank = self._banks[chosen.preserved]
+        allowed, _ = bank.allowed(y, self._settings.q, self._limits.donor_margin)
+        return bool(allowed[np.flatnonzero((bank.candidates == chosen.vector).all(axis=1))].all())
+
+    def forget(self, person: int) -> None:
+        """Drop a person who will not come back; the place in the identity space becomes free."""
+        self._table.pop(person, None)
+
+    def __len__(self) -> int:
+        """People in the table."""
+        return len(self._table)
+
+    def _possible_classes(self) -> set[str]:
+        labels = {""}
+        for rule in self._rules:
+            labels = {", ".join(filter(None, (label, name))) for label in labels for name in rule.names}
+        return labels
+
+    def _prepare(self, label: str) -> None:
+        donors = self._donors[self._classes == label] if label else self._donors
+        if len(donors) < self._settings.k:
+            of = f" of class {label!r}" if label else ""
+            raise SettingsError(f"the gallery has {len(donors)} donors{of}, fewer than k = {self._settings.k}")
+        rng = generator(self._key, f"prepare {self._settings.method} {label}")
+        if self._settings.method == DRAWN:
+            self._banks[label] = draw_bank(
+                donors,
+                self._donors,
+                self._plausibility,
+                self._limits,
+                self._settings.k,
+                self._settings.q,
+                self._settings.bank_size,
+                rng,
+            )
+        else:
+            self._maps[label] = _MAPS[self._settings.method](donors, self._settings.k, rng)
+
+    def _in_use(self, person: int) -> Vectors:
+        others = [chosen.vector for number, chosen in self._table.items() if number != person]
+        return np.stack(others) if others else np.empty((0, self._donors.shape[1]))
+
+    def _relaxed_limits(self, person: int) -> Iterator[Limits]:
+        """The limits, then with a smaller and smaller δ: only δ gives way, and that is logged and counted."""
+        yield self._limits
+        for step in range(1, _SHRINKINGS + 1):
+            share = _SHRINK**step
+            self.counts["separation relaxed"] += 1
+            _log.warning("person %d: surrogates may be %.0f %% as far apart as they should be", person, 100 * share)
+            yield self._limits.with_separation(self._limits.separation * share)
+
+    def _draw(self, person: int, y: Vector, label: str) -> Surrogate:
+        bank = self._banks[label]
+        allowed, failing = bank.allowed(y, self._settings.q, self._limits.donor_margin)
+        if failing > excluded_count(len(allowed), self._settings.q):
+            raise FailedClosed(f"person {person} is nearer to most candidates than any donor is")
+        in_use = self._in_use(person)
+        attempt = 0
+        for limits in self._relaxed_limits(person):
+            for _ in range(self._settings.attempts):
+                rng = generator(self._key, f"surrogate {label}", person, attempt)
+                attempt += 1
+                proposed = int(rng.integers(len(allowed)))
+                if not allowed[proposed]:
+                    continue
+                vector = bank.candidates[proposed].copy()
+                certificate = certify(vector, y, self._donors, in_use, self._plausibility, limits)
+                if not certificate.failures:
+                    return Surrogate(vector, certificate, DRAWN, attempt, self._settings.k, label)
+        raise FailedClosed(f"no surrogate is free for person {person}: {len(in_use)} are in use")
+
+    def _map(self, person: int, y: Vector, label: str) -> Surrogate:
+        fixed, method = self._maps[label], self._settings.method
+        in_use = self._in_use(person)
+        attempt = 0
+        for limits in self._relaxed_limits(person):
+            for cell in fixed.cells(y):
+                attempt += 1
+                vector = fixed.output(y, cell)
+                certificate = certify(vector, y, self._donors, in_use, self._plausibility, limits)
+                if not certificate.failures & _ENFORCED[method]:
+                    return Surrogate(vector, certificate, method, attempt, fixed.sizes[cell], label)
+        raise FailedClosed(f"no cluster gives person {person} a surrogate that differs enough")
