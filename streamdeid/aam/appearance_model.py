@@ -1,0 +1,184 @@
+"""The Active Appearance Model: mean shape, shape basis, mean texture, texture basis, variances, mesh (P3; P4 section 2).
+
+Shape and texture stay separate (P4 requires it). The model's frame is a picture of `frame_size` pixels in which the
+mean shape lies; a shape is expressed in it after alignment. A texture is one RGB colour for each pixel of the frame
+inside the mesh, with each channel scaled to the training set's mean: brightness and skin tone are no part of an
+identity (this is the papers' "brightness component set to zero", made exact and extended to colour).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.clean_texture import even_light, hair_zone, without_hair
+from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, warp_table
+from streamdeid.aam.procrustes import align
+from streamdeid.arrays_file import Arrays, read_arrays, write_arrays
+from streamdeid.errors import ModelError
+from streamdeid.ibug68 import MOUTH_TRIANGLES, POINTS
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class AppearanceModel:
+    """A trained model. v = 81 mesh vertices, s shape and t texture components, n pixels inside the mesh."""
+
+    frame_size: tuple[int, int]
+    """(width, height) of the model's frame in pixels."""
+    mean_shape: Points
+    """float64 (v, 2), pixels of the frame."""
+    depth: Points
+    """float64 (v,): mean depth of the vertices, pixels of the frame, away from the camera."""
+    triangles: NDArray[np.int32]
+    """int32 (m, 3); the opening of the mouth is a hole."""
+    shape_basis: Points
+    """float64 (s, 2v), orthonormal rows; x and y of each vertex in turn."""
+    shape_variances: Points
+    """float64 (s,), square pixels of the frame."""
+    mean_texture: Pixels
+    """float32 (n, 3), RGB 0-255."""
+    texture_basis: NDArray[np.float16]
+    """float16 (t, 3n), rows of unit length."""
+    texture_variances: Points
+    """float64 (t,), square grey levels summed over the texture."""
+    iris: Points
+    """float64 (2, 3): centre x, y and radius of the mean iris in each eye, pixels of the frame."""
+    fit_mean: Pixels
+    """float32 (f,): mean grey texture of the fit's small frame, zero mean and unit norm."""
+    fit_basis: Pixels
+    """float32 (c, f), orthonormal rows, orthogonal to the mean and to a constant."""
+    fit_variances: Points
+    """float64 (c,)."""
+    fit_width: int
+    """Width of the fit's frame in pixels; it is the model's frame scaled down."""
+    sha256: str = ""
+
+    @cached_property
+    def table(self) -> WarpTable:
+        """Warp table of the model's frame."""
+        return warp_table(self.mean_shape, self.triangles, self.frame_size)
+
+    @cached_property
+    def closed_triangles(self) -> NDArray[np.int32]:
+        """The mesh with the opening of the mouth closed, int32 (m + 6, 3); for drawing."""
+        return np.concatenate([MOUTH_TRIANGLES, self.triangles])
+
+    @cached_property
+    def shape_weight(self) -> float:
+        """Texture units for one unit of shape: sqrt(sum of texture variances / sum of shape variances) (Cootes)."""
+        return float(np.sqrt(self.texture_variances.sum() / self.shape_variances.sum()))
+
+    @cached_property
+    def variances(self) -> Points:
+        """float64 (s + t,): variances of the entries of an identity vector, in its weighted units."""
+        return np.concatenate([self.shape_weight**2 * self.shape_variances, self.texture_variances])
+
+    @cached_property
+    def _hair_zone(self) -> Pixels:
+        return hair_zone(self.mean_shape, self.table)
+
+    @cached_property
+    def _basis(self) -> Pixels:
+        return self.texture_basis.astype(np.float32)
+
+    def identity(self, shape: Points, texture: Pixels) -> Points:
+        """Identity vector `y`, float64 (s + t,), of a neutral shape (v, 2) in any frame and its texture (n, 3)."""
+        aligned = align(shape, self.mean_shape)(shape)
+        b = self.shape_basis @ (aligned - self.mean_shape).ravel()
+        c = self._basis @ (self.normalised(texture) - self.mean_texture).ravel()
+        return np.concatenate([self.shape_weight * b, c.astype(np.float64)])
+
+    def decode(self, identity: Points) -> tuple[Points, Pixels]:
+        """Shape float64 (v, 2) and texture float32 (n, 3) of an identity vector (s + t,)."""
+        s = len(self.shape_variances)
+        shape = self.mean_shape + (identity[:s] / self.shape_weight @ self.shape_basis).reshape(-1, 2)
+        texture = self.mean_texture + (identity[s:].astype(np.float32) @ self._basis).reshape(-1, 3)
+        return shape, np.clip(texture, 0, 255)
+
+    def normalised(self, texture: Pixels) -> Pixels:
+        """The texture (n, 3) without hair, in even light, each channel scaled to the training mean."""
+        texture = without_hair(texture, self.mean_texture, self._hair_zone, self.table)
+        level = self.mean_texture.mean(axis=0)
+        texture = texture * (level / np.maximum(texture.mean(axis=0), 1.0))
+        texture = even_light(texture, self.mean_texture, self.table)
+        scaled: Pixels = (texture * (level / np.maximum(texture.mean(axis=0), 1.0))).astype(np.float32)
+        return scaled
+
+    def texture_of(self, image: NDArray[np.uint8], points: Points) -> Pixels:
+        """Texture (n, 3) under the mesh at points (v, 2) of an RGB image (h, w, 3)."""
+        return sample(image, points, self.table)
+
+
+def save_model(path: Path, model: AppearanceModel) -> str:
+    """Write a model file; returns its content's SHA-256."""
+    return write_arrays(path, {**{name: getattr(model, name) for name in _ARRAYS}, **_scalars(model)})
+
+
+def load_model(path: Path) -> AppearanceModel:
+    """Read and check a model file. Raises ModelError when it is missing, damaged or not such a model."""
+    arrays, sha256 = read_arrays(path)
+    missing = [name for name in (*_ARRAYS, "format", "frame_size", "fit_width") if name not in arrays]
+    if missing:
+        raise ModelError(f"{path} is not an appearance model: it lacks {missing[0]}")
+    if int(arrays["format"]) != FORMAT:
+        raise ModelError(f"{path} has model format {int(arrays['format'])}; this version reads {FORMAT}")
+    for name, (dtype, dimensions) in _ARRAYS.items():
+        if arrays[name].dtype != dtype or arrays[name].ndim != dimensions:
+            raise ModelError(f"{path}: {name} has the wrong type or shape")
+    _check_sizes(path, arrays)
+    width, height = (int(x) for x in arrays["frame_size"])
+    return AppearanceModel(
+        (width, height), fit_width=int(arrays["fit_width"]), sha256=sha256, **{name: arrays[name] for name in _ARRAYS}
+    )
+
+
+_ARRAYS = {
+    "mean_shape": (np.float64, 2),
+    "depth": (np.float64, 1),
+    "triangles": (np.int32, 2),
+    "shape_basis": (np.float64, 2),
+    "shape_variances": (np.float64, 1),
+    "mean_texture": (np.float32, 2),
+    "texture_basis": (np.float16, 2),
+    "texture_variances": (np.float64, 1),
+    "iris": (np.float64, 2),
+    "fit_mean": (np.float32, 1),
+    "fit_basis": (np.float32, 2),
+    "fit_variances": (np.float64, 1),
+}
+
+
+def _scalars(model: AppearanceModel) -> Arrays:
+    return {
+        "format": np.array(FORMAT),
+        "frame_size": np.array(model.frame_size),
+        "fit_width": np.array(model.fit_width),
+    }
+
+
+def _check_sizes(path: Path, arrays: Arrays) -> None:
+    pixels, grey = len(arrays["mean_texture"]), len(arrays["fit_mean"])
+    s, t, c = (len(arrays[name]) for name in ("shape_variances", "texture_variances", "fit_variances"))
+    expected = {
+        "mean_shape": (POINTS, 2),
+        "depth": (POINTS,),
+        "triangles": (len(arrays["triangles"]), 3),
+        "shape_basis": (s, 2 * POINTS),
+        "mean_texture": (pixels, 3),
+        "texture_basis": (t, 3 * pixels),
+        "iris": (2, 3),
+        "fit_basis": (c, grey),
+        "frame_size": (2,),
+    }
+    for name, shape in expected.items():
+        if arrays[name].shape != shape:
+            raise ModelError(f"{path}: {name} has shape {arrays[name].shape}, expected {shape}")
+    triangles = arrays["triangles"]
+    if triangles.min() < 0 or triangles.max() >= POINTS:
+        raise ModelError(f"{path}: triangles name vertices that do not exist")

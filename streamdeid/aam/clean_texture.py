@@ -1,0 +1,67 @@
+"""What is no part of an identity taken out of a texture: hair over the forehead, and the light of the place.
+
+Hair belongs to the surroundings, which stay the filmed person's. A fringe learnt as skin would be drawn on others, and
+a fringe in a probe would count as identity. The sheen of a lamp on dark skin, scaled up to fair skin, looks like metal.
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
+from streamdeid.ibug68 import LEFT_BROW, RIGHT_BROW
+
+_LUMA = np.array([0.299, 0.587, 0.114], np.float32)
+_UNLIKE = 0.16
+"""Share by which brightness may differ from skin in the person's tone before it is taken for hair."""
+
+
+_SHADING = (-0.22, 0.1)
+"""Range, natural log, to which soft differences from the mean face are held: beards stay, sheen goes."""
+_TINT = 0.06
+"""The same for each channel against brightness."""
+
+
+def even_light(texture: Pixels, skin: Pixels, table: WarpTable) -> Pixels:
+    """Texture (n, 3), of skin's mean colour, whose soft differences from skin (n, 3) are held to `_SHADING`."""
+    ratio = np.log((texture + 8) / (skin + 8))
+    inside = spread(np.ones((len(texture), 1), np.float32), table)[:, :, 0]
+    sigma = 0.035 * table.size[0]
+    soft = cv2.GaussianBlur(spread(ratio, table), (0, 0), sigma, borderType=cv2.BORDER_CONSTANT)
+    soft = soft / (cv2.GaussianBlur(inside, (0, 0), sigma, borderType=cv2.BORDER_CONSTANT)[:, :, None] + 1e-3)
+    shading = soft[table.rows, table.columns]
+    level = (shading @ _LUMA)[:, None]
+    kept = np.clip(level, *_SHADING) + np.clip(shading - level, -_TINT, _TINT)
+    even: Pixels = np.clip(texture * np.exp(kept - shading), 0, 255).astype(np.float32)
+    return even
+
+
+def hair_zone(mean_shape: Points, table: WarpTable) -> Pixels:
+    """Where hair may lie: 0 to 1 for each pixel of the table, float32 (n,). Forehead above the brows and temples."""
+    brows = np.concatenate([mean_shape[LEFT_BROW], mean_shape[RIGHT_BROW]])
+    lift = 0.045 * float(np.ptp(mean_shape[:, 1]))
+    line = np.interp(table.columns, brows[:, 0], brows[:, 1], left=np.inf, right=np.inf)
+    above = table.rows < line - 1.4 * lift
+    beside = (table.columns < brows[0, 0] - 0.6 * lift) | (table.columns > brows[-1, 0] + 0.6 * lift)
+    beside &= table.rows < mean_shape[[36, 45], 1].mean()
+    hard = spread((above | beside)[:, None].astype(np.float32), table)[:, :, 0]
+    # Where there is no mesh there is no brow: the zone is not to fade out along the outline.
+    outside = spread(np.ones((len(table.rows), 1), np.float32), table)[:, :, 0] == 0
+    hard[outside & (np.arange(table.size[1])[:, None] < mean_shape[[36, 45], 1].mean())] = 1
+    soft = cv2.GaussianBlur(hard, (0, 0), 0.4 * lift)
+    return np.asarray(soft[table.rows, table.columns], np.float32)
+
+
+def without_hair(texture: Pixels, skin: Pixels, zone: Pixels, table: WarpTable) -> Pixels:
+    """Texture (n, 3) in which pixels of the zone (n,) that are much unlike skin (n, 3) are replaced by it, in the
+    person's own tone."""
+    ratio = (texture @ _LUMA + 4) / (skin @ _LUMA + 4)
+    ratio /= max(float(np.median(ratio[zone < 0.5])), 1e-3)
+    unlike = spread((np.abs(ratio - 1) > _UNLIKE).astype(np.float32)[:, None] * (zone > 0.02)[:, None], table)[:, :, 0]
+    size = 2 * round(0.02 * table.size[0]) + 1
+    grown = cv2.dilate(unlike, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)))
+    soft = cv2.GaussianBlur(grown, (0, 0), 0.015 * table.size[0])[table.rows, table.columns] * zone
+    tone = np.median(texture[zone < 0.5] / np.maximum(skin[zone < 0.5], 1), axis=0)
+    cleaned: Pixels = (texture + soft[:, None] * (skin * tone - texture)).astype(np.float32)
+    return cleaned

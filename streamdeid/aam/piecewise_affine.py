@@ -1,0 +1,184 @@
+"""Piecewise-affine warp over a triangle mesh (Matthews & Baker 2004), in numba kernels.
+
+Two directions: `sample` takes an image into the model's frame, pixel by pixel of the frame, with barycentric
+coordinates computed once; `render` draws a texture of the model's frame onto any mesh in an image.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Points = NDArray[np.float64]
+Pixels = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class WarpTable:
+    """For each pixel of the model's frame inside the mesh: its place, triangle and barycentric coordinates."""
+
+    size: tuple[int, int]
+    """(width, height) of the frame in pixels."""
+    triangles: NDArray[np.int32]
+    """int32 (t, 3), vertex numbers."""
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    triangle: NDArray[np.int32]
+    """int32 (n,): the triangle of each pixel."""
+    weights: Pixels
+    """float32 (n, 3): barycentric coordinates of each pixel."""
+
+
+def triangulate(points: Points, outline: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Delaunay triangles int32 (t, 3), wound like the screen's axes, of points (n, 2) inside the outline polygon."""
+    low, high = points.min(axis=0) - 10, points.max(axis=0) + 10
+    scale = 1000.0 / float((high - low).max())  # Subdiv2D works in float32
+    scaled = ((points - low) * scale).astype(np.float32)
+    subdivision = cv2.Subdiv2D((0, 0, 1001, 1001))
+    for x, y in scaled:
+        subdivision.insert((float(x), float(y)))
+    border = scaled[outline].reshape(-1, 1, 2)
+    found = []
+    for corners in np.asarray(subdivision.getTriangleList()).reshape(-1, 3, 2):
+        near = [int(((scaled - corner) ** 2).sum(axis=1).argmin()) for corner in corners]
+        if max(float(np.abs(scaled[i] - c).max()) for i, c in zip(near, corners, strict=True)) > 0.5:
+            continue  # a triangle with one of Subdiv2D's own outer vertices
+        centre = scaled[near].mean(axis=0)
+        if len(set(near)) == 3 and cv2.pointPolygonTest(border, (float(centre[0]), float(centre[1])), False) > 0:
+            (ax, ay), (bx, by), (cx, cy) = scaled[near]
+            turned = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax) < 0
+            found.append((near[0], near[2], near[1]) if turned else tuple(near))
+    rolled = [t[t.index(min(t)) :] + t[: t.index(min(t))] for t in found]
+    return np.array(sorted(set(rolled)), np.int32)
+
+
+def warp_table(points: Points, triangles: NDArray[np.int32], size: tuple[int, int]) -> WarpTable:
+    """Table for a frame of size (width, height) whose mesh has vertices at points (n, 2)."""
+    width, height = size
+    triangle = np.full((height, width), -1, np.int32)
+    weights = np.zeros((height, width, 3), np.float32)
+    _rasterise(np.ascontiguousarray(points, np.float64), triangles, triangle, weights)
+    rows, columns = np.nonzero(triangle >= 0)
+    inside = triangle[rows, columns]
+    return WarpTable(size, triangles, rows.astype(np.int32), columns.astype(np.int32), inside, weights[rows, columns])
+
+
+def sample(image: NDArray[Any], points: Points, table: WarpTable) -> Pixels:
+    """Pixels of the model's frame, float32 (n, channels), taken bilinearly from an image (h, w, channels) at the mesh
+    points (v, 2); the border is repeated outside the image."""
+    out = np.empty((len(table.rows), image.shape[2]), np.float32)
+    _sample(
+        np.ascontiguousarray(image),
+        np.ascontiguousarray(points, np.float64),
+        table.triangles,
+        table.triangle,
+        table.weights,
+        out,
+    )
+    return out
+
+
+def spread(pixels: Pixels, table: WarpTable, fill: float = 0.0) -> Pixels:
+    """Pixels (n, channels) put back into the model's frame, float32 (height, width, channels)."""
+    width, height = table.size
+    picture = np.full((height, width, pixels.shape[1]), fill, np.float32)
+    picture[table.rows, table.columns] = pixels
+    return picture
+
+
+def render(
+    texture: Pixels,
+    frame_points: Points,
+    points: Points,
+    triangles: NDArray[np.int32],
+    out: Pixels,
+    covered: NDArray[np.uint8],
+) -> None:
+    """Draw a texture, float32 (th, tw, channels), onto the mesh at points (v, 2) of `out`, float32 (h, w, channels).
+
+    frame_points (v, 2): the mesh in the texture. covered, uint8 (h, w), is set to 1 where something was drawn.
+    Triangles turned away from the camera (wound the other way) are left out, so a turned head hides its far side.
+    """
+    _render(
+        texture,
+        np.ascontiguousarray(frame_points, np.float64),
+        np.ascontiguousarray(points, np.float64),
+        triangles,
+        out,
+        covered,
+    )
+
+
+@njit(cache=True, nogil=True)
+def _rasterise(points, triangles, triangle, weights):  # type: ignore[no-untyped-def]
+    height, width = triangle.shape
+    for t in range(triangles.shape[0]):
+        ax, ay = points[triangles[t, 0]]
+        bx, by = points[triangles[t, 1]]
+        cx, cy = points[triangles[t, 2]]
+        area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+        if area <= 1e-9:
+            continue
+        for y in range(max(0, int(np.ceil(min(ay, by, cy)))), min(height - 1, int(np.floor(max(ay, by, cy)))) + 1):
+            for x in range(max(0, int(np.ceil(min(ax, bx, cx)))), min(width - 1, int(np.floor(max(ax, bx, cx)))) + 1):
+                wb = ((x - ax) * (cy - ay) - (y - ay) * (cx - ax)) / area
+                wc = ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) / area
+                wa = 1 - wb - wc
+                if wa >= -1e-9 and wb >= -1e-9 and wc >= -1e-9 and triangle[y, x] < 0:
+                    triangle[y, x] = t
+                    weights[y, x, 0] = wa
+                    weights[y, x, 1] = wb
+                    weights[y, x, 2] = wc
+
+
+@njit(cache=True, nogil=True)
+def _bilinear(image, x, y, out):  # type: ignore[no-untyped-def]
+    height, width, channels = image.shape
+    x = min(max(x, 0.0), width - 1.0)
+    y = min(max(y, 0.0), height - 1.0)
+    x0, y0 = int(x), int(y)
+    x1, y1 = min(x0 + 1, width - 1), min(y0 + 1, height - 1)
+    fx, fy = np.float32(x - x0), np.float32(y - y0)
+    one = np.float32(1)
+    for c in range(channels):
+        top = image[y0, x0, c] * (one - fx) + image[y0, x1, c] * fx
+        bottom = image[y1, x0, c] * (one - fx) + image[y1, x1, c] * fx
+        out[c] = top * (one - fy) + bottom * fy
+
+
+@njit(cache=True, nogil=True)
+def _sample(image, points, triangles, triangle, weights, out):  # type: ignore[no-untyped-def]
+    for i in range(triangle.shape[0]):
+        a, b, c = triangles[triangle[i]]
+        wa, wb, wc = weights[i]
+        x = wa * points[a, 0] + wb * points[b, 0] + wc * points[c, 0]
+        y = wa * points[a, 1] + wb * points[b, 1] + wc * points[c, 1]
+        _bilinear(image, x, y, out[i])
+
+
+@njit(cache=True, nogil=True)
+def _render(texture, frame, points, triangles, out, covered):  # type: ignore[no-untyped-def]
+    height, width = covered.shape
+    for t in range(triangles.shape[0]):
+        ia, ib, ic = triangles[t]
+        ax, ay = points[ia]
+        bx, by = points[ib]
+        cx, cy = points[ic]
+        area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+        if area <= 1e-6:
+            continue
+        for y in range(max(0, int(np.ceil(min(ay, by, cy)))), min(height - 1, int(np.floor(max(ay, by, cy)))) + 1):
+            for x in range(max(0, int(np.ceil(min(ax, bx, cx)))), min(width - 1, int(np.floor(max(ax, bx, cx)))) + 1):
+                wb = ((x - ax) * (cy - ay) - (y - ay) * (cx - ax)) / area
+                wc = ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) / area
+                wa = 1 - wb - wc
+                if wa >= -1e-9 and wb >= -1e-9 and wc >= -1e-9:
+                    u = wa * frame[ia, 0] + wb * frame[ib, 0] + wc * frame[ic, 0]
+                    v = wa * frame[ia, 1] + wb * frame[ib, 1] + wc * frame[ic, 1]
+                    _bilinear(texture, u, v, out[y, x])
+                    covered[y, x] = 1

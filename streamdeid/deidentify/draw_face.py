@@ -1,0 +1,140 @@
+"""One face of one frame drawn and blended into the planes: rungs 1 and 2 of the ladder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.synthesise import draw, to_yuv
+from streamdeid.colour import yuv_from_rgb
+from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no_membrane
+from streamdeid.deidentify.expression import eye_maps, facing, transfer_expression
+from streamdeid.deidentify.eyes import EyeColours, draw_eye
+from streamdeid.deidentify.light import LightFrame, contrast, light_ratio, static_light
+from streamdeid.deidentify.mouth import draw_mouth
+from streamdeid.deidentify.neutral import Neutral
+from streamdeid.deidentify.new_face import NewFace
+from streamdeid.deidentify.observation import Observation
+from streamdeid.frames import Planes
+from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE
+
+_FEATHER = 0.07
+"""Feather inside the hull, share of the face's width (METHODS 4.4)."""
+_SURROUNDINGS = 0.08
+"""Surroundings that the membrane looks at, share of the face's width."""
+_KNEE = np.float32(205)
+"""Grey level from which highlights are compressed."""
+_GROW = 1.05
+"""The mean face is drawn so much larger: its landmarks are doubted."""
+_MEMBRANE_SHARE = 0.4
+"""Weight of the newest frame in the membrane's running mean."""
+
+
+@dataclass
+class Blending:
+    """What drawing remembers of a track: the running mean of its membrane, and the static light of its neutral."""
+
+    membrane: Pixels | None = None
+    _of: tuple[Neutral, NewFace] | None = None
+    _static: tuple[Pixels, float] | None = None
+
+    def static(self, light: LightFrame, neutral: Neutral, face: NewFace) -> tuple[Pixels, float]:
+        """Static light (h, w, 3) and contrast for a neutral, derived anew only when it has changed."""
+        if self._static is None or self._of is None or self._of[0] is not neutral or self._of[1] is not face:
+            gain = static_light(light, neutral.small_texture, face.small_texture, neutral.skin)
+            self._static = gain, contrast(light, neutral.small_texture, face.small_texture)
+            self._of = neutral, face
+        return self._static
+
+    def mean(self, newest: Pixels) -> Pixels:
+        """Running mean (gh, gw, 3) with the newest membrane in it."""
+        old = self.membrane
+        self.membrane = newest if old is None else old + np.float32(_MEMBRANE_SHARE) * (newest - old)
+        return self.membrane
+
+
+def draw_surrogate(
+    out: Planes,
+    original: Planes,
+    seen: Observation,
+    neutral: Neutral,
+    face: NewFace,
+    fitting: FitModel,
+    light: LightFrame,
+    blending: Blending,
+    shape: Points | None = None,
+) -> bool:
+    """Rung 1: draw a person's surrogate with the expression, gaze and light of this frame into `out`, in place.
+
+    original: the same picture untouched; only the inside of an open mouth and what lies outside the hull are taken
+    from it. shape (81, 2): the surrogate's shape with the expression, where another transfer than METHODS 4.0's made
+    it. False when the face lies outside the picture.
+    """
+    model = fitting.model
+    plain = shape is not None
+    if shape is None:
+        shape = transfer_expression(seen.frontal, neutral.shape, facing(face.shape, neutral.shape, model.depth))
+    points = seen.pose.to_image(shape, model.depth)
+    ratio = light_ratio(light, seen.small_texture, neutral.small_texture)
+    if plain:  # the other transfer's texture has its own folds: only the level of light is carried
+        ratio = np.full_like(ratio, float(np.median(ratio)))
+    gain, flat = blending.static(light, neutral, face)
+    ratio *= gain
+    texture = _lit(face, ratio, flat, original)
+    patch = draw(texture, model.mean_shape, points, model.closed_triangles, out.size, _SURROUNDINGS * seen.width)
+    if patch is None:
+        return False
+    if seen.iris is not None:
+        maps = eye_maps(seen.points, points)
+        for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
+            x, y, radius = (float(v) for v in model.iris[i])
+            here = ratio[int(y * ratio.shape[0] / len(texture)), int(x * ratio.shape[1] / texture.shape[1])]
+            colours = _lit_eye(face, i, here, original)
+            draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius * seen.pose.scale, colours)
+    draw_mouth(patch, original, seen.points[INNER_LIP], points[INNER_LIP])
+    alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
+    composed(patch, Blend(alpha, blending.mean(membrane(patch, original))), out)
+    return True
+
+
+def draw_mean_face(
+    out: Planes, original: Planes, seen: Observation, mean: NewFace, fitting: FitModel, light: LightFrame
+) -> bool:
+    """Rung 2: the mean face laid onto the landmarks, a little larger than they say, in the scene's light; in place."""
+    model = fitting.model
+    centre = seen.points[OUTLINE].mean(axis=0)
+    points = centre + (seen.points - centre) * _GROW
+    gain = static_light(light, seen.small_texture, mean.small_texture, seen.skin)
+    patch = draw(_lit(mean, gain, 1.0, original), model.mean_shape, points, model.closed_triangles, out.size, 2.0)
+    if patch is None:
+        return False
+    alpha = feathered(patch.covered, 0.02 * seen.width / 2)
+    composed(patch, Blend(alpha, no_membrane()), out)
+    return True
+
+
+def _lit(face: NewFace, ratio: Pixels, flat: float, original: Planes) -> Pixels:
+    """The surrogate's texture in the light of the frame, YUV (h, w, 3); `flat` is its contrast."""
+    height, width = face.picture.shape[:2]
+    field = np.asarray(cv2.resize(ratio, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
+    return to_yuv(_in_light(face.picture, face, field, flat), *yuv_from_rgb(original.colour))
+
+
+def _lit_eye(face: NewFace, eye: int, ratio: Pixels, original: Planes) -> EyeColours:
+    """Colours of an eye under the same light, YUV."""
+    own = face.eyes[eye]
+    colours = _in_light(np.stack([own.sclera, own.iris, own.pupil])[None], face, ratio, 1.0)
+    sclera, iris, pupil = to_yuv(colours, *yuv_from_rgb(original.colour))[0]
+    return EyeColours(sclera, iris, pupil)
+
+
+def _in_light(colours: Pixels, face: NewFace, ratio: Pixels, flat: float) -> Pixels:
+    """RGB colours (..., 3) of a surrogate under a gain of light, with its contrast."""
+    lit = ((face.middle + np.float32(flat) * (colours - face.middle)) * ratio).astype(np.float32)
+    over = np.maximum(lit - _KNEE, 0)
+    lit -= over * over / (over + (255 - _KNEE))  # a lamp that is brighter here than in the studio is not to burn out
+    return lit

@@ -1,0 +1,89 @@
+"""Expression of a frame laid onto a surrogate's neutral shape (P4 repaired: METHODS 1.9, 2.4 and 4.0).
+
+Everything happens in the model's frame, in Cartesian coordinates (no truncation by PCA, or mouths go stiff).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.ibug68 import (
+    LEFT_EYE,
+    LEFT_EYE_CORNERS,
+    MOUTH,
+    MOUTH_CORNERS,
+    OUTLINE,
+    RIGHT_EYE,
+    RIGHT_EYE_CORNERS,
+)
+
+_PARTS = ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS), (MOUTH, MOUTH_CORNERS))
+_OUTWARDS = 6.0
+"""Pixels of the model's frame by which the surrogate may widen the person's outline."""
+
+
+def transfer_expression(shape: Points, neutral: Points, surrogate: Points) -> Points:
+    """The surrogate's shape with the person's expression, (81, 2).
+
+    shape, neutral: the person in this frame and at rest; surrogate: the new face at rest; all (81, 2) in the model's
+    frame. P4 equation (1) moves every point; eyes and mouth are then laid anew from the person's own, so that
+    openings follow exactly and no ratio of openings (0 / 0 for closed lips) is ever taken.
+    """
+    moved = surrogate + shape - neutral
+    for part, (a, b) in _PARTS:
+        ratio = _width(surrogate, a, b) / max(_width(neutral, a, b), 1e-6)
+        moved[part] = lay(shape[part], (shape[a], shape[b]), (moved[a], moved[b]), ratio)
+    moved[OUTLINE] = _outline(shape, neutral, surrogate)
+    return moved
+
+
+def facing(surrogate: Points, neutral: Points, depth: Points) -> Points:
+    """The surrogate's shape (81, 2) turned to look where the person at rest looks.
+
+    A frontal face with a low nose and one that nods differ in the same way: by an offset proportional to the depth
+    (81,) of each point. That part of the difference is pose, not identity, and stays the person's (METHODS 2.4).
+    """
+    inner = np.arange(17, 68)
+    z = depth[inner] - depth[inner].mean()
+    offset = (surrogate - neutral)[inner]
+    turn = z @ (offset - offset.mean(axis=0)) / (z @ z)
+    turned: Points = surrogate - np.outer(depth - depth[inner].mean(), turn)
+    return turned
+
+
+def lay(points: Points, corners: tuple[Points, Points], onto: tuple[Points, Points], ratio: float) -> Points:
+    """Points (n, 2) turned with their corners' line onto another pair of corners, scaled by `ratio` about the middle."""
+    (a, b), (c, d) = corners, onto
+    turn = np.arctan2(*(d - c)[::-1]) - np.arctan2(*(b - a)[::-1])
+    rotation = ratio * np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    laid: Points = (points - (a + b) / 2) @ rotation.T + (c + d) / 2
+    return laid
+
+
+def eye_maps(shape: Points, laid: Points) -> list[tuple[Points, Points]]:
+    """For each eye the linear part (2, 2) and shift (2,) that took the person's eye onto the new one."""
+    maps = []
+    for a, b in (LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS):
+        old, new = shape[b] - shape[a], laid[b] - laid[a]
+        factor = complex(*new) / complex(*old)
+        linear = np.array([[factor.real, -factor.imag], [factor.imag, factor.real]])
+        maps.append((linear, laid[a] - linear @ shape[a]))
+    return maps
+
+
+def _width(shape: Points, a: int, b: int) -> float:
+    return float(np.linalg.norm(shape[b] - shape[a]))
+
+
+def _outline(shape: Points, neutral: Points, surrogate: Points) -> Points:
+    """The person's own outline, pushed outwards where the surrogate's is wider: nothing of the person's jaw stays
+    visible beside a narrower new one. The outline itself is given away by any cover (the black-hull control)."""
+    ring = neutral[OUTLINE]
+    along = np.roll(ring, -1, axis=0) - np.roll(ring, 1, axis=0)
+    normal = np.column_stack([along[:, 1], -along[:, 0]])
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-9)
+    normal *= np.sign(((ring - ring.mean(axis=0)) * normal).sum())
+    push = np.clip(((surrogate[OUTLINE] - ring) * normal).sum(axis=1, keepdims=True), 0, _OUTWARDS)
+    pushed: Points = shape[OUTLINE] + push * normal
+    return pushed

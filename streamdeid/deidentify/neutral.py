@@ -1,0 +1,154 @@
+"""The neutral face of a person, estimated while they are seen (METHODS 4.0 step 1).
+
+Among the frames seen so far those with a closed mouth, open eyes and a frontal head are kept; the neutral face is the
+median over them, drawn slowly towards newer estimates once it has been shown, so that nothing jumps.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from streamdeid.aam.piecewise_affine import Pixels, Points
+
+_KEPT = 24
+"""Frames over which the median is taken."""
+_MOUTH_SPREAD, _EYE_SPREAD = 0.06, 0.02
+"""Spread of the openings over ordinary footage, shares of the face width."""
+_RECENT = 500
+"""Frames from which the usual opening of the eyes is known."""
+_HOLD = 0.12
+"""Seconds for which a neutral stays as it is."""
+_SETTLE = 2.0
+"""Seconds in which a shown neutral follows a better estimate."""
+
+
+@dataclass(frozen=True)
+class Neutral:
+    """A person at rest, in the model's frame."""
+
+    shape: Points
+    """float64 (81, 2)."""
+    small_texture: Pixels
+    """float32 (f, 3): RGB in the small frame of light."""
+    skin: Points | None
+    """RGB (3,) of skin outside the hull; None where none was seen."""
+
+
+@dataclass(frozen=True)
+class _Measures:
+    mouth: float
+    eyes: float
+    turn: float
+
+    @classmethod
+    def of(cls, shape: Points, yaw: float, pitch: float) -> _Measures:
+        """Openings as shares of the face's width, and head turn, of a shape (81, 2)."""
+        width = float(np.linalg.norm(shape[16] - shape[0])) or 1.0
+        mouth = float(np.linalg.norm(shape[62] - shape[66])) / width
+        eyes = float(np.linalg.norm(shape[[37, 38, 43, 44]] - shape[[41, 40, 47, 46]], axis=1).mean()) / width
+        return cls(mouth, eyes, abs(yaw) / 0.4 + abs(pitch) / 0.5)
+
+    def restlessness(self, eyes_at_rest: float) -> float:
+        """Small for a closed mouth, eyes as open as usual (a stare is no rest: the brows go up with it), and a frontal
+        head."""
+        eyes = abs(self.eyes - min(eyes_at_rest, 1.0)) / _EYE_SPREAD
+        return self.mouth / _MOUTH_SPREAD + eyes + self.turn
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    measures: _Measures
+    shape: Points
+    small_texture: Pixels
+    texture: Pixels | None
+    skin: Points | None
+
+
+def _between(old: Neutral, new: Neutral, share: float) -> Neutral:
+    """The face that lies a share of the way from old to new."""
+    skin = new.skin if old.skin is None or new.skin is None else old.skin + share * (new.skin - old.skin)
+    texture = old.small_texture + np.float32(share) * (new.small_texture - old.small_texture)
+    return Neutral(old.shape + share * (new.shape - old.shape), texture, skin)
+
+
+class NeutralEstimator:
+    """Collects frames of one person."""
+
+    def __init__(self) -> None:
+        self._kept: list[_Candidate] = []
+        self._eyes: deque[float] = deque(maxlen=_RECENT)
+        self._shown: Neutral | None = None
+        self._shown_at = 0.0
+
+    def _eyes_at_rest(self) -> float:
+        return float(np.median(self._eyes)) if self._eyes else np.inf
+
+    def wants(self, shape: Points, yaw: float, pitch: float) -> bool:
+        """Whether a frame with this shape (81, 2) would be kept (its full texture is then worth sampling)."""
+        if len(self._kept) < _KEPT:
+            return True
+        at_rest = self._eyes_at_rest()
+        return _Measures.of(shape, yaw, pitch).restlessness(at_rest) < self._kept[-1].measures.restlessness(at_rest)
+
+    def observe(
+        self,
+        shape: Points,
+        yaw: float,
+        pitch: float,
+        small_texture: Pixels,
+        texture: Pixels | None,
+        skin: Points | None = None,
+    ) -> None:
+        """Take in one frame: shape (81, 2), head turn (radians), small texture (f, 3), full texture (n, 3) if sampled,
+        colour (3,) of skin outside the hull if seen."""
+        candidate = _Candidate(_Measures.of(shape, yaw, pitch), shape, small_texture, texture, skin)
+        self._eyes.append(candidate.measures.eyes)
+        at_rest = self._eyes_at_rest()
+        self._kept = sorted([*self._kept, candidate], key=lambda c: c.measures.restlessness(at_rest))[:_KEPT]
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is any estimate."""
+        return bool(self._kept)
+
+    def shape(self) -> Points:
+        """Median shape (81, 2) over the kept frames, for the identity vector."""
+        median: Points = np.median([c.shape for c in self._best()], axis=0)
+        return median
+
+    def _best(self) -> list[_Candidate]:
+        return self._kept[: max(1, (len(self._kept) + 1) // 2)]
+
+    def neutral(self, time: float) -> Neutral:
+        """The neutral face to use at a time (seconds, not decreasing). It changes every `_HOLD` seconds at most, so
+        what is derived from it can be kept."""
+        if self._shown is not None and time - self._shown_at < _HOLD:
+            return self._shown
+        best = self._best()
+        now = Neutral(
+            self.shape(),
+            np.median([c.small_texture for c in best], axis=0).astype(np.float32),
+            _median_colour([c.skin for c in best]),
+        )
+        if self._shown is not None:
+            now = _between(self._shown, now, float(np.clip((time - self._shown_at) / _SETTLE, 0, 1)))
+        self._shown, self._shown_at = now, time
+        return now
+
+    def texture(self) -> Pixels:
+        """Median full texture (n, 3) over the kept frames, for the identity vector."""
+        best = [c.texture for c in self._best() if c.texture is not None]
+        median: Pixels = np.median(best, axis=0).astype(np.float32)
+        return median
+
+
+def _median_colour(colours: list[Points | None]) -> Points | None:
+    """Median of the colours there are, when at least half are there."""
+    seen = [colour for colour in colours if colour is not None]
+    if 2 * len(seen) < len(colours):
+        return None
+    median: Points = np.median(seen, axis=0)
+    return median

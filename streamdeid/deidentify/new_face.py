@@ -1,0 +1,52 @@
+"""A surrogate made drawable: decoded once per person, drawn in every frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import cv2
+import numpy as np
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.synthesise import extended
+from streamdeid.deidentify.eyes import EyeColours, eye_colours
+from streamdeid.ibug68 import LEFT_EYE, RIGHT_EYE
+
+
+@dataclass(frozen=True)
+class NewFace:
+    """Neutral shape and texture of a surrogate."""
+
+    vector: Points
+    """float64 (d,): the surrogate P itself."""
+    shape: Points
+    """float64 (81, 2), the model's frame."""
+    picture: Pixels
+    """float32 (h, w, 3): RGB in the model's frame, its rim repeated outside the mesh."""
+    small_texture: Pixels
+    """float32 (f, 3): the same in the small frame of light."""
+    eyes: tuple[EyeColours, EyeColours]
+    """Colours of the eyes, image-left first."""
+
+    @cached_property
+    def middle(self) -> Pixels:
+        """Median colour, float32 (3,)."""
+        colour: Pixels = np.median(self.small_texture, axis=0).astype(np.float32)
+        return colour
+
+    @classmethod
+    def of(cls, vector: Points, fitting: FitModel) -> NewFace:
+        """Decode a surrogate vector."""
+        model: AppearanceModel = fitting.model
+        shape, texture = model.decode(vector)
+        picture = extended(texture, model.table)
+        table = fitting.table
+        small = cv2.resize(picture, table.size, interpolation=cv2.INTER_AREA)[table.rows, table.columns]
+        left, right = (
+            eye_colours(picture, model.mean_shape[lids], iris)
+            for lids, iris in zip((LEFT_EYE, RIGHT_EYE), model.iris, strict=True)
+        )
+        return cls(vector, shape, picture, np.ascontiguousarray(small), (left, right))
