@@ -1,0 +1,52 @@
+"""streamdeid: a privacy filter for video.
+
+Every face is replaced by a synthetic one that speaks, blinks and turns like the original and belongs to nobody::
+
+    import numpy as np
+    from streamdeid import Filter
+
+    with Filter() as filter:
+        picture = np.full((360, 640, 3), 200, np.uint8)  # BGR, as OpenCV reads it
+        safe = filter(picture)
+
+Any detector plugs in as a function from a `Frame` to faces, here one that knows the place beforehand::
+
+    from streamdeid import Face, Filter, Frame
+
+    def detect(frame: Frame) -> list[Face]:
+        return [Face(box=(100.0, 80.0, 180.0, 180.0), score=1.0)]
+
+    with Filter(detect=detect, self_test=False) as filter:
+        safe = filter(picture)
+
+Importing this package is cheap: what is named here is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streamdeid.errors import FailedClosed, StreamdeidError
+    from streamdeid.faces import Face
+    from streamdeid.frames import Frame
+    from streamdeid.library import Filter
+    from streamdeid.settings import Settings
+
+__all__ = ["Face", "FailedClosed", "Filter", "Frame", "Settings", "StreamdeidError"]
+
+_HOMES = {
+    "Face": "faces",
+    "FailedClosed": "errors",
+    "Filter": "library",
+    "Frame": "frames",
+    "Settings": "settings",
+    "StreamdeidError": "errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

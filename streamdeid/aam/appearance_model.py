@@ -1,4 +1,4 @@
-"""The Active Appearance Model: mean shape, shape basis, mean texture, texture basis, variances, mesh (P3; P4 section 2).
+"""The Active Appearance Model: mean shape and texture, their bases and variances, and the mesh (P3; P4 section 2).
 
 Shape and texture stay separate (P4 requires it). The model's frame is a picture of `frame_size` pixels in which the
 mean shape lies; a shape is expressed in it after alignment. A texture is one RGB colour for each pixel of the frame

@@ -37,15 +37,23 @@ def even_light(texture: Pixels, skin: Pixels, table: WarpTable) -> Pixels:
     return even
 
 
+_FRINGE = 0.2
+"""Share of the forehead that hair may take before it counts as a fringe, which hangs over the brows too."""
+
+
 def hair_zone(mean_shape: Points, table: WarpTable) -> Pixels:
-    """Where hair may lie: 0 to 1 for each pixel of the table, float32 (n,). Forehead above the brows and temples."""
+    """Where hair may lie: 0 to 1 for each pixel of the table, float32 (n, 3).
+
+    First column: the forehead above the brows, and the sides of the face, where long hair hangs. Second: all above the
+    eyes, too, for those with a fringe. Third: the middle of the forehead alone, where a fringe shows.
+    """
     brows = np.concatenate([mean_shape[LEFT_BROW], mean_shape[RIGHT_BROW]])
     lift = 0.045 * float(np.ptp(mean_shape[:, 1]))
-    line = np.interp(table.columns, brows[:, 0], brows[:, 1], left=np.inf, right=np.inf)
-    above = table.rows < line - 1.4 * lift
-    beside = (table.columns < brows[0, 0] - 0.6 * lift) | (table.columns > brows[-1, 0] + 0.6 * lift)
-    beside &= table.rows < mean_shape[[36, 45], 1].mean()
-    hard = spread((above | beside)[:, None].astype(np.float32), table)[:, :, 0]
+    line = np.interp(table.columns, brows[:, 0], brows[:, 1])
+    eyes = np.interp(table.columns, mean_shape[[36, 45], 0], mean_shape[[37, 44], 1])
+    clear, all_above = table.rows < line - 1.4 * lift, table.rows < 0.35 * line + 0.65 * eyes
+    beside = (table.columns < brows[0, 0]) | (table.columns > brows[-1, 0])
+    hard = spread(np.column_stack([clear | beside, all_above | beside, clear & ~beside]).astype(np.float32), table)
     # Where there is no mesh there is no brow: the zone is not to fade out along the outline.
     outside = spread(np.ones((len(table.rows), 1), np.float32), table)[:, :, 0] == 0
     hard[outside & (np.arange(table.size[1])[:, None] < mean_shape[[36, 45], 1].mean())] = 1
@@ -54,14 +62,20 @@ def hair_zone(mean_shape: Points, table: WarpTable) -> Pixels:
 
 
 def without_hair(texture: Pixels, skin: Pixels, zone: Pixels, table: WarpTable) -> Pixels:
-    """Texture (n, 3) in which pixels of the zone (n,) that are much unlike skin (n, 3) are replaced by it, in the
-    person's own tone."""
+    """Texture (n, 3) in which pixels of the zone (n, 3) that are much unlike skin (n, 3) are replaced by it, in the
+    person's own tone. Where a fringe hides the brows, skin's own brows take their place."""
+    bare = zone[:, 1] < 0.5
     ratio = (texture @ _LUMA + 4) / (skin @ _LUMA + 4)
-    ratio /= max(float(np.median(ratio[zone < 0.5])), 1e-3)
-    unlike = spread((np.abs(ratio - 1) > _UNLIKE).astype(np.float32)[:, None] * (zone > 0.02)[:, None], table)[:, :, 0]
+    ratio /= max(float(np.median(ratio[bare])), 1e-3)
+    unlike = np.abs(ratio - 1) > _UNLIKE
+    fringe = float((ratio < 1 - _UNLIKE)[zone[:, 2] > 0.5].mean()) > _FRINGE  # sheen is bright
+    within = zone[:, int(fringe)]
+    hair = spread((unlike & (within > 0.02)).astype(np.float32)[:, None], table)[:, :, 0]
+    if fringe:
+        hair = np.maximum(hair, spread((within > 0.5).astype(np.float32)[:, None], table)[:, :, 0])
     size = 2 * round(0.02 * table.size[0]) + 1
-    grown = cv2.dilate(unlike, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)))
-    soft = cv2.GaussianBlur(grown, (0, 0), 0.015 * table.size[0])[table.rows, table.columns] * zone
-    tone = np.median(texture[zone < 0.5] / np.maximum(skin[zone < 0.5], 1), axis=0)
+    grown = cv2.dilate(hair, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)))
+    soft = cv2.GaussianBlur(grown, (0, 0), 0.015 * table.size[0])[table.rows, table.columns] * within
+    tone = np.median(texture[bare] / np.maximum(skin[bare], 1), axis=0)
     cleaned: Pixels = (texture + soft[:, None] * (skin * tone - texture)).astype(np.float32)
     return cleaned

@@ -24,7 +24,9 @@ class Patch:
     uv: Pixels
     """float32 (ceil(h / 2), ceil(w / 2), 2): chroma."""
     covered: Mask
-    """uint8 (ceil(h / 2), ceil(w / 2)): 1 where the mesh was drawn."""
+    """uint8 (ceil(h / 2), ceil(w / 2)): 1 where the mesh was drawn in chroma."""
+    covered_luma: Mask
+    """uint8 (h, w): the same in luma."""
 
     @property
     def size(self) -> tuple[int, int]:
@@ -74,4 +76,4 @@ def draw(
     covered = np.zeros(half, np.uint8)
     halved = (points - (x0, y0) - 0.5) / 2
     render(np.ascontiguousarray(texture_yuv[:, :, 1:]), frame_points, halved, triangles, chroma, covered)
-    return Patch(x0, y0, luma[:, :, 0], chroma, covered)
+    return Patch(x0, y0, luma[:, :, 0], chroma, covered, full)

@@ -63,13 +63,17 @@ def membrane(patch: Patch, planes: Planes) -> Pixels:
         size,
     )
     drawn = _small((patch.y, patch.uv[:, :, 0], patch.uv[:, :, 1]), size)
-    share = cv2.resize(patch.covered.astype(np.float32), size, interpolation=cv2.INTER_AREA)
-    inside, outside = (share > 0.999).astype(np.float32), (share < 0.001).astype(np.float32)
+    shares = [
+        cv2.resize(mask.astype(np.float32), size, interpolation=cv2.INTER_AREA)
+        for mask in (patch.covered, patch.covered_luma)
+    ]
+    inside = np.minimum(*shares) > 0.999
+    outside = np.maximum(*shares) < 0.001
     if inside.sum() < 16 or outside.sum() < 4:
         return no_membrane()
     near = max(1.0, 0.02 * size[0])
-    out_colour, out_weight = _average(original, outside, near)
-    in_colour, in_weight = _average(drawn, inside, near)
+    out_colour, out_weight = _average(original, outside.astype(np.float32), near)
+    in_colour, in_weight = _average(drawn, inside.astype(np.float32), near)
     difference = out_colour - in_colour
     rim = np.minimum(out_weight, in_weight)
     trust = np.exp(-((np.abs(difference) / _TRUST) ** 2).max(axis=2))
@@ -81,17 +85,22 @@ def membrane(patch: Patch, planes: Planes) -> Pixels:
     return fade
 
 
-def composed(patch: Patch, blend: Blend, planes: Planes) -> None:
-    """Write a patch into the planes, in place."""
+def composed(patch: Patch, blend: Blend, planes: Planes) -> bool:
+    """Write a patch into the planes, in place. False, and nothing written, if any of its values is not finite."""
     width, height = patch.size
+    if not all(np.isfinite(part).all() for part in (patch.y, patch.uv, blend.membrane)):
+        return False
     twice = 2 * blend.alpha.shape[1], 2 * blend.alpha.shape[0]
     alpha = np.asarray(cv2.resize(blend.alpha, twice, interpolation=cv2.INTER_LINEAR), np.float32)
     field = cv2.resize(blend.membrane, (width, height), interpolation=cv2.INTER_LINEAR)
-    _mix(planes.y, patch.x0, patch.y0, patch.y + field[:, :, 0], alpha[:height, :width])
+    # Half-size weights reach a pixel beyond the mesh, where nothing was drawn.
+    drawn = alpha[:height, :width] * patch.covered_luma
+    _mix(planes.y, patch.x0, patch.y0, patch.y + field[:, :, 0], drawn)
     half = (blend.alpha.shape[1], blend.alpha.shape[0])
     soft = cv2.resize(blend.membrane, half, interpolation=cv2.INTER_LINEAR)
     for plane, c in ((planes.u, 0), (planes.v, 1)):
         _mix(plane, patch.x0 // 2, patch.y0 // 2, patch.uv[:, :, c] + soft[:, :, c + 1], blend.alpha)
+    return True
 
 
 def _mix(

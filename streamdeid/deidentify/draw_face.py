@@ -12,6 +12,7 @@ from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.synthesise import draw, to_yuv
 from streamdeid.colour import yuv_from_rgb
 from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no_membrane
+from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps, facing, transfer_expression
 from streamdeid.deidentify.eyes import EyeColours, draw_eye
 from streamdeid.deidentify.light import LightFrame, contrast, light_ratio, static_light
@@ -67,12 +68,14 @@ def draw_surrogate(
     light: LightFrame,
     blending: Blending,
     shape: Points | None = None,
+    copy_eyes: bool = False,
 ) -> bool:
     """Rung 1: draw a person's surrogate with the expression, gaze and light of this frame into `out`, in place.
 
     original: the same picture untouched; only the inside of an open mouth and what lies outside the hull are taken
     from it. shape (81, 2): the surrogate's shape with the expression, where another transfer than METHODS 4.0's made
-    it. False when the face lies outside the picture.
+    it. copy_eyes: show the original's own eyes (they leak, METHODS 4.0). False when the face could not be drawn: it
+    lies outside the picture, or its pixels are no numbers.
     """
     model = fitting.model
     plain = shape is not None
@@ -88,7 +91,10 @@ def draw_surrogate(
     patch = draw(texture, model.mean_shape, points, model.closed_triangles, out.size, _SURROUNDINGS * seen.width)
     if patch is None:
         return False
-    if seen.iris is not None:
+    if copy_eyes:
+        for lids in (LEFT_EYE, RIGHT_EYE):
+            copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
+    elif seen.iris is not None:
         maps = eye_maps(seen.points, points)
         for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
             x, y, radius = (float(v) for v in model.iris[i])
@@ -97,8 +103,7 @@ def draw_surrogate(
             draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius * seen.pose.scale, colours)
     draw_mouth(patch, original, seen.points[INNER_LIP], points[INNER_LIP])
     alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
-    composed(patch, Blend(alpha, blending.mean(membrane(patch, original))), out)
-    return True
+    return composed(patch, Blend(alpha, blending.mean(membrane(patch, original))), out)
 
 
 def draw_mean_face(
@@ -113,8 +118,7 @@ def draw_mean_face(
     if patch is None:
         return False
     alpha = feathered(patch.covered, 0.02 * seen.width / 2)
-    composed(patch, Blend(alpha, no_membrane()), out)
-    return True
+    return composed(patch, Blend(alpha, no_membrane()), out)
 
 
 def _lit(face: NewFace, ratio: Pixels, flat: float, original: Planes) -> Pixels:

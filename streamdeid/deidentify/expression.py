@@ -53,7 +53,7 @@ def facing(surrogate: Points, neutral: Points, depth: Points) -> Points:
 
 
 def lay(points: Points, corners: tuple[Points, Points], onto: tuple[Points, Points], ratio: float) -> Points:
-    """Points (n, 2) turned with their corners' line onto another pair of corners, scaled by `ratio` about the middle."""
+    """Points (n, 2) turned with the line of their corners onto another pair, scaled by `ratio` about the middle."""
     (a, b), (c, d) = corners, onto
     turn = np.arctan2(*(d - c)[::-1]) - np.arctan2(*(b - a)[::-1])
     rotation = ratio * np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])

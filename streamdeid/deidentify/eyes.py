@@ -57,8 +57,8 @@ def draw_eye(patch: Patch, lids: Points, centre: Points, radius: float, colours:
 def _lid(u, ua, ha, ub, hb):  # type: ignore[no-untyped-def]
     """Height at u of the curve (u (1 - u))^0.7 (p + q u) through two lid points: zero at both corners, and steep
     enough there to leave an iris that looks sideways in the open."""
-    ga = ha / max((ua * (1 - ua)) ** 0.7, 0.1)
-    gb = hb / max((ub * (1 - ub)) ** 0.7, 0.1)
+    ga = ha / max(ua * (1 - ua), 0.04) ** 0.7
+    gb = hb / max(ub * (1 - ub), 0.04) ** 0.7
     q = (gb - ga) / max(ub - ua, 0.05)
     return (u * (1 - u)) ** 0.7 * (ga + q * (u - ua))
 

@@ -33,12 +33,17 @@ class LightFrame:
     table: WarpTable
     mask: Pixels
     """float32 (h, w): blurred mask, the normaliser."""
+    studio: Pixels
+    """float32 (h, w): soft log luminance of the mean face, its median taken off: the light of the training set."""
 
     @classmethod
-    def of(cls, table: WarpTable) -> LightFrame:
-        """Light frame over a small warp table."""
+    def of(cls, table: WarpTable, mean: Pixels) -> LightFrame:
+        """Light frame over a small warp table; mean (f, 3) is the mean face's small texture."""
         mask = spread(np.ones((len(table.rows), 1), np.float32), table)[:, :, 0]
-        return cls(table, _blur(mask, table) + 1e-3)
+        bare = cls(table, _blur(mask, table) + 1e-3, mask)
+        soft = np.log(bare.soft(mean) @ _LUMA + _FLOOR)
+        studio = np.where(mask > 0, soft - np.median(soft[table.rows, table.columns]), 0)
+        return cls(table, bare.mask, studio.astype(np.float32))
 
     def soft(self, texture: Pixels) -> Pixels:
         """Blurred picture float32 (h, w, 3) of a small texture (f, 3)."""
@@ -57,8 +62,8 @@ def static_light(light: LightFrame, neutral: Pixels, surrogate: Pixels, skin: Po
     """Gain float32 (h, w, 3) that gives the surrogate's small texture (f, 3) the scene's tone and direction of light.
 
     neutral: the person's small neutral texture (f, 3). skin: colour (3,) of skin outside the hull, or None when there
-    is none to be seen; its chroma then replaces that of the hull. A mean colour and a surface of second order in log
-    luminance (five numbers) is all that is taken over: enough to sit in the scene, far too little for a likeness.
+    is none to be seen; its chroma then replaces that of the hull. A mean colour and a surface in log
+    luminance (six numbers) is all that is taken over: enough to sit in the scene, far too little for a likeness.
     """
     tone = np.median(neutral, axis=0) / np.maximum(np.median(surrogate, axis=0), 1.0)
     luma = float(np.median(neutral @ _LUMA) / max(float(np.median(surrogate @ _LUMA)), 1.0))
@@ -113,20 +118,21 @@ def _blur(picture: Pixels, table: WarpTable) -> Pixels:
 
 
 def _places(light: LightFrame, columns: NDArray[Any], rows: NDArray[Any]) -> Points:
-    """Terms of a surface of second order, float64 (n, 6), at pixels of the small frame."""
+    """Terms of the static light, float64 (n, 7), at pixels of the small frame: a surface of second order, and how
+    much of the studio's own shading (dark sides of the nose, bright forehead) there is."""
     width, height = light.table.size
     x, y = (columns - width / 2) / (width / 2), (rows - height / 2) / (height / 2)
-    return np.column_stack([np.ones(len(x)), x, y, x * x, x * y, y * y])
+    return np.column_stack([np.ones(len(x)), x, y, x * x, x * y, y * y, light.studio[rows, columns]])
 
 
 def _robust_surface(places: Points, level: Pixels) -> Points:
-    """Coefficients (6,) of level (n,) over places (n, 6), by reweighted least squares (Cauchy weights): brows, eyes,
+    """Coefficients (7,) of level (n,) over places (n, 7), by reweighted least squares (Cauchy weights): brows, eyes,
     lips and hair are outliers."""
     weights = np.ones(len(places))
     solution = np.zeros(places.shape[1])
     for _ in range(5):
         weighted = places * weights[:, None]
-        ridge = 2e-3 * len(places) * np.diag([0.0, 1, 1, 1, 1, 1])
+        ridge = 2e-3 * len(places) * np.diag([0.0, 1, 1, 1, 1, 1, 0.2])
         solution = np.linalg.solve(weighted.T @ places + ridge, weighted.T @ level)
         weights = 1 / (1 + ((level - places @ solution) / 0.12) ** 2)
     return solution

@@ -62,16 +62,23 @@ class ReplaceFaces:
     """De-identifies frames with synthetic faces. `observe` sees each frame first, `deidentify` publishes it later."""
 
     def __init__(
-        self, fitting: FitModel, surrogates: Surrogates, register: Register, *, transfer: PaperTransfer | None = None
+        self,
+        fitting: FitModel,
+        surrogates: Surrogates,
+        register: Register,
+        *,
+        transfer: PaperTransfer | None = None,
+        copy_eyes: bool = False,
     ) -> None:
-        """transfer: P4's own transfer instead of METHODS 4.0's."""
+        """transfer: P4's own transfer instead of METHODS 4.0's. copy_eyes: show the person's own eyes."""
         self._fitting = fitting
         self._surrogates = surrogates
         self._register = register
         self._transfer = transfer
-        self._light = LightFrame.of(fitting.table)
+        self._copy_eyes = copy_eyes
         model = fitting.model
         self._mean = NewFace.of(np.zeros(len(model.variances)), fitting)
+        self._light = LightFrame.of(fitting.table, self._mean.small_texture)
         corners = model.mean_shape[model.triangles]
         a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
         areas = np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
@@ -144,7 +151,7 @@ class ReplaceFaces:
         followed = self._followed.get(track.number)
         seen = followed.seen.pop(frame.index, None) if followed is not None else None
         if followed is None or seen is None:
-            return solid_fill(out, grown(track.box)), Rung.SOLID_FILL
+            return solid_fill(out, _extent(track)), Rung.SOLID_FILL
         worst = Rung.MEAN_FACE if track.doubtful else Rung.SYNTHETIC
         rung = followed.steps(max(worst, deserved(seen, self._areas)))
         face = self._face_of(track.number, followed) if rung is Rung.SYNTHETIC else None
@@ -154,17 +161,26 @@ class ReplaceFaces:
             rung = Rung.MEAN_FACE
             drawn = draw_mean_face(out, frame.planes, seen, self._mean, self._fitting, self._light)
         if not drawn:
-            return solid_fill(out, grown(track.box)), Rung.SOLID_FILL
+            return solid_fill(out, _extent(track)), Rung.SOLID_FILL
         return out, rung
 
     def _draw(self, out: Planes, frame: Frame, seen: Observation, followed: _Followed, face: NewFace) -> bool:
         neutral = followed.neutral.neutral(float(frame.time))
+        shape = None
         if self._transfer is not None:
             shape, face = self._transfer(seen, neutral, face, frame.planes)
-            return draw_surrogate(
-                out, frame.planes, seen, neutral, face, self._fitting, self._light, followed.blending, shape
-            )
-        return draw_surrogate(out, frame.planes, seen, neutral, face, self._fitting, self._light, followed.blending)
+        return draw_surrogate(
+            out,
+            frame.planes,
+            seen,
+            neutral,
+            face,
+            self._fitting,
+            self._light,
+            followed.blending,
+            shape=shape,
+            copy_eyes=self._copy_eyes,
+        )
 
     def _face_of(self, number: int, followed: _Followed) -> NewFace | None:
         """The new face of a track's person; None while there is none (then the mean face covers)."""
@@ -185,3 +201,9 @@ class ReplaceFaces:
                 self._new_faces.popitem(last=False)
         self._new_faces.move_to_end(person)
         return face
+
+
+def _extent(track: Track) -> tuple[float, float, float, float]:
+    """Where a face may be that has no landmarks: a detector's box reaches from brows to chin, so it is grown by
+    forehead and ears; a predicted one has been grown by its uncertainty already."""
+    return track.box if track.face is None else grown(track.box)

@@ -75,17 +75,17 @@ def known_face(fitting: FitModel) -> tuple[Frame, tuple[float, float, float, flo
     scale = _FACE * _SIDE / model.frame_size[0]
     points = (model.mean_shape - model.mean_shape.mean(axis=0)) * scale + _SIDE / 2
     texture = to_yuv(mean.picture, *yuv_from_rgb(grey.colour))
-    patch = draw(texture, model.mean_shape, points, model.triangles, grey.size, 2.0)
+    patch = draw(texture, model.mean_shape, points, model.closed_triangles, grey.size, 2.0)
     if patch is None:
         raise FailedClosed("the self-test failed: the model's mean face lies outside the picture")
     height, width = patch.y.shape
-    half = slice(patch.y0 // 2, patch.y0 // 2 + patch.covered.shape[0])
-    half_columns = slice(patch.x0 // 2, patch.x0 // 2 + patch.covered.shape[1])
+    window = slice(patch.y0, patch.y0 + height), slice(patch.x0, patch.x0 + width)
+    drawn = patch.covered_luma.astype(bool)
+    grey.y[window][drawn] = np.clip(patch.y, 0, 255)[drawn]
+    half = tuple(slice(side.start // 2, (side.stop + 1) // 2) for side in window)
     drawn = patch.covered.astype(bool)
-    whole = drawn.repeat(2, axis=0).repeat(2, axis=1)[:height, :width]
-    grey.y[patch.y0 : patch.y0 + height, patch.x0 : patch.x0 + width][whole] = np.clip(patch.y, 0, 255)[whole]
     for plane, channel in ((grey.u, 0), (grey.v, 1)):
-        plane[half, half_columns][drawn] = np.clip(patch.uv[:, :, channel], 0, 255)[drawn]
+        plane[half][drawn] = np.clip(patch.uv[:, :, channel], 0, 255)[drawn]
     low, high = points.min(axis=0), points.max(axis=0)
     return Frame(grey, Fraction(0), 0), (float(low[0]), float(low[1]), float(high[0]), float(high[1]))
 

@@ -60,10 +60,7 @@ class Cuts:
             and correlation(last, small) < _CORRELATION
             and histogram_change(last, small) > _HISTOGRAM
         )
-        if cut:
-            self._differences.clear()
-        else:
-            self._differences.append(difference)
+        self._differences.append(difference)
         return cut
 
 

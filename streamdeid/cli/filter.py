@@ -1,0 +1,155 @@
+"""`streamdeid filter`: files in, de-identified files out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from streamdeid.assemble import ENCODER_PRESETS, WRITABLE
+from streamdeid.cli.complaints import UsageError, complain, explain
+from streamdeid.cli.filter_file import Workshop, filter_file
+from streamdeid.cli.inputs import Job, plan
+from streamdeid.errors import ExitCode, ModelError, OutputError
+from streamdeid.evaluation.report import FileFailure, FileReport, Report, write_report
+from streamdeid.settings import ALL_METHODS, MOST_COAST, MOST_LOOKAHEAD, TRANSFERS, Settings
+
+DESCRIPTION = """\
+Replace every face in video files by a synthetic one (or cover it by a mask).
+
+INPUT is a file, a directory (the videos in it) or a quoted pattern. With two arguments the second is OUTPUT: a file, or
+a directory; with more, the last one is when it is a directory. Use -o where that is not what you mean. Without OUTPUT
+each result lies beside its input as <stem>_deidentified.<ext>.
+
+Files are filtered one after another; a bad one is reported and does not stop the others. The exit code is then the
+highest of all files: 0 done, 1 an input could not be read, 2 wrong usage or settings, 3 an output could not be
+written, 4 the filter failed closed. 130 and 143: stopped by Ctrl-C or SIGTERM, and the file at hand was not written."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    default = Settings()
+    parser.add_argument("arguments", nargs="+", metavar="INPUT [OUTPUT]", help="files, a directory or a pattern")
+    parser.add_argument("-o", "--output", type=Path, help="file or directory for the result; all others are inputs")
+    faces = parser.add_argument_group("faces")
+    faces.add_argument("--method", default=default.method, help=f"one of {', '.join(ALL_METHODS)} (%(default)s)")
+    faces.add_argument("--k", type=int, help=f"reference faces in a cluster ({default.k})")
+    faces.add_argument("--q", type=float, help=f"share of possible faces, the nearest, ruled out ({default.q})")
+    faces.add_argument("--preserve", metavar="NAMES", help="attributes to keep, as in gender,age; each has its price")
+    faces.add_argument("--key-file", type=Path, help="secret that makes the run repeatable (16 bytes or more)")
+    faces.add_argument("--transfer", help=f"how expressions are carried over: {' or '.join(TRANSFERS)}")
+    faces.add_argument(
+        "--threshold", type=float, default=default.threshold, help="detector score of a face (%(default)s)"
+    )
+    faces.add_argument(
+        "--lookahead",
+        type=float,
+        metavar="S",
+        help=f"seconds, 0 to {MOST_LOOKAHEAD:g}, that a face is studied before it is shown ({default.lookahead:g})",
+    )
+    faces.add_argument(
+        "--coast",
+        type=float,
+        metavar="S",
+        default=default.coast,
+        help=f"seconds, 0 to {MOST_COAST:g}, that a lost face stays covered (%(default)s)",
+    )
+    faces.add_argument("--no-reentry", action="store_true", help="give who comes back a new face")
+    faces.add_argument("--models", type=Path, metavar="DIR", help="own models, from `streamdeid train`")
+    files = parser.add_argument_group("files")
+    files.add_argument("--codec", help="video encoder, as in libx264 (the container's default)")
+    files.add_argument("--crf", type=int, help="quality, lower is better (the encoder's default)")
+    files.add_argument(
+        "--preset", default=default.preset, help=f"speed of the encoder: {', '.join(ENCODER_PRESETS)} (%(default)s)"
+    )
+    files.add_argument("--no-audio", action="store_true", help="leave the sound out")
+    files.add_argument("--keep-metadata", action="store_true", help="keep titles, dates, location, device")
+    files.add_argument("--overwrite", action="store_true", help="replace an existing output")
+    files.add_argument("--tolerant", action="store_true", help="filter damaged files as far as they can be decoded")
+    files.add_argument("--report", type=Path, metavar="JSON", help="write what was done, with hashes and counts")
+    files.add_argument("--json", action="store_true", help="one JSON object for each file on standard output")
+    files.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Run the command; the exit code of the worst file. Raises what concerns the whole run."""
+    settings = settings_of(arguments)
+    jobs = plan(arguments.arguments, arguments.output, WRITABLE)
+    if arguments.report is not None and not arguments.report.absolute().parent.is_dir():
+        raise OutputError(f"{arguments.report} cannot be written: its directory does not exist")
+    done: list[FileReport] = []
+    failed: list[FileFailure] = []
+    with Workshop(settings) as workshop:
+        if len(jobs) > 1:
+            workshop.start()  # what is wrong with the models is said once, not for each file
+        for job in jobs:
+            result = _attempt(job, workshop, arguments)
+            if isinstance(result, FileReport):
+                done.append(result)
+            else:
+                failed.append(result)
+            _tell(result, job, arguments)
+        choice = workshop.choice
+    if arguments.report is not None:
+        write_report(arguments.report, Report(choice, tuple(done), tuple(failed)))
+    return ExitCode(max((failure.exit_code for failure in failed), default=ExitCode.DONE))
+
+
+def _attempt(job: Job, workshop: Workshop, arguments: argparse.Namespace) -> FileReport | FileFailure:
+    """Filter one file and complain when it fails. Raises what concerns all files: ModelError and signals."""
+    try:
+        return filter_file(job, workshop, bar=not arguments.quiet)
+    except ModelError:
+        raise
+    except Exception as error:
+        code, line = explain(error)
+        named = any(str(path) in line for path in (job.input, job.output))
+        complain(error, debug=arguments.debug, about="" if named else f"{job.input}: ")
+        return FileFailure(job.input.name, line, int(code))
+
+
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """Settings from the options. Raises SettingsError, also for an option that the method does not use."""
+    default = Settings()
+    given = {name: getattr(arguments, name) for name in ("k", "q", "transfer", "lookahead")}
+    preserve = arguments.preserve
+    settings = Settings(
+        method=arguments.method,
+        preserve=tuple(name.strip() for name in preserve.split(",")) if preserve is not None else (),
+        key_file=arguments.key_file,
+        threshold=arguments.threshold,
+        coast=arguments.coast,
+        reentry=not arguments.no_reentry,
+        tolerant=arguments.tolerant,
+        codec=arguments.codec,
+        crf=arguments.crf,
+        preset=arguments.preset,
+        audio=not arguments.no_audio,
+        keep_metadata=arguments.keep_metadata,
+        overwrite=arguments.overwrite,
+        models=arguments.models,
+        **{name: getattr(default, name) if value is None else value for name, value in given.items()},
+    )
+    unused = []
+    if not settings.synthesises:
+        given |= {"preserve": preserve, "key-file": arguments.key_file, "no-reentry": arguments.no_reentry or None}
+        unused = [name for name, value in given.items() if value is not None]
+    elif not settings.draws and given["q"] is not None:
+        unused = ["q"]
+    if unused:
+        raise UsageError(f"--{unused[0]} means nothing to the method {settings.method}")
+    return settings
+
+
+def _tell(result: FileReport | FileFailure, job: Job, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        print(json.dumps(asdict(result), ensure_ascii=False), flush=True)
+    elif isinstance(result, FileReport) and not arguments.quiet:
+        people = "" if result.people is None else f" of {result.people} people"
+        rungs = ", ".join(f"{count} {name}" for name, count in result.rungs.items())
+        print(
+            f"{job.output}: {result.frames} frames, {result.faces} faces{people}{f' ({rungs})' if rungs else ''}, "
+            f"{result.timings.frames_per_second:.1f} frames per second",
+            flush=True,
+        )

@@ -1,0 +1,100 @@
+"""Which files a command line means, and where each result goes."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamdeid.errors import InputError, OutputError, SettingsError
+
+SUFFIX = "_deidentified"
+FALLBACK = ".mkv"
+"""Container for results whose input's own cannot be written: it takes nearly every sound codec."""
+
+# fmt: off
+_VIDEOS = frozenset({
+    ".3gp", ".asf", ".avi", ".dv", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".mxf",
+    ".ogv", ".ts", ".vob", ".webm", ".wmv",
+})
+# fmt: on
+_WILD = frozenset("*?[")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One file to filter."""
+
+    input: Path
+    output: Path
+
+
+def plan(arguments: Sequence[str], output: Path | None, writable: Sequence[str]) -> list[Job]:
+    """The jobs that INPUT and OUTPUT arguments stand for.
+
+    arguments: with exactly two of them the second is the output, as for `cp`; with more, the last is when it is a
+    directory. `output` (`--output`) says it plainly, and then every argument is an input. A directory stands for the
+    videos in it, not for those in its sub-directories nor for earlier results; a pattern for what it matches.
+    writable: extensions that can be written. The directory for the results of several files is made.
+
+    Raises InputError when nothing is found, SettingsError for addresses and for results that would overwrite each
+    other, OutputError when the directory cannot be made.
+    """
+    inputs = list(arguments)
+    if output is None and (len(inputs) == 2 or (len(inputs) > 2 and Path(inputs[-1]).is_dir())):
+        output = Path(inputs.pop())
+    files: list[Path] = []
+    for argument in inputs:
+        files += _meant(argument)
+    several = files != [Path(inputs[0])]
+    jobs = [Job(file, _result(file, output, several, writable)) for file in files]
+    taken: dict[Path, Path] = {}
+    for job in jobs:
+        other = taken.setdefault(job.output.absolute(), job.input)
+        if other is not job.input:
+            raise SettingsError(f"the results of {other} and {job.input} would have the same name, {job.output.name}")
+    if several and output is not None:
+        _make_directory(output)
+    return jobs
+
+
+def _meant(argument: str) -> list[Path]:
+    if "://" in argument:
+        # The address is not repeated: it can hold a password.
+        raise SettingsError("this command filters files and directories, not addresses")
+    path = Path(argument)
+    if path.is_dir():
+        try:
+            found = sorted(entry for entry in path.iterdir() if _is_video(entry))
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+        if not found:
+            raise InputError(f"{path} holds no videos")
+        return found
+    if _WILD & set(argument) and not path.exists():
+        found = sorted(Path(match) for match in glob.glob(argument) if Path(match).is_file())
+        if not found:
+            raise InputError(f"no file matches {argument}")
+        return found
+    return [path]
+
+
+def _is_video(path: Path) -> bool:
+    hidden_or_result = path.name.startswith(".") or path.stem.endswith(SUFFIX)
+    return path.suffix.lower() in _VIDEOS and not hidden_or_result and path.is_file()
+
+
+def _result(file: Path, output: Path | None, several: bool, writable: Sequence[str]) -> Path:
+    extension = file.suffix if file.suffix.lower() in writable else FALLBACK
+    name = f"{file.stem}{SUFFIX}{extension}"
+    if output is None:
+        return file.with_name(name)
+    return output / name if several or output.is_dir() else output
+
+
+def _make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be made: {(error.strerror or str(error)).lower()}") from error

@@ -1,0 +1,95 @@
+"""The command line: `streamdeid filter | demo | compare | train`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module, metadata
+from types import FrameType
+from typing import NoReturn
+
+from streamdeid.cli.complaints import Stopped, UsageError, close_stdout, complain, set_up_logging
+
+_COMMANDS = {
+    "filter": "replace the faces in video files",
+    "demo": "synthesise a clip of talking people and filter it; needs no video",
+    "compare": "draw a sheet of faces before and after",
+    "train": "train the models from photographs",
+}
+
+
+def run() -> NoReturn:
+    """Entry point of the program: ends the process with the exit code."""
+    # Read when NumPy is imported. The products here are small: more BLAS threads only spin, 40 % of the CPU time.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if "--debug" not in sys.argv and not sys.warnoptions:
+        warnings.simplefilter("ignore")  # one line on stderr, and none of a library's
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:  # a shell's background job keeps its deafness to Ctrl-C
+            signal.signal(number, _stop)
+    sys.exit(main())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line (without the program's name); the exit code. Prints one line on stderr for any error."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    debug = "--debug" in words
+    set_up_logging(debug)
+    try:
+        arguments = _parsed(words)
+        return int(import_module(f"streamdeid.cli.{arguments.command}").run(arguments))
+    except SystemExit as ended:  # argparse, after --help and --version
+        return int(ended.code or 0)
+    except BrokenPipeError as error:
+        close_stdout()
+        return int(complain(error, debug=debug))
+    except (Exception, KeyboardInterrupt, Stopped) as error:
+        return int(complain(error, debug=debug))
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command line. Raises UsageError."""
+    arguments, rest = _parser(words).parse_known_args(words)
+    if rest:
+        # argparse takes files only up to the first option; `filter in.mp4 --quiet out.mp4` means the same.
+        if any(word.startswith("-") for word in rest) or not hasattr(arguments, "arguments"):
+            _usage_error(f"unrecognized arguments: {' '.join(rest)}")
+        arguments.arguments += rest
+    return arguments
+
+
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser. Only the command that is named is imported, so that usage errors and help come at once."""
+    parser = argparse.ArgumentParser(
+        "streamdeid", description="A privacy filter for video: every face is replaced by a synthetic one."
+    )
+    parser.add_argument("--version", action="version", version=f"streamdeid {metadata.version('streamdeid')}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    named = next((word for word in words if word in _COMMANDS), None)
+    parsers = [parser]
+    for name, summary in _COMMANDS.items():
+        command = commands.add_parser(name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parsers.append(command)
+        if name == named:
+            module = import_module(f"streamdeid.cli.{name}")
+            command.description = module.DESCRIPTION
+            module.add_arguments(command)
+            command.add_argument("--debug", action="store_true", help="show tracebacks and the libraries' own messages")
+    for each in parsers:
+        # argparse would print its usage and leave; here every error is one line and goes one way.
+        each.error = _usage_error  # type: ignore[method-assign]
+    return parser
+
+
+def _usage_error(message: str) -> NoReturn:
+    raise UsageError(f"{message} (see --help)")
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)  # clearing up is not to be interrupted half way
+    raise Stopped(number)

@@ -1,0 +1,50 @@
+"""The progress bar on stderr."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+
+class Bar:
+    """Rate, time left and faces so far of one file. Shows nothing when stderr is not a terminal, or when told to.
+
+    Use as a context manager.
+    """
+
+    def __init__(self, label: str, total: int | None, *, shown: bool) -> None:
+        self._progress: Progress | None = None
+        self._task = TaskID(0)
+        if shown and sys.stderr.isatty():
+            self._progress = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.completed:.0f}/{task.fields[of]} frames"),
+                TextColumn("{task.fields[rate]}"),
+                TimeRemainingColumn(elapsed_when_finished=True),
+                TextColumn("{task.fields[faces]} faces"),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._task = self._progress.add_task(label, total=total, of=total or "?", rate="", faces=0)
+
+    def __enter__(self) -> Bar:
+        if self._progress is not None:
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def advance(self, faces: int) -> None:
+        """One frame more; `faces` covered so far."""
+        if self._progress is not None:
+            speed = self._progress.tasks[0].speed
+            rate = f"{speed:.1f} per s" if speed else ""
+            self._progress.update(self._task, advance=1, faces=faces, rate=rate)

@@ -1,0 +1,206 @@
+"""`streamdeid train`: photographs to models/aam.npz, models/gallery.npz and models/CARD.md."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid import settings as run_settings
+from streamdeid.aam.appearance_model import AppearanceModel, load_model, save_model
+from streamdeid.aam.reconstruction import ReconstructionError, reconstruction_error
+from streamdeid.aam.train import Annotate, Sample, Settings, annotate, texture_of_sample, train
+from streamdeid.assemble import default_detector, photograph_detector
+from streamdeid.deidentify.gallery import UNKNOWN_AGE, Gallery, save_gallery
+from streamdeid.errors import ExitCode, InputError, OutputError
+from streamdeid.faces import Face
+from streamdeid.shipped_models import GALLERY, HASHES, MODEL, write_hashes
+
+DESCRIPTION = """\
+Train the appearance model and the gallery from photographs with one face each.
+
+DIR holds sub-directories, one of them called "neutral", with one file per person in each, or neutral photographs only.
+An `info.csv` (face_id, face_age, face_gender, face_eth) gives labels. The photographs themselves enter no file."""
+
+_PICTURES = {".jpg", ".jpeg", ".png"}
+_SPLIT = 2014
+"""Seed of the one split of people for the card's figure on unseen people."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--images", type=Path, required=True, metavar="DIR", help="the photographs")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="where the models go; replaces older ones"
+    )
+    parser.add_argument("--source", default="not stated", help="origin, licence and consent, for the model card")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Run the command. Raises InputError and OutputError."""
+    neutral, others = photographs(arguments.images)
+    with contextlib.closing(default_detector(run_settings.Settings())) as detector:
+        detect = _counted(photograph_detector(detector), len(neutral) + len(others))
+        paths = train_models(arguments.images, arguments.out, detect, source=arguments.source)
+    print(", ".join(str(path) for path in paths))
+    return ExitCode.DONE
+
+
+def _counted(detect: Annotate, total: int) -> Callable[[NDArray[np.uint8]], Sequence[Face]]:
+    """The same function, telling on a terminal how far it has come."""
+    done = 0
+
+    def counted(image: NDArray[np.uint8]) -> Sequence[Face]:
+        nonlocal done
+        done += 1
+        if sys.stderr.isatty():
+            then = "\rtraining, which takes a minute or two\n" if done == total else ""
+            print(f"\rphotograph {done} of {total} {then}", end="", file=sys.stderr, flush=True)
+        return detect(image)
+
+    return counted
+
+
+@dataclass(frozen=True)
+class Donor:
+    """One person of the training set: file stem and labels."""
+
+    name: str
+    age: int = UNKNOWN_AGE
+    gender: str = ""
+    ethnicity: str = ""
+
+
+def photographs(directory: Path) -> tuple[list[Path], list[Path]]:
+    """Neutral photographs and all others of a training set.
+
+    Either sub-directories, one of them called `neutral`, with a file of the same name for the same person in each, or
+    a flat directory of neutral photographs. Raises InputError when there are fewer than ten.
+    """
+    if not directory.is_dir():
+        raise InputError(f"{directory} is not a directory of photographs")
+    neutral_directory = directory / "neutral" if (directory / "neutral").is_dir() else directory
+    neutral = _pictures(neutral_directory)
+    others = [
+        path
+        for folder in sorted(directory.iterdir())
+        if folder.is_dir() and folder != neutral_directory
+        for path in _pictures(folder)
+    ]
+    if len(neutral) < 10:
+        raise InputError(f"{neutral_directory} holds {len(neutral)} photographs; training needs at least 10")
+    return neutral, others
+
+
+def labels(directory: Path) -> dict[str, Donor]:
+    """Labels by file stem from `info.csv` (face_id, face_age, face_gender, face_eth); empty without such a file."""
+    table = directory / "info.csv"
+    if not table.is_file():
+        return {}
+    with table.open(newline="", encoding="utf-8") as file:
+        return {
+            row["face_id"]: Donor(
+                row["face_id"],
+                int(row["face_age"]) if (row.get("face_age") or "").isdigit() else UNKNOWN_AGE,
+                row.get("face_gender") or "",
+                row.get("face_eth") or "",
+            )
+            for row in csv.DictReader(file)
+        }
+
+
+def train_models(
+    directory: Path, out: Path, detect: Annotate, *, source: str = "not stated", settings: Settings = Settings()
+) -> tuple[Path, Path]:
+    """Train on a directory and write model, gallery, hashes and card; returns the two model files.
+
+    source: where the photographs come from, under which licence and whose consent; it stands in the card.
+    """
+    neutral, others = photographs(directory)
+    samples = {path: annotate(path, detect) for path in [*neutral, *others]}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{out} cannot be made: {(error.strerror or str(error)).lower()}") from error
+    model_path, gallery_path = out / MODEL, out / GALLERY
+    save_model(model_path, train(list(samples.values()), settings))
+    model = load_model(model_path)  # as it will be used: the basis is stored in 16 bits
+    known = labels(directory)
+    donors = [known.get(path.stem, Donor(path.stem)) for path in neutral]
+    gallery_hash = save_gallery(gallery_path, gallery_of([samples[path] for path in neutral], donors, model))
+    write_hashes(out, {MODEL: model.sha256, GALLERY: gallery_hash})
+    unseen = held_out(samples, neutral, settings)
+    facts = [
+        ("source of the photographs", source),
+        ("photographs", f"{len(samples)}, and their mirror images"),
+        ("donors in the gallery", f"{len(donors)} (identity vectors and labels; no pictures)"),
+        ("trained by", "`streamdeid train --images DIR --out models --source TEXT`"),
+        ("annotated by", "the run-time landmarker itself"),
+        *model_facts(model, settings),
+        ("content hash of the model", f"`{model.sha256}`"),
+        ("content hash of the gallery", f"`{gallery_hash}`"),
+        ("unseen people, neutral", f"texture error {unseen.texture:.2f} grey levels (mean face: {unseen.raw:.2f}), "
+         f"shape error {unseen.shape:.2f} pixels of the frame; a fifth of the people held out of a training"),
+    ]  # fmt: skip
+    (out / "CARD.md").write_text(card(facts), encoding="utf-8")
+    return model_path, gallery_path
+
+
+def held_out(samples: Mapping[Path, Sample], neutral: Sequence[Path], settings: Settings) -> ReconstructionError:
+    """Error on the neutral photographs of a fifth of the people, whom a training on the others never saw."""
+    names = sorted(path.stem for path in neutral)
+    unseen = set(np.random.default_rng(_SPLIT).permutation(names)[: max(1, len(names) // 5)])
+    model = train([s for path, s in samples.items() if path.stem not in unseen], settings)
+    return reconstruction_error(model, [samples[path] for path in neutral if path.stem in unseen])
+
+
+def gallery_of(neutral: Sequence[Sample], donors: Sequence[Donor], model: AppearanceModel) -> Gallery:
+    """Identity vectors of neutral photographs, with their donors' labels."""
+    identities = np.stack(
+        [model.identity(s.points, texture_of_sample(s, model.mean_shape, model.table)) for s in neutral]
+    )
+    return Gallery(
+        identities,
+        np.array([d.gender for d in donors]),
+        np.array([d.age for d in donors], np.int64),
+        np.array([d.ethnicity for d in donors]),
+        model.sha256,
+    )
+
+
+def model_facts(model: AppearanceModel, settings: Settings) -> list[tuple[str, str]]:
+    """Sizes of a model, for its card."""
+    width, height = model.frame_size
+    shape, texture = len(model.shape_variances), len(model.texture_variances)
+    return [
+        ("frame", f"{width} x {height} pixels, {len(model.mean_texture)} inside the mesh, "
+         f"{len(model.triangles)} triangles"),
+        ("components", f"{shape} of shape, {texture} of texture ({settings.share:.0%} of the variance, at most "
+         f"{settings.most_texture} of texture)"),
+        ("fit", f"{model.fit_width} pixels wide, grey, {len(model.fit_variances)} components"),
+    ]  # fmt: skip
+
+
+def card(facts: Sequence[tuple[str, str]]) -> str:
+    """The model card, Markdown."""
+    rows = "\n".join(f"| {name} | {value} |" for name, value in facts)
+    return f"""# Model card
+
+Appearance model `{MODEL}` and gallery `{GALLERY}`, written by `streamdeid train`. `{HASHES}` names their hashes.
+They hold means, components and parameter vectors: no photograph of a person.
+
+| | |
+|---|---|
+{rows}
+"""
+
+
+def _pictures(directory: Path) -> list[Path]:
+    return sorted(path for path in directory.iterdir() if path.suffix.lower() in _PICTURES)

@@ -1,0 +1,188 @@
+"""The report of a run: what was done, to which bytes, with which promise. Versioned JSON.
+
+It holds names, hashes, counts and timings. No vector, no key, no path of a key, no directory: a report can be handed on
+with its video. Fields are only ever added within a version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from streamdeid.errors import OutputError
+
+SCHEMA = "streamdeid.report"
+VERSION = 1
+
+_LIBRARIES = ("streamdeid", "mediapipe", "opencv-python", "numpy", "numba", "av")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was asked for, and what it promises."""
+
+    method: str
+    k: int | None
+    """None for a mask."""
+    q: float | None
+    """None unless the method draws."""
+    factor: float | None
+    """By how much looking at a surrogate can raise the chance of naming its person; None: no such bound."""
+    preserved: tuple[str, ...]
+    price_bits: float
+    """What the preserved attributes tell on average over the gallery."""
+    worst_price_bits: float
+    """The same for the rarest class."""
+    transfer: str | None
+    keyed: bool
+    """True when a key file was given, so that the run can be repeated."""
+    threshold: float
+    lookahead_seconds: float
+    coast_seconds: float
+    reentry: bool
+    tolerant: bool
+    model_sha256: str
+    gallery_sha256: str
+    guarantee: str
+
+
+@dataclass(frozen=True)
+class FileSide:
+    """An input or output file."""
+
+    name: str
+    """Without its directory."""
+    sha256: str
+    bytes: int
+
+    @staticmethod
+    def of(path: Path) -> FileSide:
+        """Measure a file; reads it once."""
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+        return FileSide(path.name, digest.hexdigest(), path.stat().st_size)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The video of the input."""
+
+    codec: str
+    width: int
+    height: int
+    frames_per_second: float
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Where the time went."""
+
+    start_up_seconds: float
+    """Surrogates and self-test; for the first file of a run also models and detector."""
+    filter_seconds: float
+    """From the first frame to the finished file."""
+    cpu_ms_per_frame: float
+    """Process time of all threads, decoding and encoding included."""
+    frames_per_second: float
+    peak_memory_mib: float | None
+    """Of the whole process so far; None where the system does not tell."""
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """One file that was filtered."""
+
+    input: FileSide
+    output: FileSide
+    picture: Picture
+    frames: int
+    faces: int
+    """Covered places, summed over the frames."""
+    people: int | None
+    """Persons told apart; None for a mask, which knows nobody."""
+    rungs: Mapping[str, int]
+    """Covered places by how they were covered."""
+    persons: Mapping[str, Mapping[str, int]]
+    """The same by person number; "0" stands for faces whose person was never decided. Empty for masks."""
+    tracks: Mapping[str, int]
+    """How the tracks were assigned to persons; empty for masks."""
+    surrogates: Mapping[str, int]
+    """Surrogates chosen, separations relaxed, persons for whom none could be certified."""
+    scene_cuts: int
+    damaged_places: int
+    """Damage passed over in a tolerant run."""
+    dropped_streams: tuple[str, ...]
+    timings: Timings
+
+
+@dataclass(frozen=True)
+class FileFailure:
+    """One file that was not filtered; nothing of it was written."""
+
+    input: str
+    """Name without its directory."""
+    error: str
+    exit_code: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """A run over one or more files."""
+
+    choice: Choice | None
+    """None when no file got as far as the filter."""
+    files: tuple[FileReport, ...]
+    failures: tuple[FileFailure, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=lambda: versions())
+
+
+def versions() -> dict[str, str]:
+    """Versions of streamdeid, the libraries that its pixels depend on, Python and the machine."""
+    found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
+    return found | {name: _installed(name) for name in _LIBRARIES}
+
+
+def _installed(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:  # run from a source tree that was not installed
+        return "unknown"
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """The report as JSON values."""
+    return {"schema": SCHEMA, "version": VERSION, **asdict(report)}
+
+
+def write_report(path: Path, report: Report) -> None:
+    """Write a report as indented JSON. Raises OutputError."""
+    text = json.dumps(as_json(report), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from error
+
+
+def finite(value: float) -> float | None:
+    """The value, or None where there is none: JSON knows no infinity."""
+    return value if math.isfinite(value) else None
+
+
+def peak_memory_mib() -> float | None:
+    """Largest resident size of this process so far, MiB; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)

@@ -1,0 +1,103 @@
+"""Settings of a run: every choice a user has, checked before anything starts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamdeid.deidentify.attributes import ATTRIBUTES
+from streamdeid.deidentify.mask_faces import MASKS
+from streamdeid.deidentify.surrogates import DRAWN, METHODS
+from streamdeid.errors import SettingsError
+
+ALL_METHODS = (*METHODS, *MASKS)
+"""Names for `--method`: synthetic faces first, then masks."""
+TRANSFERS = ("recipe", "paper")
+"""Names for `--transfer`: METHODS 4.0's, and the one printed in P4."""
+MOST_LOOKAHEAD = 10.0
+MOST_COAST = 60.0
+_LARGEST_CRF = 63
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything a run depends on besides its inputs. Raises SettingsError, one line, for a value out of range."""
+
+    method: str = DRAWN
+    """One of `ALL_METHODS`."""
+    k: int = 5
+    """Donors in a cluster, from 2 to half the gallery (`check_gallery`). Masks do not use it."""
+    q: float = 0.5
+    """Share of the possible faces, the nearest, that a person never gets; 0.1 to 0.9. `k-diff-furthest` only."""
+    preserve: tuple[str, ...] = ()
+    """Attributes that a surrogate shares with the person."""
+    key_file: Path | None = None
+    """Secret bytes that make a run repeatable; None: fresh random bytes for each file, forgotten at its end."""
+    transfer: str = "recipe"
+    """How an expression is laid onto a surrogate, one of `TRANSFERS`."""
+    threshold: float = 0.3
+    """Detector score from which something counts as a face, above 0 and at most 1. Lower finds more."""
+    lookahead: float = 1.0
+    """Seconds that a face is studied before it is first shown; 0 to `MOST_LOOKAHEAD`."""
+    coast: float = 1.0
+    """Seconds for which the predicted place of a lost face stays covered; 0 to `MOST_COAST`."""
+    reentry: bool = True
+    """Whether a person who left and comes back gets the same surrogate."""
+    tolerant: bool = False
+    """Whether a damaged input is filtered as far as it can be decoded, instead of refused."""
+    codec: str | None = None
+    """Video encoder; None: the output container's default."""
+    crf: int | None = None
+    """Quality, lower is better; None: the encoder's default. The sink knows each encoder's own range."""
+    preset: str = "veryfast"
+    """Speed of the encoder."""
+    audio: bool = True
+    """Whether sound is copied."""
+    keep_metadata: bool = False
+    """Whether container metadata that can identify (location, device, author) is kept."""
+    overwrite: bool = False
+    """Whether an existing output may be replaced."""
+    models: Path | None = None
+    """Directory with `aam.npz`, `gallery.npz` and `SHA256`; None: those that come with streamdeid."""
+
+    def __post_init__(self) -> None:
+        if self.method not in ALL_METHODS:
+            raise SettingsError(f"unknown method {self.method!r}; choose one of {', '.join(ALL_METHODS)}")
+        if self.k < 2:
+            raise SettingsError(f"k must be at least 2, not {self.k}")
+        if not 0.1 <= self.q <= 0.9:
+            raise SettingsError(f"q must be from 0.1 to 0.9, not {self.q:g}")
+        unknown = [name for name in self.preserve if name not in ATTRIBUTES]
+        if unknown:
+            raise SettingsError(f"cannot preserve {unknown[0]!r}; choose from {', '.join(ATTRIBUTES)}")
+        if len(set(self.preserve)) < len(self.preserve):
+            raise SettingsError(f"an attribute to preserve is named twice: {', '.join(self.preserve)}")
+        if self.transfer not in TRANSFERS:
+            raise SettingsError(f"unknown transfer {self.transfer!r}; choose one of {', '.join(TRANSFERS)}")
+        if not 0 < self.threshold <= 1:
+            raise SettingsError(f"threshold must be above 0 and at most 1, not {self.threshold:g}")
+        _check_seconds("lookahead", self.lookahead, MOST_LOOKAHEAD)
+        _check_seconds("coast", self.coast, MOST_COAST)
+        if self.crf is not None and not 0 <= self.crf <= _LARGEST_CRF:
+            raise SettingsError(f"crf must be from 0 to {_LARGEST_CRF}, not {self.crf}")
+
+    @property
+    def synthesises(self) -> bool:
+        """True when faces are replaced by synthetic ones, False for a mask."""
+        return self.method in METHODS
+
+    @property
+    def draws(self) -> bool:
+        """True for the method that draws with the key, the only one that q belongs to."""
+        return self.method == DRAWN
+
+    def check_gallery(self, donors: int) -> None:
+        """Raise SettingsError unless two clusters of k fit into a gallery of `donors`."""
+        if self.synthesises and 2 * self.k > donors:
+            raise SettingsError(f"k must be from 2 to {donors // 2} (the gallery has {donors} donors), not {self.k}")
+
+
+def _check_seconds(name: str, value: float, most: float) -> None:
+    if not (math.isfinite(value) and 0 <= value <= most):
+        raise SettingsError(f"{name} must be from 0 to {most:g} seconds, not {value:g}")

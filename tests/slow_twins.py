@@ -1,0 +1,83 @@
+"""Slow, obviously right twins of the numba kernels: one pixel at a time, textbook formulas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def barycentric(corners: Array, place: Array) -> Array | None:
+    """Weights (3,) of a place (2,) in a triangle (3, 2): solves the definition. None for triangles that are
+    degenerate or turned away (on the screen, y down, a visible triangle has a positive area)."""
+    (ax, ay), (bx, by), (cx, cy) = corners
+    if (bx - ax) * (cy - ay) - (by - ay) * (cx - ax) <= 1e-6:
+        return None
+    system = np.vstack([corners.T, np.ones(3)])
+    weights: Array = np.linalg.solve(system, np.array([*place, 1.0]))
+    return weights
+
+
+def bilinear(image: NDArray[Any], x: float, y: float) -> Array:
+    """Colour of an image (h, w, c) between its pixels; the border is repeated outside."""
+    height, width = image.shape[:2]
+    x, y = min(max(x, 0.0), width - 1), min(max(y, 0.0), height - 1)
+    colour = np.zeros(image.shape[2])
+    for row in range(height):
+        for column in range(width):
+            share = max(0.0, 1 - abs(x - column)) * max(0.0, 1 - abs(y - row))
+            if share > 0:
+                colour += share * image[row, column].astype(float)
+    return colour
+
+
+def rasterised(
+    points: Array, triangles: NDArray[Any], size: tuple[int, int]
+) -> dict[tuple[int, int], tuple[set[int], Array]]:
+    """For each pixel (row, column) that lies in the mesh: the triangles it lies in, and its weights in the first."""
+    width, height = size
+    found = {}
+    for row in range(height):
+        for column in range(width):
+            inside: dict[int, Array] = {}
+            for number, triangle in enumerate(triangles):
+                weights = barycentric(points[triangle], np.array([column, row], float))
+                if weights is not None and (weights >= -1e-9).all():
+                    inside[number] = weights
+            if inside:
+                first = min(inside)
+                found[row, column] = set(inside), inside[first]
+    return found
+
+
+def rendered(
+    texture: Array, frame_points: Array, points: Array, triangles: NDArray[Any], out: Array
+) -> tuple[Array, NDArray[Any]]:
+    """`out` (h, w, c) with the texture drawn on the mesh, later triangles over earlier ones, and where it was drawn."""
+    out = out.astype(float).copy()
+    covered = np.zeros(out.shape[:2], np.uint8)
+    for triangle in triangles:
+        for row in range(out.shape[0]):
+            for column in range(out.shape[1]):
+                weights = barycentric(points[triangle], np.array([column, row], float))
+                if weights is not None and (weights >= -1e-9).all():
+                    u, v = weights @ frame_points[triangle]
+                    out[row, column] = bilinear(texture, u, v)
+                    covered[row, column] = 1
+    return out, covered
+
+
+def triangle_rms(error: Array, triangle: NDArray[Any], count: int) -> Array:
+    """Root mean square of error (f,) over the pixels of each triangle; 0 for a triangle without pixels."""
+    return np.array(
+        [np.sqrt(np.mean(error[triangle == t] ** 2)) if (triangle == t).any() else 0.0 for t in range(count)]
+    )
+
+
+def weighted_gradient(jacobian: Array, error: Array, triangle: NDArray[Any], weights: Array) -> Array:
+    """J' W e with the weight of each pixel's triangle."""
+    whole: Array = jacobian.T @ (weights[triangle] * error)
+    return whole

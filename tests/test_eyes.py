@@ -1,0 +1,143 @@
+"""Eyes: an iris where it is wanted, lids that close, and nothing painted beyond them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.synthesise import Patch
+from streamdeid.deidentify.eyes import EyeColours, draw_eye, eye_colours
+from streamdeid.deidentify.new_face import NewFace
+from streamdeid.ibug68 import LEFT_EYE, RIGHT_EYE
+from tests.drawn_faces import some_identity
+
+_COLOURS = EyeColours(np.float32([220, 128, 128]), np.float32([90, 110, 140]), np.float32([20, 128, 128]))
+_RADIUS = 9.0
+
+
+def _lids(opening: float, angle: float = 0.0) -> NDArray[np.float64]:
+    """Lid points of an eye 60 pixels wide around (50, 40), opened to a share of its width."""
+    half = 30 * opening
+    lids = np.array([[-30.0, 0], [-10, -half], [10, -half], [30, 0], [10, half], [-10, half]])
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    return lids @ turn.T + (50.0, 40.0)
+
+
+def _patch() -> Patch:
+    shape = (40, 50)
+    return Patch(
+        0,
+        0,
+        np.full((80, 100), 150, np.float32),
+        np.full((*shape, 2), 120, np.float32),
+        np.ones(shape, np.uint8),
+        np.ones((80, 100), np.uint8),
+    )
+
+
+def _drawn(opening: float, at: tuple[float, float] = (50.0, 40.0), angle: float = 0.0) -> Patch:
+    patch = _patch()
+    draw_eye(patch, _lids(opening, angle), np.array(at), _RADIUS, _COLOURS)
+    return patch
+
+
+def _dark(patch: Patch) -> NDArray[np.float64]:
+    """Centre of what is nearly black: the pupil."""
+    rows, columns = np.nonzero(patch.y < 45)
+    return np.array([columns.mean(), rows.mean()])
+
+
+@pytest.mark.parametrize("offset", [-14.0, -5.0, 0.0, 5.0, 14.0])
+@pytest.mark.parametrize("angle", [0.0, 0.3])
+def test_the_iris_is_where_the_original_looks(offset: float, angle: float) -> None:
+    at = np.array([50 + offset * np.cos(angle), 40 + offset * np.sin(angle)])
+    np.testing.assert_allclose(_dark(_drawn(0.6, (float(at[0]), float(at[1])), angle)), at, atol=1.2)
+
+
+def test_a_closed_eye_shows_nearly_nothing_of_itself() -> None:
+    closed, half, wide = (np.abs(_drawn(opening).y - 150).sum() for opening in (0.0, 0.3, 0.6))
+    assert closed < 0.12 * wide and half < wide
+
+
+def test_nothing_is_drawn_beyond_the_lids() -> None:
+    patch = _drawn(0.5)
+    changed_rows, changed_columns = np.nonzero(patch.y != 150)
+    assert changed_columns.min() >= 20 and changed_columns.max() <= 80
+    assert changed_rows.min() >= 40 - 24 and changed_rows.max() <= 40 + 24
+    rows, columns = np.nonzero((patch.uv != 120).any(axis=2))
+    assert columns.min() >= 9 and columns.max() <= 40 and rows.min() >= 7 and rows.max() <= 32
+
+
+def test_sclera_iris_and_pupil_have_their_colours() -> None:
+    patch = _drawn(0.7)
+    assert patch.y[40, 50] == pytest.approx(20, abs=15), "pupil"
+    assert 40 < patch.y[43, 56] < 140, "iris"
+    assert patch.y[40, 33] > 160, "sclera"
+    np.testing.assert_allclose(patch.uv[21, 17], 128, atol=4)
+
+
+def test_chroma_follows_luma() -> None:
+    patch = _patch()
+    colours = EyeColours(_COLOURS.sclera, np.float32([90, 60, 200]), np.float32([20, 60, 200]))
+    draw_eye(patch, _lids(0.6), np.array([62.0, 40.0]), _RADIUS, colours)
+    rows, columns = np.nonzero(patch.uv[:, :, 1] > 170)
+    assert 2 * columns.mean() + 0.5 == pytest.approx(62, abs=1.5) and 2 * rows.mean() + 0.5 == pytest.approx(
+        40, abs=1.5
+    )
+
+
+def test_patch_origin_counts() -> None:
+    here, there = (
+        _patch(),
+        Patch(200, 100, *(getattr(_patch(), name) for name in ("y", "uv", "covered", "covered_luma"))),
+    )
+    draw_eye(here, _lids(0.5), np.array([52.0, 40.0]), _RADIUS, _COLOURS)
+    draw_eye(there, _lids(0.5) + np.array([200, 100]), np.array([252.0, 140.0]), _RADIUS, _COLOURS)
+    np.testing.assert_allclose(here.y, there.y, atol=1e-3)
+
+
+@pytest.mark.parametrize("centre", [(2.0, 2.0), (98.0, 78.0), (-40.0, 500.0)])
+def test_an_eye_at_or_beyond_the_border_writes_nothing_outside(centre: tuple[float, float]) -> None:
+    canvas = np.full((120, 140), 150, np.float32)
+    uv = np.full((60, 70, 2), 120, np.float32)
+    patch = Patch(
+        0, 0, canvas[20:100, 20:120], uv[10:50, 10:60], np.ones((40, 50), np.uint8), np.ones((80, 100), np.uint8)
+    )
+    draw_eye(patch, _lids(0.6) - np.array([50, 40]) + np.array(centre), np.array(centre), _RADIUS, _COLOURS)
+    canvas[20:100, 20:120], uv[10:50, 10:60] = 150, 120
+    assert (canvas == 150).all() and (uv == 120).all()
+
+
+def test_an_eye_of_no_size_draws_nothing() -> None:
+    patch = _patch()
+    draw_eye(patch, np.full((6, 2), 40.0), np.array([40.0, 40.0]), 1.0, _COLOURS)
+    assert (patch.y == 150).all()
+
+
+def test_colours_of_a_painted_eye_are_found(model: AppearanceModel) -> None:
+    height, width = model.frame_size[1], model.frame_size[0]
+    picture = np.full((height, width, 3), 170, np.float32)
+    x, y, radius = (float(v) for v in model.iris[0])
+    rows, columns = np.mgrid[0:height, 0:width]
+    lids = model.mean_shape[LEFT_EYE]
+    (x0, y0), (x1, y1) = lids.min(axis=0), lids.max(axis=0)
+    picture[(columns > x0) & (columns < x1) & (rows > y0) & (rows < y1)] = 230
+    distance = np.hypot(columns - x, rows - y)
+    picture[distance < radius] = (70, 90, 140)
+    picture[distance < 0.42 * radius] = 15
+    found = eye_colours(picture, lids, model.iris[0])
+    np.testing.assert_allclose(found.iris, (70, 90, 140), atol=1)
+    np.testing.assert_allclose(found.sclera, 230, atol=1)
+    assert found.pupil.max() <= 16
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_surrogate_has_eyes_that_can_be_told_apart(fitting: FitModel, seed: int) -> None:
+    face = NewFace.of(some_identity(fitting.model, seed), fitting)
+    for eye in face.eyes:
+        assert eye.sclera.mean() > eye.iris.mean() + 15 > eye.pupil.mean() + 15
+        assert np.isfinite([*eye.sclera, *eye.iris, *eye.pupil]).all()
+    assert (RIGHT_EYE.stop - RIGHT_EYE.start) == 6

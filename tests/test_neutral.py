@@ -1,0 +1,108 @@
+"""The neutral face of a person, found among talking, blinking and turning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.deidentify.neutral import NeutralEstimator
+from tests.drawn_faces import some_identity, with_mouth
+
+Array = NDArray[np.float64]
+
+
+def _blinked(shape: Array) -> Array:
+    shape = shape.copy()
+    for upper, lower in (((37, 38), (41, 40)), ((43, 44), (47, 46))):
+        shape[list(upper)] = shape[list(lower)]
+    return shape
+
+
+def _texture(level: float) -> NDArray[np.float32]:
+    return np.full((50, 3), level, np.float32)
+
+
+def _feed(
+    estimator: NeutralEstimator, shape: Array, level: float = 100.0, yaw: float = 0.0, skin: Array | None = None
+) -> None:
+    estimator.observe(shape, yaw, 0.0, _texture(level), _texture(level), skin)
+
+
+@pytest.fixture(scope="module")
+def rest(model: AppearanceModel) -> Array:
+    return with_mouth(model.decode(some_identity(model, 2))[0], 0.0)
+
+
+def test_rest_is_found_among_speech_blinks_and_turns(rest: Array) -> None:
+    rng = np.random.default_rng(1)
+    estimator = NeutralEstimator()
+    for i in range(120):
+        noisy = rest + rng.normal(0, 0.3, rest.shape)
+        if i % 4 == 0:
+            _feed(estimator, noisy, 100)
+        elif i % 4 == 1:
+            _feed(estimator, with_mouth(noisy, 0.5), 50)
+        elif i % 4 == 2:
+            _feed(estimator, _blinked(noisy), 150)
+        else:
+            _feed(estimator, noisy, 200, yaw=0.7)
+    neutral = estimator.neutral(0.0)
+    np.testing.assert_allclose(neutral.shape, rest, atol=0.8)
+    np.testing.assert_allclose(neutral.small_texture, 100)
+    np.testing.assert_allclose(estimator.texture(), 100)
+    np.testing.assert_array_equal(estimator.shape(), neutral.shape)
+
+
+def test_what_is_asked_for_is_what_would_be_kept(rest: Array) -> None:
+    estimator = NeutralEstimator()
+    assert not estimator.ready and estimator.wants(with_mouth(rest, 0.8), 0.5, 0.0)
+    talking = with_mouth(rest, 0.3)
+    for _ in range(60):
+        _feed(estimator, talking)
+    assert estimator.ready
+    assert estimator.wants(rest, 0.0, 0.0)
+    assert not estimator.wants(with_mouth(rest, 0.6), 0.0, 0.0)
+    assert not estimator.wants(_blinked(talking), 0.0, 0.0)
+    assert not estimator.wants(talking, 0.5, 0.0) and not estimator.wants(talking, 0.0, -0.5)
+
+
+def test_memory_does_not_grow(rest: Array) -> None:
+    estimator = NeutralEstimator()
+    for _ in range(300):
+        _feed(estimator, rest)
+    assert len(estimator._kept) < 100
+
+
+def test_a_shown_neutral_does_not_jump(rest: Array) -> None:
+    estimator = NeutralEstimator()
+    _feed(estimator, with_mouth(rest, 0.5), 60)
+    first = estimator.neutral(0.0)
+    for _ in range(40):
+        _feed(estimator, rest, 120)
+    levels = [float(estimator.neutral(i / 25).small_texture.mean()) for i in range(1, 500)]
+    steps = np.diff([float(first.small_texture.mean()), *levels])
+    assert steps.max() <= 60 * 0.3 and (steps >= -1e-4).all(), "a fraction of the way at a time, never back"
+    assert levels[-1] == pytest.approx(120, abs=2), "and it gets there"
+    np.testing.assert_allclose(estimator.neutral(20.0).shape, rest, atol=0.3)
+
+
+def test_skin_is_known_when_half_the_frames_know_it(rest: Array) -> None:
+    colour = np.array([200.0, 150.0, 130.0])
+    for every, known in ((1, True), (2, True), (5, False)):
+        estimator = NeutralEstimator()
+        for i in range(20):
+            # The same restlessness for all: whichever half is kept, the share of known colours is that of all.
+            _feed(estimator, rest, skin=colour if i % every == 0 else None)
+        skin = estimator.neutral(0.0).skin
+        assert (skin is not None) is known
+        if skin is not None:
+            np.testing.assert_allclose(skin, colour)
+
+
+def test_frames_without_a_full_texture_do_not_count_towards_it(rest: Array) -> None:
+    estimator = NeutralEstimator()
+    for i in range(10):
+        estimator.observe(rest, 0.0, 0.0, _texture(10), _texture(80) if i % 2 else None)
+    np.testing.assert_allclose(estimator.texture(), 80)

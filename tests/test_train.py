@@ -1,0 +1,119 @@
+"""Training on drawn photographs: the same bytes twice, a symmetric mean, and people kept apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from streamdeid.aam.appearance_model import AppearanceModel, load_model, save_model
+from streamdeid.aam.piecewise_affine import spread
+from streamdeid.aam.train import Sample, Settings, annotate, mirrored, sample_of, texture_of_sample, train
+from streamdeid.errors import InputError
+from streamdeid.faces import Face
+from streamdeid.ibug68 import MIRROR
+from tests.drawn_faces import face_at, pose_at, scene, some_identity
+
+_SETTINGS = Settings(width=80, most_texture=12, fit_width=40, fit_components=8)
+_PEOPLE = 8
+
+
+@pytest.fixture(scope="module")
+def samples(model: AppearanceModel) -> list[Sample]:
+    made = []
+    for seed in range(_PEOPLE):
+        shape, texture = model.decode(some_identity(model, seed))
+        view = scene(model, shape, texture, pose_at(model, 150, roll=0.03 * seed))
+        made.append(sample_of(view.rgb, view.face))
+    return made
+
+
+@pytest.fixture(scope="module")
+def trained(samples: list[Sample]) -> AppearanceModel:
+    return train(samples, _SETTINGS)
+
+
+def test_training_twice_gives_the_same_bytes(samples: list[Sample], trained: AppearanceModel, tmp_path: Path) -> None:
+    save_model(tmp_path / "one.npz", trained)
+    save_model(tmp_path / "two.npz", train(samples, _SETTINGS))
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+    assert load_model(tmp_path / "one.npz").frame_size == trained.frame_size
+
+
+def test_the_mean_face_is_its_own_mirror_image(trained: AppearanceModel) -> None:
+    width = trained.frame_size[0]
+    flipped = trained.mean_shape[MIRROR] * (-1, 1) + (width - 1, 0)
+    np.testing.assert_allclose(flipped, trained.mean_shape, atol=1e-6)
+    np.testing.assert_allclose(trained.depth[MIRROR], trained.depth, atol=1e-6)
+    picture = spread(trained.mean_texture, trained.table, fill=-1)
+    both = (picture[:, ::-1] >= 0) & (picture >= 0)
+    assert np.abs(picture - picture[:, ::-1])[both].mean() < 2.0
+    np.testing.assert_allclose(trained.iris[0] * (-1, 1, 1) + (width - 1, 0, 0), trained.iris[1], atol=0.5)
+
+
+def test_sizes_are_those_asked_for(trained: AppearanceModel) -> None:
+    assert trained.frame_size[0] == _SETTINGS.width and trained.fit_width == _SETTINGS.fit_width
+    assert 1 <= len(trained.texture_variances) <= _SETTINGS.most_texture
+    assert len(trained.fit_variances) <= _SETTINGS.fit_components
+    low, high = trained.mean_shape.min(axis=0), trained.mean_shape.max(axis=0)
+    assert (low >= 0).all() and high[0] <= trained.frame_size[0] - 1 and high[1] <= trained.frame_size[1] - 1
+    assert len(trained.table.rows) == len(trained.mean_texture)
+
+
+def test_the_mesh_covers_the_face_but_for_the_mouth(trained: AppearanceModel) -> None:
+    used = set(trained.triangles.ravel().tolist())
+    assert used == set(range(81))
+    corners = trained.mean_shape[trained.triangles]
+    a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    assert (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0] > 0).all()
+
+
+def test_people_of_the_training_set_are_told_apart(samples: list[Sample], trained: AppearanceModel) -> None:
+    def vector(given: Sample) -> NDArray[np.float64]:
+        return trained.identity(given.points, texture_of_sample(given, trained.mean_shape, trained.table))
+
+    vectors = np.stack([vector(given) for given in samples])
+    apart = np.linalg.norm(vectors[:, None] - vectors[None], axis=2)
+    nearest = apart[~np.eye(_PEOPLE, dtype=bool)].min()
+    dimmed = Sample((0.8 * samples[0].image).astype(np.uint8), samples[0].points, samples[0].depth, samples[0].iris)
+    assert np.linalg.norm(vector(dimmed) - vectors[0]) < 0.4 * nearest
+
+
+def test_a_mirrored_sample_is_the_mirrored_picture(samples: list[Sample]) -> None:
+    given, other = samples[3], mirrored(samples[3])
+    again = mirrored(other)
+    np.testing.assert_array_equal(again.image, given.image)
+    np.testing.assert_allclose(again.points, given.points)
+    np.testing.assert_allclose(again.iris, given.iris)
+    np.testing.assert_allclose(again.depth, given.depth)
+    width = given.image.shape[1]
+    np.testing.assert_allclose(other.points[45], given.points[36] * (-1, 1) + (width - 1, 0))
+    x, y = (int(v) for v in np.round(given.points[30]))
+    np.testing.assert_array_equal(other.image[y, width - 1 - x], given.image[y, x])
+
+
+def test_a_sample_without_all_points_is_refused(model: AppearanceModel, samples: list[Sample]) -> None:
+    face = face_at(samples[0].points, model, 0.7)
+    for lost in ("landmarks", "forehead", "iris", "depth"):
+        parts = {name: getattr(face, name) for name in ("landmarks", "forehead", "iris", "depth") if name != lost}
+        with pytest.raises(InputError):
+            sample_of(samples[0].image, Face(face.box, 0.9, **parts))
+
+
+def test_a_photograph_of_none_or_of_two_is_refused(
+    model: AppearanceModel, samples: list[Sample], tmp_path: Path
+) -> None:
+    path = tmp_path / "person.png"
+    cv2.imwrite(str(path), samples[0].image[:, :, ::-1])
+    face = face_at(samples[0].points, model, 0.7)
+    assert annotate(path, lambda _: [face]).points.shape == (81, 2)
+    np.testing.assert_array_equal(annotate(path, lambda _: [face]).image, samples[0].image)
+    for found in ([], [face, face], [Face(face.box, 0.9)]):
+        with pytest.raises(InputError, match=r"person\.png"):
+            annotate(path, lambda _, found=found: found)
+    (tmp_path / "text.png").write_text("no picture")
+    with pytest.raises(InputError, match=r"text\.png"):
+        annotate(tmp_path / "text.png", lambda _: [face])
