@@ -15,7 +15,6 @@ person's own median: a new person has lips and a nose of their own.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -27,6 +26,7 @@ from head_geometry import (
     FEATURES,
     GAZE,
     angle_between,
+    counterpart,
     features,
     frontal,
     gaze,
@@ -47,7 +47,6 @@ from streamdeid.tracking.tracker import FaceTracker
 
 Array = NDArray[np.float64]
 
-LEAST_OVERLAP = 0.3
 LEAST_FRAMES = 25
 BLINK, OPEN = 0.6, 0.5
 """An eye is shut below this share of its median opening; a mouth open above this share of its widest (95 %)."""
@@ -70,20 +69,6 @@ class Person:
     turned: list[Array] = field(default_factory=list)
     """Yaw, pitch and roll of the output's head less the original's, degrees."""
     flicker: Flicker = field(default_factory=Flicker)
-
-
-def overlap(a: Face, b: Face) -> float:
-    """Intersection over union of two faces' boxes."""
-    width = min(a.box[2], b.box[2]) - max(a.box[0], b.box[0])
-    height = min(a.box[3], b.box[3]) - max(a.box[1], b.box[1])
-    shared = max(0.0, width) * max(0.0, height)
-    return shared / (a.width * a.height + b.width * b.height - shared)
-
-
-def counterpart(face: Face, candidates: Sequence[Face]) -> Face | None:
-    """The face at the same place, or None."""
-    best = max(candidates, key=lambda other: overlap(face, other), default=None)
-    return best if best is not None and overlap(face, best) >= LEAST_OVERLAP else None
 
 
 def compare(video: Path, out: Path, model: AppearanceModel, most: int | None) -> tuple[dict[int, Person], int, int]:

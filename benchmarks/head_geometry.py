@@ -1,7 +1,8 @@
-"""Geometry of a face, free of place, size and head pose: openings, widths, gaze; for the expression benchmark."""
+"""Geometry of faces, free of place, size and head pose: openings, widths, gaze; and which face is where."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import cv2
@@ -17,6 +18,8 @@ Array = NDArray[np.float64]
 
 FEATURES = ("mouth opening", "mouth width", "eye opening", "brow height")
 GAZE = ("gaze across", "gaze up and down")
+LEAST_OVERLAP = 0.3
+"""Intersection over union from which two faces are at the same place."""
 _EYES = (LEFT_EYE, RIGHT_EYE)
 _SHUT = 0.12
 """Opening over width of an eye below which its iris says nothing of the gaze."""
@@ -121,3 +124,17 @@ def gaze(face: Face) -> Array:
         offsets.append(offset if opening > _SHUT else np.full(2, np.nan))
     mean: Array = np.mean(offsets, axis=0)
     return mean
+
+
+def overlap(a: Face, b: Face) -> float:
+    """Intersection over union of two faces' boxes."""
+    width = min(a.box[2], b.box[2]) - max(a.box[0], b.box[0])
+    height = min(a.box[3], b.box[3]) - max(a.box[1], b.box[1])
+    shared = max(0.0, width) * max(0.0, height)
+    return shared / (a.width * a.height + b.width * b.height - shared)
+
+
+def counterpart(face: Face, candidates: Sequence[Face]) -> Face | None:
+    """The face at the same place, or None."""
+    best = max(candidates, key=lambda other: overlap(face, other), default=None)
+    return best if best is not None and overlap(face, best) >= LEAST_OVERLAP else None

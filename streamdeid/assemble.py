@@ -268,7 +268,7 @@ def _deidentifier(
     if surrogates is None:
         return MaskFaces(settings.method)
     transfer = PaperTransfer(models.fitting) if settings.transfer == "paper" else None
-    return ReplaceFaces(models.fitting, surrogates, register, transfer=transfer)
+    return ReplaceFaces(models.fitting, surrogates, register, transfer=transfer, copy_eyes=settings.eyes == "original")
 
 
 def _name(rung: Rung) -> str:

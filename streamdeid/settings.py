@@ -15,6 +15,8 @@ ALL_METHODS = (*METHODS, *MASKS)
 """Names for `--method`: synthetic faces first, then masks."""
 TRANSFERS = ("recipe", "paper")
 """Names for `--transfer`: METHODS 4.0's, and the one printed in P4."""
+EYES = ("drawn", "original")
+"""Names for `--eyes`: drawn in the surrogate's colours, or the person's own pixels, which leak (METHODS 4.0)."""
 MOST_LOOKAHEAD = 10.0
 MOST_COAST = 60.0
 _LARGEST_CRF = 63
@@ -36,6 +38,8 @@ class Settings:
     """Secret bytes that make a run repeatable; None: fresh random bytes for each file, forgotten at its end."""
     transfer: str = "recipe"
     """How an expression is laid onto a surrogate, one of `TRANSFERS`."""
+    eyes: str = "drawn"
+    """Whose eyes are shown, one of `EYES`."""
     threshold: float = 0.3
     """Detector score from which something counts as a face, above 0 and at most 1. Lower finds more."""
     lookahead: float = 1.0
@@ -75,6 +79,8 @@ class Settings:
             raise SettingsError(f"an attribute to preserve is named twice: {', '.join(self.preserve)}")
         if self.transfer not in TRANSFERS:
             raise SettingsError(f"unknown transfer {self.transfer!r}; choose one of {', '.join(TRANSFERS)}")
+        if self.eyes not in EYES:
+            raise SettingsError(f"unknown eyes {self.eyes!r}; choose one of {', '.join(EYES)}")
         if not 0 < self.threshold <= 1:
             raise SettingsError(f"threshold must be above 0 and at most 1, not {self.threshold:g}")
         _check_seconds("lookahead", self.lookahead, MOST_LOOKAHEAD)

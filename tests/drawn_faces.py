@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, render, spread
 from streamdeid.aam.pose import HeadPose
-from streamdeid.aam.synthesise import Patch, extended
+from streamdeid.aam.synthesise import extended
 from streamdeid.colour import planes_from_rgb
 from streamdeid.faces import Face
 from streamdeid.frames import Planes
@@ -114,23 +114,6 @@ def face_at(points: Points, model: AppearanceModel, scale: float) -> Face:
     box = (float(low[0]), float(low[1]), float(high[0]), float(high[1]))
     depth = model.depth * scale
     return Face(box, 0.9, points[:LANDMARKS].copy(), points[LANDMARKS:].copy(), iris, 1.0, depth)
-
-
-def blank_patch(size: tuple[int, int], luma: float, chroma: float, corner: tuple[int, int] = (0, 0)) -> Patch:
-    """A patch of an even size (width, height) in one colour, wholly covered."""
-    width, height = size
-    half = (height // 2, width // 2)
-    y, uv = np.full((height, width), luma, np.float32), np.full((*half, 2), chroma, np.float32)
-    return Patch(*corner, y=y, uv=uv, covered=np.ones(half, np.uint8), covered_luma=np.ones((height, width), np.uint8))
-
-
-def within(canvas: Patch, left: int, top: int, size: tuple[int, int]) -> Patch:
-    """A patch at (0, 0) whose arrays are views into the middle of another's: writes beyond it would show there."""
-    width, height = size
-    y = canvas.y[top : top + height, left : left + width]
-    uv = canvas.uv[top // 2 : (top + height) // 2, left // 2 : (left + width) // 2]
-    covered, covered_luma = np.ones(uv.shape[:2], np.uint8), np.ones(y.shape, np.uint8)
-    return Patch(0, 0, y=y, uv=uv, covered=covered, covered_luma=covered_luma)
 
 
 def soft_of(texture: Pixels, model: AppearanceModel, sigma: float) -> Pixels:

@@ -81,3 +81,20 @@ def weighted_gradient(jacobian: Array, error: Array, triangle: NDArray[Any], wei
     """J' W e with the weight of each pixel's triangle."""
     whole: Array = jacobian.T @ (weights[triangle] * error)
     return whole
+
+
+def gauss_newton_increment(
+    jacobian: Array, error: Array, triangle: NDArray[Any], count: int, prior: Array, standing: Array
+) -> Array:
+    """The parameters' change of one robust step: weighted least squares with a prior, solved as one tall system.
+
+    Triangles are weighted by Cauchy's function of their error over 2.5 times the typical one; the prior draws what
+    `standing` plus the change comes to towards zero. The increment is the one that the inverse warp takes back.
+    """
+    rms = triangle_rms(error, triangle, count)
+    weights = 1 / (1 + (rms / (2.5 * np.median(rms))) ** 2)
+    root = np.sqrt(weights[triangle])[:, None]
+    tall = np.vstack([root * jacobian, np.diag(np.sqrt(prior))])
+    wanted = np.concatenate([root[:, 0] * error, -np.sqrt(prior) * standing])
+    solution: Array = np.linalg.lstsq(tall, wanted, rcond=None)[0]
+    return solution

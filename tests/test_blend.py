@@ -111,14 +111,15 @@ def test_membrane_does_not_look_inside_the_hull(model: AppearanceModel) -> None:
     planes = _planes(150, 110, 140)
     points = pose_at(model, 100, (80.3, 83.2)).to_image(model.mean_shape, model.depth)
     other = planes.copy()
-    inside = inside_hull(points, planes.size, shrink=3.0)  # the rim belongs to chroma pixels that lie half outside
+    inside = inside_hull(points, planes.size, shrink=1.0)  # the rim belongs to chroma pixels that lie half outside
     other.y[inside] = np.random.default_rng(1).integers(0, 255, int(inside.sum()))
     np.testing.assert_array_equal(membrane(patch, planes), membrane(patch, other))
 
 
 def test_a_face_that_fills_its_patch_has_no_membrane(model: AppearanceModel) -> None:
     patch = _patch(model, 100, (140, 110, 140))
-    full = replace(patch, covered=np.ones_like(patch.covered))
+    covered, covered_luma = np.ones_like(patch.covered), np.ones_like(patch.covered_luma)
+    full = replace(patch, covered=covered, covered_luma=covered_luma)
     np.testing.assert_array_equal(membrane(full, _planes()), no_membrane())
 
 
@@ -130,3 +131,18 @@ def test_odd_and_cut_pictures_are_composed_whole(model: AppearanceModel, size: t
     width, height = patch.size
     assert planes.y[patch.y0 : patch.y0 + height, patch.x0 : patch.x0 + width].mean() > 100
     assert np.abs(planes.y[: patch.y0].astype(int) - 20).max(initial=0) == 0
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("part", ["y", "uv", "membrane"])
+def test_what_is_no_number_is_never_written(model: AppearanceModel, part: str, value: float) -> None:
+    """A face that cannot be drawn must not leave the original in its place unnoticed."""
+    planes, patch = _planes(), _patch(model, 100, (140, 110, 140))
+    field = no_membrane()
+    broken = field if part == "membrane" else getattr(patch, part)
+    broken[tuple(side // 2 for side in broken.shape)] = value
+    untouched = planes.copy()
+    assert not composed(patch, Blend(feathered(patch.covered, 4.0), field), planes)
+    np.testing.assert_array_equal(planes.y, untouched.y)
+    np.testing.assert_array_equal(planes.u, untouched.u)
+    assert composed(_patch(model, 100, (140, 110, 140)), Blend(feathered(patch.covered, 4.0), no_membrane()), planes)

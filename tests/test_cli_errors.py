@@ -215,6 +215,15 @@ def test_a_model_cut_short(models: Path, video: Path, capfd: pytest.CaptureFixtu
     assert "damaged" in line
 
 
+def test_what_is_wrong_with_the_models_is_said_once(
+    models: Path, video: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (models / "gallery.npz").unlink()
+    video.with_name("clop.mp4").write_bytes(video.read_bytes())
+    assert "gallery" in complaint(capfd, ["filter", video.parent, "--models", models], SETTINGS)
+    assert sorted(p.name for p in video.parent.glob("*.mp4")) == ["clip.mp4", "clop.mp4"]
+
+
 def test_models_without_their_hashes(models: Path, video: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (models / "SHA256").unlink()
     line = complaint(capfd, ["filter", video, video.with_name("o.mp4"), "--models", models], SETTINGS)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.pose import pose_of
 from streamdeid.deidentify.expression import eye_maps, facing, lay, transfer_expression
 from streamdeid.ibug68 import INNER_LIP, OUTLINE
 from tests.drawn_faces import some_identity, with_mouth
@@ -100,6 +101,22 @@ def test_nothing_of_the_persons_outline_shows(model: AppearanceModel, seed: int)
     assert min(inside) > -0.6  # half a pixel: between two pushed points the polygon may cut a corner
 
 
+@pytest.mark.parametrize(("growth", "outwards"), [(1.03, True), (1.15, True), (0.93, False), (1.0, False)])
+def test_a_wider_surrogate_pushes_the_outline_out_and_a_narrower_leaves_it(
+    model: AppearanceModel, growth: float, outwards: bool
+) -> None:
+    neutral, shape, _ = _people(model, 5)
+    centre = neutral[OUTLINE].mean(axis=0)
+    got = transfer_expression(shape, neutral, centre + (neutral - centre) * growth)[OUTLINE]
+    moved = np.linalg.norm(got - shape[OUTLINE], axis=1)
+    away = ((got - shape[OUTLINE]) * (neutral[OUTLINE] - centre)).sum(axis=1)
+    if outwards:
+        assert (away > 0).all() and moved.mean() > 1.0
+        assert moved.max() < 10, "a little: far out there is the neck"
+    else:
+        assert moved.max() < 1e-9
+
+
 @settings(max_examples=20, deadline=None)
 @given(_SEEDS)
 def test_eye_maps_take_corners_onto_corners(model: AppearanceModel, seed: int) -> None:
@@ -115,12 +132,34 @@ def test_laying_onto_the_own_corners_is_the_identity(model: AppearanceModel) -> 
     np.testing.assert_allclose(got, points, atol=1e-9)
 
 
-def test_facing_takes_a_nod_out_and_leaves_the_rest(model: AppearanceModel) -> None:
+def _turn_between(model: AppearanceModel, surrogate: Array, neutral: Array) -> float:
+    """Degrees by which a surrogate within the person's outline seems to look elsewhere than the person."""
+    laid = surrogate.copy()
+    laid[OUTLINE] = neutral[OUTLINE]
+    one, other = pose_of(laid, model), pose_of(neutral, model)
+    return float(np.degrees(np.hypot(one.yaw - other.yaw, one.pitch - other.pitch)))
+
+
+@pytest.mark.parametrize("slope", [(0.15, 0.0), (0.0, -0.18), (-0.12, 0.15)])
+def test_facing_takes_a_nod_out(model: AppearanceModel, slope: tuple[float, float]) -> None:
     neutral, _ = model.decode(some_identity(model, 1))
-    nod = np.outer(model.depth, (0.05, -0.1))
-    once = facing(neutral + nod, neutral, model.depth)
-    left = (once - neutral)[17:68]
-    np.testing.assert_allclose(left - left.mean(axis=0), 0, atol=1e-9)
-    surrogate, _ = model.decode(some_identity(model, 2))
-    turned = facing(surrogate, neutral, model.depth)
-    np.testing.assert_allclose(facing(turned, neutral, model.depth), turned, atol=1e-9)
+    nodding = neutral + np.outer(model.depth, slope)
+    before, after = (_turn_between(model, s, neutral) for s in (nodding, facing(nodding, neutral, model.depth)))
+    assert before > 2 and after < 0.35 * before
+
+
+def test_surrogates_look_where_the_person_does(model: AppearanceModel) -> None:
+    before, after = [], []
+    for seed in range(10):
+        neutral, surrogate = (model.decode(some_identity(model, s))[0] for s in (seed, seed + 50))
+        before.append(_turn_between(model, surrogate, neutral))
+        after.append(_turn_between(model, facing(surrogate, neutral, model.depth), neutral))
+    assert np.median(after) < 1.0 and np.max(after) < np.max(before)
+
+
+def test_facing_leaves_what_is_no_turn(model: AppearanceModel) -> None:
+    neutral, _ = model.decode(some_identity(model, 1))
+    np.testing.assert_allclose(facing(neutral, neutral, model.depth), neutral, atol=1e-9)
+    grown = neutral.copy()
+    grown[48:68] += np.array([0.0, 3.0])  # a longer upper lip is identity, and the mouth is no rigid part
+    np.testing.assert_allclose(facing(grown, neutral, model.depth), grown, atol=1e-9)

@@ -71,6 +71,18 @@ def test_nothing_is_drawn_beyond_the_lids() -> None:
     assert columns.min() >= 9 and columns.max() <= 40 and rows.min() >= 7 and rows.max() <= 32
 
 
+@pytest.mark.parametrize("angle", [-0.6, 0.3, 0.8])
+def test_a_turned_eye_lies_between_its_own_lids(angle: float) -> None:
+    patch = _drawn(0.4, angle=angle)
+    rows, columns = np.nonzero(np.abs(patch.y - 150) > 2)
+    along = (columns - 50) * np.cos(angle) + (rows - 40) * np.sin(angle)
+    across = (rows - 40) * np.cos(angle) - (columns - 50) * np.sin(angle)
+    assert along.min() < -22 and along.max() > 22, "from corner to corner"
+    assert np.abs(across).max() < 30 * 0.4 * 1.35 + 1.5
+    level = _drawn(0.4)
+    assert len(rows) == pytest.approx((np.abs(level.y - 150) > 2).sum(), rel=0.05), "and as large as when level"
+
+
 def test_sclera_iris_and_pupil_have_their_colours() -> None:
     patch = _drawn(0.7)
     assert patch.y[40, 50] == pytest.approx(20, abs=15), "pupil"

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.fit import CONVERGED, Fit, FitModel, _steepest_descent, _triangle_rms, _weighted_gradient, fit
+from streamdeid.aam.fit import (
+    CONVERGED,
+    Fit,
+    FitModel,
+    _steepest_descent,
+    _step,
+    _triangle_rms,
+    _weighted_gradient,
+    fit,
+)
 from streamdeid.aam.piecewise_affine import sample
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.procrustes import Similarity
@@ -212,6 +221,32 @@ def test_kernels_are_those_of_their_twins(seed: int, triangles: int, pixels: int
         slow_twins.weighted_gradient(jacobian.astype(float), error.astype(float), triangle, weights),
         atol=1e-4,
     )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_step_is_that_of_its_twin(fitting: FitModel, model: AppearanceModel, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    error = rng.normal(0, 0.005, len(fitting.table.rows))
+    hidden = np.isin(fitting.table.triangle, rng.choice(len(model.triangles), 25, replace=False))
+    error[hidden] *= 15  # an occlusion: without robust weights it would decide
+    b = rng.normal(0, 0.3, len(model.shape_variances)) * np.sqrt(model.shape_variances)
+    similarity = Similarity(np.array([[1.1, -0.1], [0.1, 1.1]]), np.array([3.0, -2.0]))
+    increment = slow_twins.gauss_newton_increment(
+        fitting.jacobian.astype(float),
+        error,
+        fitting.table.triangle,
+        len(model.triangles),
+        fitting.prior,
+        np.concatenate([np.zeros(4), b]),
+    )
+    got_similarity, got_b = _step(fitting, similarity, b, error.astype(np.float32))
+    change = np.einsum("q,qvc->vc", increment, fitting.directions)
+    wanted = model.mean_shape + (b @ model.shape_basis).reshape(-1, 2) - change
+    laid = got_similarity(model.mean_shape + (got_b @ model.shape_basis).reshape(-1, 2))
+    # What the shape basis cannot hold, and what is clamped, is left out of the wanted shape.
+    moved, off = (np.linalg.norm(way, axis=1).mean() for way in (change, laid - similarity(wanted)))
+    assert moved > 0.3, "the step goes somewhere"
+    assert off < 0.25 * moved
 
 
 def test_normalised_grey_has_no_mean_and_unit_norm() -> None:

@@ -55,6 +55,14 @@ def test_rest_is_found_among_speech_blinks_and_turns(rest: Array) -> None:
     np.testing.assert_array_equal(estimator.shape(), neutral.shape)
 
 
+def test_a_few_frames_at_rest_outweigh_many_others(rest: Array) -> None:
+    estimator = NeutralEstimator()
+    for i in range(24):
+        _feed(estimator, rest if i < 9 else with_mouth(rest, 0.5), 100 if i < 9 else 200)
+    np.testing.assert_allclose(estimator.neutral(0.0).shape, rest, atol=1e-9)
+    np.testing.assert_allclose(estimator.texture(), 100)
+
+
 def test_what_is_asked_for_is_what_would_be_kept(rest: Array) -> None:
     estimator = NeutralEstimator()
     assert not estimator.ready and estimator.wants(with_mouth(rest, 0.8), 0.5, 0.0)

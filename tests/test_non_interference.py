@@ -38,7 +38,7 @@ _LIGHT = 10.0
 _WIDTH = 150.0
 """Width of the faces in pixels; the feather may reach 7 % of it inwards."""
 _RIM = 0.08 * _WIDTH
-_LEAK = 0.004
+_LEAK = 0.006
 """Share of the original's detail that rounding to whole grey levels can pretend to let through."""
 
 
@@ -55,7 +55,7 @@ class Pair:
     """The new face's points (81, 2) in pixels of the picture."""
 
 
-def _fine(plane: NDArray[np.uint8], sigma: float = 0.05 * _WIDTH) -> NDArray[np.float64]:
+def _fine(plane: NDArray[np.uint8], sigma: float = 0.03 * _WIDTH) -> NDArray[np.float64]:
     """What of a plane is finer than light."""
     picture = plane.astype(np.float64)
     return picture - cv2.GaussianBlur(picture, (0, 0), sigma)

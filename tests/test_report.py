@@ -59,6 +59,7 @@ CHOICE = {
     "price_bits": NUMBER,
     "worst_price_bits": NUMBER,
     "transfer": (str, type(None)),
+    "eyes": (str, type(None)),
     "keyed": bool,
     "threshold": NUMBER,
     "lookahead_seconds": NUMBER,
@@ -125,8 +126,26 @@ def report(tmp_path: Path) -> Report:
         {"1": {"synthetic": 80, "mean face": 10}}, {"new": 1}, {"chosen": 1}, 0, 0, ("data stream 2",), timings,
     )  # fmt: skip
     words = guarantee("k-diff-furthest", q=0.5, factor=2.0, worst_bits=1.0)
-    choice = Choice("k-diff-furthest", 5, 0.5, 2.0, ("gender",), 0.9, 1.0, "recipe", True, 0.3, 1.0, 1.0, True, False,
-                    "a" * 64, "b" * 64, words)  # fmt: skip
+    choice = Choice(
+        method="k-diff-furthest",
+        k=5,
+        q=0.5,
+        factor=2.0,
+        preserved=("gender",),
+        price_bits=0.9,
+        worst_price_bits=1.0,
+        transfer="recipe",
+        eyes="drawn",
+        keyed=True,
+        threshold=0.3,
+        lookahead_seconds=1.0,
+        coast_seconds=1.0,
+        reentry=True,
+        tolerant=False,
+        model_sha256="a" * 64,
+        gallery_sha256="b" * 64,
+        guarantee=words,
+    )
     return Report(choice, (one,), (FileFailure("b.mp4", "b.mp4 cannot be read", 1),))
 
 

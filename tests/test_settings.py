@@ -27,6 +27,7 @@ def test_every_method_is_accepted(method: str) -> None:
         ({"preserve": ("name",)}, "name"),
         ({"preserve": ("age", "age")}, "twice"),
         ({"transfer": "fax"}, "fax"),
+        ({"eyes": "glass"}, "glass"),
         ({"threshold": 0.0}, "threshold"),
         ({"threshold": 1.01}, "threshold"),
         ({"lookahead": -1.0}, "lookahead"),

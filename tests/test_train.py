@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -27,7 +28,9 @@ def samples(model: AppearanceModel) -> list[Sample]:
     for seed in range(_PEOPLE):
         shape, texture = model.decode(some_identity(model, seed))
         view = scene(model, shape, texture, pose_at(model, 150, roll=0.03 * seed))
-        made.append(sample_of(view.rgb, view.face))
+        given = sample_of(view.rgb, view.face)
+        uneven = np.random.default_rng(seed).normal(0, 3, given.depth.shape)  # no landmarker is symmetric
+        made.append(replace(given, depth=given.depth + uneven))
     return made
 
 

@@ -470,6 +470,7 @@ def test_background_sink_writes_everything_in_order_before_it_finishes() -> None
 
 def test_background_sink_hands_errors_to_the_caller_and_aborts() -> None:
     recorder = Recorder(fails_at=3)
+
     def write_many() -> None:
         with BackgroundSink(recorder, depth=1) as sink:
             for frame in some_frames(50):

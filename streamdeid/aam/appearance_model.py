@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.clean_texture import even_light, hair_zone, without_hair
-from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, warp_table
+from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, without_hair
+from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, scaled_table, warp_table
 from streamdeid.aam.procrustes import align
 from streamdeid.arrays_file import Arrays, read_arrays, write_arrays
 from streamdeid.errors import ModelError
@@ -65,6 +65,11 @@ class AppearanceModel:
         return warp_table(self.mean_shape, self.triangles, self.frame_size)
 
     @cached_property
+    def fit_table(self) -> WarpTable:
+        """Warp table of the fit's frame: the model's frame scaled to `fit_width`."""
+        return scaled_table(self.mean_shape, self.triangles, self.frame_size, self.fit_width)
+
+    @cached_property
     def closed_triangles(self) -> NDArray[np.int32]:
         """The mesh with the opening of the mouth closed, int32 (m + 6, 3); for drawing."""
         return np.concatenate([MOUTH_TRIANGLES, self.triangles])
@@ -82,6 +87,10 @@ class AppearanceModel:
     @cached_property
     def _hair_zone(self) -> Pixels:
         return hair_zone(self.mean_shape, self.table)
+
+    @cached_property
+    def _matt_zone(self) -> Pixels:
+        return matt_zone(self.mean_shape, self.table)
 
     @cached_property
     def _basis(self) -> Pixels:
@@ -106,7 +115,7 @@ class AppearanceModel:
         texture = without_hair(texture, self.mean_texture, self._hair_zone, self.table)
         level = self.mean_texture.mean(axis=0)
         texture = texture * (level / np.maximum(texture.mean(axis=0), 1.0))
-        texture = even_light(texture, self.mean_texture, self.table)
+        texture = even_light(texture, self.mean_texture, self._matt_zone, self.table)
         scaled: Pixels = (texture * (level / np.maximum(texture.mean(axis=0), 1.0))).astype(np.float32)
         return scaled
 
@@ -133,9 +142,13 @@ def load_model(path: Path) -> AppearanceModel:
             raise ModelError(f"{path}: {name} has the wrong type or shape")
     _check_sizes(path, arrays)
     width, height = (int(x) for x in arrays["frame_size"])
-    return AppearanceModel(
+    model = AppearanceModel(
         (width, height), fit_width=int(arrays["fit_width"]), sha256=sha256, **{name: arrays[name] for name in _ARRAYS}
     )
+    for table, texture in ((model.table, model.mean_texture), (model.fit_table, model.fit_mean)):
+        if len(table.rows) != len(texture):
+            raise ModelError(f"{path}: its mesh covers {len(table.rows)} pixels, its texture has {len(texture)}")
+    return model
 
 
 _ARRAYS = {

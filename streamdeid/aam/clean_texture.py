@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
-from streamdeid.ibug68 import LEFT_BROW, RIGHT_BROW
+from streamdeid.ibug68 import LEFT_BROW, LEFT_EYE, OUTER_LIP, RIGHT_BROW, RIGHT_EYE
 
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 _UNLIKE = 0.16
@@ -19,12 +19,25 @@ _UNLIKE = 0.16
 
 _SHADING = (-0.22, 0.1)
 """Range, natural log, to which soft differences from the mean face are held: beards stay, sheen goes."""
+_SHEEN = 0.05
+"""Natural log by which a spot of skin may be brighter than its surroundings."""
 _TINT = 0.06
 """The same for each channel against brightness."""
 
 
-def even_light(texture: Pixels, skin: Pixels, table: WarpTable) -> Pixels:
-    """Texture (n, 3), of skin's mean colour, whose soft differences from skin (n, 3) are held to `_SHADING`."""
+def matt_zone(mean_shape: Points, table: WarpTable) -> Pixels:
+    """Where sheen is no feature: 1 on skin, 0 in eyes and lips, float32 (n,)."""
+    width, height = table.size
+    picture = np.ones((height, width), np.float32)
+    for part in (LEFT_EYE, RIGHT_EYE, OUTER_LIP):
+        cv2.fillPoly(picture, [np.round(mean_shape[part] * 16).astype(np.int32)], (0,), cv2.LINE_8, 4)
+    bright = cv2.erode(picture, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5)))
+    return np.asarray(cv2.GaussianBlur(bright, (0, 0), 1.5)[table.rows, table.columns], np.float32)
+
+
+def even_light(texture: Pixels, skin: Pixels, matt: Pixels, table: WarpTable) -> Pixels:
+    """Texture (n, 3), of skin's mean colour, whose soft differences from skin (n, 3) are held to `_SHADING`, and whose
+    sheen, where matt (n,) is 1, to `_SHEEN`."""
     ratio = np.log((texture + 8) / (skin + 8))
     inside = spread(np.ones((len(texture), 1), np.float32), table)[:, :, 0]
     sigma = 0.035 * table.size[0]
@@ -32,8 +45,10 @@ def even_light(texture: Pixels, skin: Pixels, table: WarpTable) -> Pixels:
     soft = soft / (cv2.GaussianBlur(inside, (0, 0), sigma, borderType=cv2.BORDER_CONSTANT)[:, :, None] + 1e-3)
     shading = soft[table.rows, table.columns]
     level = (shading @ _LUMA)[:, None]
+    detail = np.log((texture + 8) @ _LUMA) - (level[:, 0] + np.log((skin + 8) @ _LUMA))
+    sheen = np.maximum(detail - _SHEEN, 0)[:, None] * matt[:, None]
     kept = np.clip(level, *_SHADING) + np.clip(shading - level, -_TINT, _TINT)
-    even: Pixels = np.clip(texture * np.exp(kept - shading), 0, 255).astype(np.float32)
+    even: Pixels = np.clip(texture * np.exp(kept - shading - sheen), 0, 255).astype(np.float32)
     return even
 
 

@@ -18,7 +18,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, spread
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.procrustes import Similarity, align
-from streamdeid.aam.train import fit_table, normalised_grey
+from streamdeid.aam.train import normalised_grey
 
 CONVERGED = 0.7
 """Residual (share of the texture's norm that the model cannot explain) up to which a fit counts as converged."""
@@ -66,7 +66,7 @@ class FitModel:
     @classmethod
     def of(cls, model: AppearanceModel, prior: float = 2e-4) -> FitModel:
         """Steepest-descent images and Hessians of a model."""
-        table = fit_table(model.mean_shape, model.triangles, model.frame_size, model.fit_width)
+        table = model.fit_table
         scale = model.fit_width / model.frame_size[0]
         centred = model.mean_shape - model.mean_shape.mean(axis=0)
         moves = [np.tile([1.0, 0.0], (len(centred), 1)), np.tile([0.0, 1.0], (len(centred), 1))]

@@ -68,6 +68,12 @@ def warp_table(points: Points, triangles: NDArray[np.int32], size: tuple[int, in
     return WarpTable(size, triangles, rows.astype(np.int32), columns.astype(np.int32), inside, weights[rows, columns])
 
 
+def scaled_table(points: Points, triangles: NDArray[np.int32], size: tuple[int, int], width: int) -> WarpTable:
+    """Table for a frame of size (width, height), whose mesh has vertices at points (n, 2), scaled to another width."""
+    scale = width / size[0]
+    return warp_table(points * scale, triangles, (width, int(np.ceil(size[1] * scale))))
+
+
 def sample(image: NDArray[Any], points: Points, table: WarpTable) -> Pixels:
     """Pixels of the model's frame, float32 (n, channels), taken bilinearly from an image (h, w, channels) at the mesh
     points (v, 2); the border is repeated outside the image."""

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.clean_texture import even_light, hair_zone, without_hair
+from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, without_hair
 from streamdeid.aam.pca import principal_components
-from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, triangulate, warp_table
+from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, scaled_table, triangulate, warp_table
 from streamdeid.aam.procrustes import align, generalised_procrustes
 from streamdeid.errors import InputError
 from streamdeid.faces import Face
@@ -103,7 +103,8 @@ def train(samples: Sequence[Sample], settings: Settings = Settings()) -> Appeara
     level = textures.mean(axis=(0, 1))
     textures *= level / textures.mean(axis=1, keepdims=True)
     skin = np.median(textures, axis=0)
-    textures = np.stack([even_light(texture, skin, table) for texture in textures])
+    matt = matt_zone(mean_shape, table)
+    textures = np.stack([even_light(texture, skin, matt, table) for texture in textures])
     textures *= level / textures.mean(axis=1, keepdims=True)
     texture_components = principal_components(
         textures.reshape(len(textures), -1).astype(np.float64), settings.share, settings.most_texture
@@ -166,7 +167,7 @@ def _fit_model(
     settings: Settings,
 ) -> tuple[Pixels, Pixels, Points]:
     """Grey textures in a small frame, each of zero mean and unit norm, so that gain and bias of light drop out."""
-    table = fit_table(mean_shape, triangles, size, settings.fit_width)
+    table = scaled_table(mean_shape, triangles, size, settings.fit_width)
     small = mean_shape * (settings.fit_width / size[0])
     rows = np.stack([normalised_grey(texture_of_sample(s, small, table).mean(axis=1)) for s in samples]).astype(
         np.float64
@@ -176,12 +177,6 @@ def _fit_model(
     across = rows - (rows @ mean)[:, None] * mean
     components = principal_components(across, 1.0, settings.fit_components)
     return mean.astype(np.float32), components.basis.astype(np.float32), components.variances
-
-
-def fit_table(mean_shape: Points, triangles: NDArray[np.int32], size: tuple[int, int], width: int) -> WarpTable:
-    """Warp table of the fit's frame: the model's frame scaled to a width in pixels."""
-    scale = width / size[0]
-    return warp_table(mean_shape * scale, triangles, (width, int(np.ceil(size[1] * scale))))
 
 
 def normalised_grey(grey: Pixels) -> Pixels:

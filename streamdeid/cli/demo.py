@@ -76,9 +76,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         print(
             f"{report.frames} frames, {report.faces} faces ({rungs}), {report.timings.frames_per_second:.1f} per second"
         )
-        print(
-            f"{out}: side_by_side.mp4 and sheet.png show it; see also original.mp4, deidentified.mp4 and report.json"
-        )
+        print(f"{out}: side_by_side.mp4 and sheet.png show it; see also original.mp4, deidentified.mp4 and report.json")
     return ExitCode.DONE
 
 

@@ -11,9 +11,9 @@ from streamdeid.assemble import ENCODER_PRESETS, WRITABLE
 from streamdeid.cli.complaints import UsageError, complain, explain
 from streamdeid.cli.filter_file import Workshop, filter_file
 from streamdeid.cli.inputs import Job, plan
-from streamdeid.errors import ExitCode, ModelError, OutputError
+from streamdeid.errors import ExitCode, OutputError
 from streamdeid.evaluation.report import FileFailure, FileReport, Report, write_report
-from streamdeid.settings import ALL_METHODS, MOST_COAST, MOST_LOOKAHEAD, TRANSFERS, Settings
+from streamdeid.settings import ALL_METHODS, EYES, MOST_COAST, MOST_LOOKAHEAD, TRANSFERS, Settings
 
 DESCRIPTION = """\
 Replace every face in video files by a synthetic one (or cover it by a mask).
@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     faces.add_argument("--preserve", metavar="NAMES", help="attributes to keep, as in gender,age; each has its price")
     faces.add_argument("--key-file", type=Path, help="secret that makes the run repeatable (16 bytes or more)")
     faces.add_argument("--transfer", help=f"how expressions are carried over: {' or '.join(TRANSFERS)}")
+    faces.add_argument("--eyes", help=f"whose eyes are shown: {' or '.join(EYES)} (the person's own leak)")
     faces.add_argument(
         "--threshold", type=float, default=default.threshold, help="detector score of a face (%(default)s)"
     )
@@ -97,11 +98,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _attempt(job: Job, workshop: Workshop, arguments: argparse.Namespace) -> FileReport | FileFailure:
-    """Filter one file and complain when it fails. Raises what concerns all files: ModelError and signals."""
+    """Filter one file and complain when it fails."""
     try:
         return filter_file(job, workshop, bar=not arguments.quiet)
-    except ModelError:
-        raise
     except Exception as error:
         code, line = explain(error)
         named = any(str(path) in line for path in (job.input, job.output))
@@ -112,7 +111,7 @@ def _attempt(job: Job, workshop: Workshop, arguments: argparse.Namespace) -> Fil
 def settings_of(arguments: argparse.Namespace) -> Settings:
     """Settings from the options. Raises SettingsError, also for an option that the method does not use."""
     default = Settings()
-    given = {name: getattr(arguments, name) for name in ("k", "q", "transfer", "lookahead")}
+    given = {name: getattr(arguments, name) for name in ("k", "q", "transfer", "eyes", "lookahead")}
     preserve = arguments.preserve
     settings = Settings(
         method=arguments.method,
@@ -146,7 +145,7 @@ def _tell(result: FileReport | FileFailure, job: Job, arguments: argparse.Namesp
     if arguments.json:
         print(json.dumps(asdict(result), ensure_ascii=False), flush=True)
     elif isinstance(result, FileReport) and not arguments.quiet:
-        people = "" if result.people is None else f" of {result.people} people"
+        people = "" if result.people is None else f" of {result.people} {'person' if result.people == 1 else 'people'}"
         rungs = ", ".join(f"{count} {name}" for name, count in result.rungs.items())
         print(
             f"{job.output}: {result.frames} frames, {result.faces} faces{people}{f' ({rungs})' if rungs else ''}, "

@@ -122,6 +122,7 @@ def _choice(settings: Settings, models: Models, stream: Stream) -> Choice:
         price_bits=surrogates.price.mean if surrogates is not None else 0.0,
         worst_price_bits=worst,
         transfer=settings.transfer if settings.synthesises else None,
+        eyes=settings.eyes if settings.synthesises else None,
         keyed=settings.key_file is not None,
         threshold=settings.threshold,
         lookahead_seconds=settings.lookahead if settings.synthesises else 0.0,

@@ -16,9 +16,12 @@ from streamdeid.ibug68 import (
     OUTLINE,
     RIGHT_EYE,
     RIGHT_EYE_CORNERS,
+    RIGID,
 )
 
 _PARTS = ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS), (MOUTH, MOUTH_CORNERS))
+_MOST_TURN = 0.5
+"""Largest turn, pixels for a pixel of depth (about radians), taken out of a surrogate."""
 _OUTWARDS = 6.0
 """Pixels of the model's frame by which the surrogate may widen the person's outline."""
 
@@ -42,14 +45,32 @@ def facing(surrogate: Points, neutral: Points, depth: Points) -> Points:
     """The surrogate's shape (81, 2) turned to look where the person at rest looks.
 
     A frontal face with a low nose and one that nods differ in the same way: by an offset proportional to the depth
-    (81,) of each point. That part of the difference is pose, not identity, and stays the person's (METHODS 2.4).
+    (81,) of each point. That part of the difference is pose, not identity, and stays the person's (METHODS 2.4). It is
+    found as head pose is (`aam.pose`): on the points that expressions move least, those of the outline included, which
+    stay the person's own.
     """
-    inner = np.arange(17, 68)
-    z = depth[inner] - depth[inner].mean()
-    offset = (surrogate - neutral)[inner]
-    turn = z @ (offset - offset.mean(axis=0)) / (z @ z)
-    turned: Points = surrogate - np.outer(depth - depth[inner].mean(), turn)
+    inner = np.ones(len(neutral), np.bool_)
+    inner[OUTLINE] = False
+    z = (depth - depth[inner].mean()) * inner
+    offset = (surrogate - neutral) * inner[:, None]
+    apparent = _apparent_turn(offset, neutral, depth)
+    # What a turn of the inner points alone looks like, with the outline held: the response to be inverted.
+    across, down = (_apparent_turn(np.outer(z, axis), neutral, depth) for axis in np.eye(2))
+    turn = np.linalg.solve(np.column_stack([across, down]), apparent)
+    turned: Points = surrogate - np.outer(depth - depth[inner].mean(), np.clip(turn, -_MOST_TURN, _MOST_TURN))
     return turned
+
+
+def _apparent_turn(offset: Points, shape: Points, depth: Points) -> Points:
+    """Turn (2,) in x and y, per pixel of depth, that an offset (81, 2) of a shape (81, 2) is taken for, besides a
+    shift, a scaling and a roll; least squares over the rigid points."""
+    (x, y), z = shape[RIGID].T - shape[RIGID].mean(axis=0)[:, None], depth[RIGID] - depth[RIGID].mean()
+    one, none = np.ones(len(z)), np.zeros(len(z))
+    rows_x = np.column_stack([one, none, x, -y, z, none])
+    rows_y = np.column_stack([none, one, y, x, none, z])
+    found, *_ = np.linalg.lstsq(np.vstack([rows_x, rows_y]), offset[RIGID].T.ravel(), rcond=None)
+    turn: Points = found[4:]
+    return turn
 
 
 def lay(points: Points, corners: tuple[Points, Points], onto: tuple[Points, Points], ratio: float) -> Points:

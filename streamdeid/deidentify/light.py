@@ -41,7 +41,9 @@ class LightFrame:
         """Light frame over a small warp table; mean (f, 3) is the mean face's small texture."""
         mask = spread(np.ones((len(table.rows), 1), np.float32), table)[:, :, 0]
         bare = cls(table, _blur(mask, table) + 1e-3, mask)
-        soft = np.log(bare.soft(mean) @ _LUMA + _FLOOR)
+        # Blurred twice: how much of it there is must not carry anything finer than the field itself.
+        twice = bare.soft(bare.soft(mean)[table.rows, table.columns])
+        soft = np.log(twice @ _LUMA + _FLOOR)
         studio = np.where(mask > 0, soft - np.median(soft[table.rows, table.columns]), 0)
         return cls(table, bare.mask, studio.astype(np.float32))
 

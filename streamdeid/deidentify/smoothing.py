@@ -43,8 +43,8 @@ class FaceSmoother:
     """Smooths the pose and the frontal points of one track."""
 
     def __init__(self) -> None:
-        self._pose = OneEuro(3.0, 0.4)
-        self._points = OneEuro(4.0, 0.3)
+        self._pose = OneEuro(6.0, 0.8)
+        self._points = OneEuro(10.0, 1.5)
 
     def __call__(self, pose: HeadPose, frontal: Points, time: float) -> tuple[HeadPose, Points]:
         """Smoothed pose and frontal points (81, 2) at a time in seconds."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from streamdeid.deidentify.surrogates import DRAWN
 
 _NOT_COVERED = (
-    "This does not cover: the motion, pose, gaze, lighting and skin tone that we keep; hair, ears, neck, body, "
+    "This does not cover: the motion, pose, gaze, lighting and skin tone that we keep; the outline "
+    "of the face, the inside of an open mouth and, where they are copied, the eyes; hair, ears, neck, body, "
     "clothes, voice, place and time; frames where detection fails (those it lost a face in are counted in this "
     "report); people with access to the key, the memory of the running process, or the original stream."
 )

@@ -42,6 +42,7 @@ class Choice:
     worst_price_bits: float
     """The same for the rarest class."""
     transfer: str | None
+    eyes: str | None
     keyed: bool
     """True when a key file was given, so that the run can be repeated."""
     threshold: float

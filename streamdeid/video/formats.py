@@ -7,10 +7,28 @@ from fractions import Fraction
 
 from streamdeid.errors import SettingsError
 
-_SVT_PRESETS = {"ultrafast": "12", "superfast": "11", "veryfast": "10", "faster": "9", "fast": "8", "medium": "6",
-                "slow": "4", "slower": "3", "veryslow": "2"}
-_VP9_SPEEDS = {"ultrafast": "8", "superfast": "7", "veryfast": "6", "faster": "5", "fast": "4", "medium": "3",
-               "slow": "2", "slower": "1", "veryslow": "0"}
+_SVT_PRESETS = {
+    "ultrafast": "12",
+    "superfast": "11",
+    "veryfast": "10",
+    "faster": "9",
+    "fast": "8",
+    "medium": "6",
+    "slow": "4",
+    "slower": "3",
+    "veryslow": "2",
+}
+_VP9_SPEEDS = {
+    "ultrafast": "8",
+    "superfast": "7",
+    "veryfast": "6",
+    "faster": "5",
+    "fast": "4",
+    "medium": "3",
+    "slow": "2",
+    "slower": "1",
+    "veryslow": "0",
+}
 PRESETS = tuple(_SVT_PRESETS)
 
 
@@ -64,8 +82,13 @@ CONTAINERS: dict[str, Container] = {
     ".avi": Container("avi", ("mpeg4", "libx264", "ffv1", "mpeg2video"), False, frame_grid=True, b_frames=False),
     # Without copyts the muxer moves every time stamp by its own start delay. A transport stream has no time before 0,
     # where the decode times of B-frames would begin.
-    ".ts": Container("mpegts", ("libx264", "libx265", "mpeg2video"), False, b_frames=False,
-                     options=(("mpegts_copyts", "1"), *_UNMOVED)),
+    ".ts": Container(
+        "mpegts",
+        ("libx264", "libx265", "mpeg2video"),
+        False,
+        b_frames=False,
+        options=(("mpegts_copyts", "1"), *_UNMOVED),
+    ),
     ".mpg": Container("vob", ("mpeg2video", "libx264"), False, b_frames=False, options=(("preload", "0"),)),
 }
 

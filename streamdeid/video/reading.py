@@ -219,4 +219,5 @@ class PictureLedger:
 
 
 def is_cover(stream: av.VideoStream) -> bool:
+    """Whether a stream is a picture attached to the file, such as an album cover, and no video."""
     return bool(int(stream.disposition.value) & 0x400)  # AV_DISPOSITION_ATTACHED_PIC

@@ -152,9 +152,7 @@ class FileSource:
             raise InputError(f"{self.path} is damaged or cut off{place}: {self.damage}")
 
 
-def _describe(
-    path: Path, container: InputContainer, stream: av.VideoStream, picture: av.VideoFrame
-) -> SourceInfo:
+def _describe(path: Path, container: InputContainer, stream: av.VideoStream, picture: av.VideoFrame) -> SourceInfo:
     codec = stream.codec_context
     tags = ColourTags(codec.colorspace, codec.color_primaries, codec.color_trc, codec.color_range)
     if is_rgb(picture):
@@ -171,8 +169,11 @@ def _describe(
     duration = Fraction(container.duration, av.time_base) if container.duration and container.duration > 0 else None
     estimate = round(duration * rate) if duration else None
     dropped = [f"{s.type} stream {s.index}" for s in container.streams if s.type not in ("video", "audio", "subtitle")]
-    dropped += [f"{'cover art' if is_cover(s) else 'further video'} stream {s.index}"
-                for s in container.streams.video if s.index != stream.index]
+    dropped += [
+        f"{'cover art' if is_cover(s) else 'further video'} stream {s.index}"
+        for s in container.streams.video
+        if s.index != stream.index
+    ]
     return SourceInfo(
         path=path,
         container=container.format.name,
