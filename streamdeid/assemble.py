@@ -144,17 +144,7 @@ def assemble(
     watch = _Watch(detect, tracker := _tracker(settings, size, rate))
     _forget(detect)
     if tested:
-        test_tracker = FaceTracker()
-        self_test(
-            models.fitting,
-            _Watch(detect, test_tracker),
-            test_tracker.update,
-            _deidentifier(settings, models, surrogates, _SelfTestRegister()),
-        )
-        _forget(detect)
-        if surrogates is not None:
-            surrogates.forget(_SELF_TEST_PERSON)
-            surrogates.counts.clear()
+        _test(settings, models, detect, surrogates)
     persons = Persons(accept=SAME_PERSON, reject=OTHER_PERSON, reentry=settings.reentry)
     deidentifier = _deidentifier(settings, models, surrogates, _Persons(persons))
     return Stream(watch, tracker, deidentifier, surrogates, persons, lambda: watch.cuts)
@@ -245,16 +235,34 @@ class _Persons:
 
 
 class _SelfTestRegister:
-    """Everybody is the drawn person."""
+    """Whoever is committed is the drawn person."""
+
+    def __init__(self) -> None:
+        self._known: set[int] = set()
 
     def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
         """Nothing to note."""
 
     def person_of(self, track: int) -> int | None:
-        return _SELF_TEST_PERSON
+        return _SELF_TEST_PERSON if track in self._known else None
 
     def commit(self, track: int, identity: Points, frames: int) -> int | None:
+        self._known.add(track)
         return _SELF_TEST_PERSON
+
+
+def _test(settings: Settings, models: Models, detect: Detector, surrogates: Surrogates | None) -> None:
+    """Run the self-test with a tracker and a de-identifier of its own, and clear up after it. Raises FailedClosed."""
+    tracker = FaceTracker()
+    deidentifier = _deidentifier(settings, models, surrogates, _SelfTestRegister())
+    self_test(models.fitting, _Watch(detect, tracker), tracker.update, deidentifier)
+    # A detector without landmarks allows a solid fill at best; one with landmarks must lead to a synthetic face here.
+    if isinstance(deidentifier, ReplaceFaces) and Rung.MEAN_FACE in deidentifier.rungs:
+        raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
+    _forget(detect)
+    if surrogates is not None:
+        surrogates.forget(_SELF_TEST_PERSON)
+        surrogates.counts.clear()
 
 
 def _surrogates(settings: Settings, models: Models, key: bytes | None) -> Surrogates:

@@ -13,6 +13,9 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.assemble import Stream, assemble, default_detector, lookahead_frames
 from streamdeid.deidentify.gallery import Gallery
 from streamdeid.deidentify.replace_faces import ReplaceFaces
+from streamdeid.deidentify.self_test import known_face
+from streamdeid.deidentify.surrogates import Surrogates
+from streamdeid.errors import FailedClosed
 from streamdeid.evaluation.synthetic_people import synthetic_people
 from streamdeid.faces import Face
 from streamdeid.frames import Frame, Planes
@@ -61,6 +64,25 @@ def test_the_self_test_leaves_nothing_behind(models: Models, talk: list[Frame]) 
     detector.close()
     assert all(np.array_equal(a.y, b.y) for a, b in zip(with_test, without, strict=True))
     assert tested.people == 1
+
+
+def test_a_run_that_could_draw_no_synthetic_face_does_not_start(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*_: object) -> None:
+        raise FailedClosed("no surrogate is free")
+
+    monkeypatch.setattr(Surrogates, "surrogate", none)
+    detector = default_detector(Settings())
+    with pytest.raises(FailedClosed, match="self-test"):
+        assemble(Settings(), models, detector)
+    detector.close()
+
+
+def test_a_detector_without_landmarks_passes_the_self_test(models: Models) -> None:
+    place = known_face(models.fitting)[1]
+    stream = assemble(Settings(), models, lambda _: [Face(place, 1.0)])
+    assert stream.covered == 0
 
 
 def test_transfer_and_eyes_are_those_that_were_asked_for(models: Models, talk: list[Frame]) -> None:

@@ -29,12 +29,12 @@ class HeadPose:
 
     @property
     def yaw(self) -> float:
-        """Turn about the vertical, radians, positive towards the picture's right."""
+        """Turn about the vertical, radians, positive when the face looks to the picture's left."""
         return float(np.arcsin(np.clip(self.rotation[0, 2], -1, 1)))
 
     @property
     def pitch(self) -> float:
-        """Nod, radians, positive downwards."""
+        """Nod, radians, positive when the face looks up."""
         return float(np.arcsin(np.clip(self.rotation[1, 2], -1, 1)))
 
     @property

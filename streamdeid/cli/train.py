@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,13 +131,18 @@ def train_models(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{out} cannot be made: {(error.strerror or str(error)).lower()}") from error
-    model_path, gallery_path = out / MODEL, out / GALLERY
-    save_model(model_path, train(list(samples.values()), settings))
-    model = load_model(model_path)  # as it will be used: the basis is stored in 16 bits
     known = labels(directory)
     donors = [known.get(path.stem, Donor(path.stem)) for path in neutral]
-    gallery_hash = save_gallery(gallery_path, gallery_of([samples[path] for path in neutral], donors, model))
-    write_hashes(out, {MODEL: model.sha256, GALLERY: gallery_hash})
+    with tempfile.TemporaryDirectory(dir=out, prefix=".training-") as name:
+        made = Path(name)
+        save_model(made / MODEL, train(list(samples.values()), settings))
+        model = load_model(made / MODEL)  # as it will be used: the basis is stored in 16 bits
+        gallery = gallery_of([samples[path] for path in neutral], donors, model)
+        gallery_hash = save_gallery(made / GALLERY, gallery)
+        write_hashes(made, {MODEL: model.sha256, GALLERY: gallery_hash})
+        # Together and last: for as short a time as can be do files and hashes of two trainings lie side by side.
+        for part in (MODEL, GALLERY, HASHES):
+            os.replace(made / part, out / part)
     unseen = held_out(samples, neutral, settings)
     facts = [
         ("source of the photographs", source),
@@ -150,7 +157,7 @@ def train_models(
          f"shape error {unseen.shape:.2f} pixels of the frame; a fifth of the people held out of a training"),
     ]  # fmt: skip
     (out / "CARD.md").write_text(card(facts), encoding="utf-8")
-    return model_path, gallery_path
+    return out / MODEL, out / GALLERY
 
 
 def held_out(samples: Mapping[Path, Sample], neutral: Sequence[Path], settings: Settings) -> ReconstructionError:

@@ -59,8 +59,7 @@ def blur(planes: Planes, box: Box, strength: float = 0.1) -> Planes:
     """
     sigma = max(strength * (_finite(box)[2] - box[0]), 0.5)
     result = planes.copy()
-    for plane, scale in ((result.y, 1), (result.u, 2), (result.v, 2)):
-        window = _window(plane, box, scale)
+    for plane, window, scale in _windows(result, box):
         inside = np.ascontiguousarray(plane[window])
         if inside.size:
             # Three boxes of width w have the variance 3 (w² − 1) / 12.
@@ -77,8 +76,7 @@ def pixelate(planes: Planes, box: Box, block: int = 20) -> Planes:
     _finite(box)
     block += block % 2  # so that chroma has whole blocks too
     result = planes.copy()
-    for plane, scale in ((result.y, 1), (result.u, 2), (result.v, 2)):
-        window = _window(plane, box, scale)
+    for plane, window, scale in _windows(result, box):
         inside = plane[window].astype(np.float64)
         if inside.size:
             step = max(block // scale, 1)
@@ -154,15 +152,25 @@ def _finite(box: Box) -> Box:
     return box
 
 
-def _window(plane: Plane, box: Box, scale: int = 1) -> Window:
-    """The rows and columns of a plane that a box touches, maybe none; `scale` is 2 for chroma."""
+def _window(plane: Plane, box: Box) -> Window:
+    """The rows and columns of a luma plane that a box touches, maybe none."""
     sides = []
     for low, high, length in ((box[1], box[3], plane.shape[0]), (box[0], box[2], plane.shape[1])):
-        start = int(np.clip(np.floor(low / scale), 0, length))
-        # Chroma that covers a touched luma pixel is touched, hence from the luma's own rounding.
-        stop = int(np.clip(np.ceil(np.ceil(high) / scale), start, length))
+        start = int(np.clip(np.floor(low), 0, length))
+        stop = int(np.clip(np.ceil(high), start, length))
         sides.append(slice(start, stop if high > low else start))
     return sides[0], sides[1]
+
+
+def _windows(planes: Planes, box: Box) -> tuple[tuple[Plane, Window, int], ...]:
+    """Each plane with what a box touches of it, and its scale (2 for chroma). Chroma is touched where it covers a
+    touched luma pixel, and nowhere if there is none: a box beside the picture touches nothing."""
+    window = _window(planes.y, box)
+    if any(side.start == side.stop for side in window):
+        nothing = slice(0, 0), slice(0, 0)
+        return (planes.y, nothing, 1), (planes.u, nothing, 2), (planes.v, nothing, 2)
+    rows, columns = (slice(side.start // 2, -(-side.stop // 2)) for side in window)
+    return (planes.y, window, 1), (planes.u, (rows, columns), 2), (planes.v, (rows, columns), 2)
 
 
 def _pixel_centres(window: Window) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
