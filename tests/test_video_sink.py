@@ -391,7 +391,9 @@ def test_threads_around_the_loop_change_nothing(tmp_path: Path) -> None:
     with BackgroundSink(FileSink(tmp_path / "threads.mp4", reader.info, threads=1), depth=2) as sink:
         for frame in prefetch(reader, 2):
             sink.write(passed(frame))
-    assert (tmp_path / "threads.mp4").read_bytes() == (tmp_path / "plain.mp4").read_bytes()
+    # What is in the file counts; how the muxer lays out its index may depend on when the sound was read.
+    for kind in ("video", "audio"):
+        assert packets(tmp_path / "threads.mp4", kind) == packets(tmp_path / "plain.mp4", kind)
     assert no_threads()
 
 

@@ -35,19 +35,33 @@ _MEMBRANE_SHARE = 0.4
 """Weight of the newest frame in the membrane's running mean."""
 
 
+@dataclass(frozen=True)
+class Static:
+    """What of a surrogate's drawing is constant while a person's neutral is."""
+
+    light: Pixels
+    """float32 (h, w, 3): gain of the place's light and tone."""
+    contrast: float
+    shape: Points
+    """float64 (81, 2): the surrogate at rest, facing where the person at rest does."""
+
+
 @dataclass
 class Blending:
     """What drawing remembers of a track: the running mean of its membrane, and the static light of its neutral."""
 
     membrane: Pixels | None = None
     _of: tuple[Neutral, NewFace] | None = None
-    _static: tuple[Pixels, float] | None = None
+    _static: Static | None = None
 
-    def static(self, light: LightFrame, neutral: Neutral, face: NewFace) -> tuple[Pixels, float]:
-        """Static light (h, w, 3) and contrast for a neutral, derived anew only when it has changed."""
+    def static(self, fitting: FitModel, light: LightFrame, neutral: Neutral, face: NewFace) -> Static:
+        """What follows from a neutral and a surrogate, derived anew only when one of them has changed."""
         if self._static is None or self._of is None or self._of[0] is not neutral or self._of[1] is not face:
-            gain = static_light(light, neutral.small_texture, face.small_texture, neutral.skin)
-            self._static = gain, contrast(light, neutral.small_texture, face.small_texture)
+            self._static = Static(
+                static_light(light, neutral.small_texture, face.small_texture, neutral.skin),
+                contrast(light, neutral.small_texture, face.small_texture),
+                facing(face.shape, neutral.shape, fitting.model.depth),
+            )
             self._of = neutral, face
         return self._static
 
@@ -79,15 +93,15 @@ def draw_surrogate(
     """
     model = fitting.model
     plain = shape is not None
+    static = blending.static(fitting, light, neutral, face)
     if shape is None:
-        shape = transfer_expression(seen.frontal, neutral.shape, facing(face.shape, neutral.shape, model.depth))
+        shape = transfer_expression(seen.frontal, neutral.shape, static.shape)
     points = seen.pose.to_image(shape, model.depth)
     ratio = light_ratio(light, seen.small_texture, neutral.small_texture)
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
         ratio = np.full_like(ratio, float(np.median(ratio)))
-    gain, flat = blending.static(light, neutral, face)
-    ratio *= gain
-    texture = _lit(face, ratio, flat, original)
+    ratio *= static.light
+    texture = _lit(face, ratio, static.contrast, original)
     patch = draw(texture, model.mean_shape, points, model.closed_triangles, out.size, _SURROUNDINGS * seen.width)
     if patch is None:
         return False
