@@ -24,6 +24,7 @@ from streamdeid.cli.train import photographs
 from streamdeid.colour import planes_from_rgb
 from streamdeid.deidentify.surrogates import METHODS, Surrogates, SurrogateSettings
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
+from streamdeid.errors import FailedClosed
 from streamdeid.faces import Face
 from streamdeid.frames import Frame
 from streamdeid.shipped_models import load_models
@@ -50,11 +51,24 @@ def identities(directories: list[Path], model: AppearanceModel) -> Vectors:
 
 
 def rank_1(published: Vectors, originals: Vectors) -> float:
-    """Share of published vectors (n, d) whose nearest original (n, d) is their own; a tie counts as missed."""
-    distances = np.linalg.norm(published[:, None] - originals, axis=2)
-    own = np.diag(distances)
-    others = distances + np.diag(np.full(len(own), np.inf))
-    return float((own < others.min(axis=1)).mean())
+    """Share of published vectors (n, d) whose nearest original (n, d) is their own; a tie counts as missed.
+
+    Rows that are not finite belong to people for whom the method failed closed; nobody is named by them.
+    """
+    there = np.isfinite(published).all(axis=1)
+    distances = np.linalg.norm(published[there, None] - originals, axis=2)
+    rows, own = np.arange(len(distances)), np.flatnonzero(there)
+    others = distances.copy()
+    others[rows, own] = np.inf
+    return float((distances[rows, own] < others.min(axis=1)).mean())
+
+
+def surrogate_of(table: Surrogates, person: int, y: Vectors) -> Vectors:
+    """The surrogate (d,) of a person of identity y (d,), nan where the method fails closed."""
+    try:
+        return table.surrogate(person, y).vector
+    except FailedClosed:
+        return np.full(len(y), np.nan)
 
 
 def residual_rank_1(published: Vectors, originals: Vectors, donors: Vectors) -> float:
@@ -79,26 +93,30 @@ def main() -> None:
     donors = models.gallery.identities
     rows = {}
     for method in METHODS:
-        naive, null, distinct = [], [], []
+        naive, null, distinct, failed = [], [], [], []
         for number in range(_KEYS):
             table = Surrogates(models.gallery, model.variances, SurrogateSettings(method=method), bytes([number]) * 32)
-            published = np.stack([table.surrogate(i + 1, y).vector for i, y in enumerate(people)])
+            published = np.stack([surrogate_of(table, i + 1, y) for i, y in enumerate(people)])
+            failed.append(int(np.isnan(published).any(axis=1).sum()))
             naive.append(rank_1(published, people))
             null.append(residual_rank_1(published, people, donors))
-            distinct.append(len(np.unique(published, axis=0)))
-        rows[method] = [float(np.mean(naive)), float(np.mean(null)), float(np.mean(distinct))]
+            distinct.append(len(np.unique(published[np.isfinite(published).all(axis=1)], axis=0)))
+        rows[method] = [float(np.mean(naive)), float(np.mean(null)), float(np.mean(distinct)), float(np.mean(failed))]
     rows["nothing changed"] = [
         rank_1(people + 1e-9, people),
         residual_rank_1(people + 1e-9, people, donors),
         float(len(people)),
+        0.0,
     ]
     if arguments.json:
         print(json.dumps({"people": len(people), "rows": rows}))
         return
     print(f"{len(people)} people, {_KEYS} keys; chance {1 / len(people):.1%}\n")
-    print("| method | naive rank-1 | trailing components rank-1 | distinct faces |\n|---|---|---|---|")
-    for name, (naive_share, null_share, count) in rows.items():
-        print(f"| {name} | {naive_share:.1%} | {null_share:.1%} | {count:.0f} |")
+    print(
+        "| method | naive rank-1 | trailing components rank-1 | distinct faces | failed closed |\n|---|---|---|---|---|"
+    )
+    for name, (naive_share, null_share, count, closed) in rows.items():
+        print(f"| {name} | {naive_share:.1%} | {null_share:.1%} | {count:.1f} | {closed:.1f} |")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
-from streamdeid.ibug68 import LEFT_BROW, LEFT_EYE, OUTER_LIP, RIGHT_BROW, RIGHT_EYE
+from streamdeid.ibug68 import INNER_LIP, LEFT_BROW, LEFT_EYE, RIGHT_BROW, RIGHT_EYE
 
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 _UNLIKE = 0.16
@@ -26,10 +26,10 @@ _TINT = 0.06
 
 
 def matt_zone(mean_shape: Points, table: WarpTable) -> Pixels:
-    """Where sheen is no feature: 1 on skin, 0 in eyes and lips, float32 (n,)."""
+    """Where sheen is no feature: 1 on skin and lips, 0 in eyes and between the lips, float32 (n,)."""
     width, height = table.size
     picture = np.ones((height, width), np.float32)
-    for part in (LEFT_EYE, RIGHT_EYE, OUTER_LIP):
+    for part in (LEFT_EYE, RIGHT_EYE, INNER_LIP):
         cv2.fillPoly(picture, [np.round(mean_shape[part] * 16).astype(np.int32)], (0,), cv2.LINE_8, 4)
     bright = cv2.erode(picture, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5)))
     return np.asarray(cv2.GaussianBlur(bright, (0, 0), 1.5)[table.rows, table.columns], np.float32)

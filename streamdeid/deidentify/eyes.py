@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 from numba import njit
 
@@ -15,6 +16,12 @@ from streamdeid.aam.synthesise import Patch
 
 _PUPIL = 0.42
 """Pupil's radius over the iris's."""
+
+
+_WHITEST = 1.25
+"""Brightness of the sclera over that of the face, at most."""
+_LASHES = 0.5
+"""Brightness of the line of a closed eye over that of the lids."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +47,25 @@ def eye_colours(picture: Pixels, eye: Points, iris: Points) -> EyeColours:
     iris_colour = np.median(ring, axis=0).astype(np.float32)
     bright = white.sum(axis=1)
     white_colour = np.median(white[bright >= np.percentile(bright, 60)], axis=0).astype(np.float32)
-    white_colour = np.maximum(white_colour, iris_colour + 25).astype(np.float32)
+    white_colour = np.maximum(white_colour, iris_colour + 25)
+    # The eyes of dark donors, brought to a mean tone, would glare.
+    most = _WHITEST * float(np.median(picture, axis=(0, 1)).mean())
+    white_colour = (white_colour * min(1.0, most / float(white_colour.mean()))).astype(np.float32)
     pupil = np.minimum(np.median(middle, axis=0).min(), 0.55 * iris_colour.mean())
     return EyeColours(white_colour, iris_colour, np.full(3, pupil, np.float32))
+
+
+def shut(picture: Pixels, eye: Points) -> None:
+    """Paint the opening of an eye, lids (6, 2), in an RGB texture picture (h, w, 3) in the colour of lashes, in place.
+
+    An open eye is drawn over it; of a closed one this line is left, and not a strip of squeezed sclera.
+    """
+    inside = np.zeros(picture.shape[:2], np.uint8)
+    cv2.fillPoly(inside, [np.round(eye * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
+    around = np.greater(cv2.dilate(inside, np.ones((7, 7), np.uint8)), cv2.dilate(inside, np.ones((3, 3), np.uint8)))
+    lashes = _LASHES * np.median(picture[around], axis=0)
+    soft = cv2.GaussianBlur(inside.astype(np.float32), (0, 0), 0.8)[:, :, None]
+    picture += soft * (lashes - picture)
 
 
 def draw_eye(patch: Patch, lids: Points, centre: Points, radius: float, colours: EyeColours) -> None:

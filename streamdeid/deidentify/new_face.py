@@ -12,7 +12,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.synthesise import extended
-from streamdeid.deidentify.eyes import EyeColours, eye_colours
+from streamdeid.deidentify.eyes import EyeColours, eye_colours, shut
 from streamdeid.ibug68 import LEFT_EYE, RIGHT_EYE
 
 
@@ -49,4 +49,6 @@ class NewFace:
             eye_colours(picture, model.mean_shape[lids], iris)
             for lids, iris in zip((LEFT_EYE, RIGHT_EYE), model.iris, strict=True)
         )
+        for lids in (LEFT_EYE, RIGHT_EYE):
+            shut(picture, model.mean_shape[lids])
         return cls(vector, shape, picture, np.ascontiguousarray(small), (left, right))
