@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.synthesise import Patch
-from streamdeid.deidentify.eyes import EyeColours, draw_eye, eye_colours
+from streamdeid.deidentify.eyes import EyeColours, draw_eye, eye_colours, shut
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.ibug68 import LEFT_EYE, RIGHT_EYE
 from tests.drawn_faces import some_identity
@@ -129,21 +129,42 @@ def test_an_eye_of_no_size_draws_nothing() -> None:
     assert (patch.y == 150).all()
 
 
-def test_colours_of_a_painted_eye_are_found(model: AppearanceModel) -> None:
+def _painted_eye(model: AppearanceModel, white: float) -> NDArray[np.float32]:
+    """A plain texture of grey 170 with one painted eye."""
     height, width = model.frame_size[1], model.frame_size[0]
     picture = np.full((height, width, 3), 170, np.float32)
     x, y, radius = (float(v) for v in model.iris[0])
     rows, columns = np.mgrid[0:height, 0:width]
     lids = model.mean_shape[LEFT_EYE]
     (x0, y0), (x1, y1) = lids.min(axis=0), lids.max(axis=0)
-    picture[(columns > x0) & (columns < x1) & (rows > y0) & (rows < y1)] = 230
+    picture[(columns > x0) & (columns < x1) & (rows > y0) & (rows < y1)] = white
     distance = np.hypot(columns - x, rows - y)
     picture[distance < radius] = (70, 90, 140)
     picture[distance < 0.42 * radius] = 15
-    found = eye_colours(picture, lids, model.iris[0])
+    return picture
+
+
+def test_colours_of_a_painted_eye_are_found(model: AppearanceModel) -> None:
+    found = eye_colours(_painted_eye(model, 205), model.mean_shape[LEFT_EYE], model.iris[0])
     np.testing.assert_allclose(found.iris, (70, 90, 140), atol=1)
-    np.testing.assert_allclose(found.sclera, 230, atol=1)
+    np.testing.assert_allclose(found.sclera, 205, atol=1)
     assert found.pupil.max() <= 16
+
+
+def test_whites_do_not_glare(model: AppearanceModel) -> None:
+    found = eye_colours(_painted_eye(model, 250), model.mean_shape[LEFT_EYE], model.iris[0])
+    np.testing.assert_allclose(found.sclera, 1.25 * 170, atol=1)
+
+
+def test_of_a_shut_eye_a_dark_line_is_left(model: AppearanceModel) -> None:
+    picture = _painted_eye(model, 205)
+    lids = model.mean_shape[LEFT_EYE]
+    before = picture.copy()
+    shut(picture, lids)
+    column, row = (round(float(v)) for v in lids.mean(axis=0))
+    assert picture[row, column].max() < 0.7 * 205
+    far = np.hypot(*np.mgrid[-row : len(picture) - row, -column : picture.shape[1] - column]) > 30
+    np.testing.assert_array_equal(picture[far], before[far])
 
 
 @pytest.mark.parametrize("seed", range(4))
