@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
     ids=["mypy", "ruff", "format", "imports"],
 )
 def test_check_passes(command: list[str]) -> None:
+    if command[0] == "mypy" and sys.version_info[:2] != (3, 11):
+        pytest.skip("PyAV's types differ between the releases pinned for each Python; they are checked on 3.11")
     program = Path(sys.executable).with_name(command[0])
     found = str(program) if program.exists() else shutil.which(command[0])
     if found is None:
