@@ -27,7 +27,6 @@ POINTS = 81
 LEFT_EYE_CORNERS = (36, 39)
 RIGHT_EYE_CORNERS = (42, 45)
 MOUTH_CORNERS = (48, 54)
-INNER_MOUTH_CORNERS = (60, 64)
 CHIN = 8
 
 OUTLINE = np.concatenate([np.arange(0, 17), np.arange(80, 67, -1)])

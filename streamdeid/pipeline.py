@@ -34,12 +34,6 @@ class Deidentifier(Protocol):
     def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame: ...
 
 
-class Sink(Protocol):
-    """Takes frames that may leave."""
-
-    def write(self, frame: DeidentifiedFrame) -> None: ...
-
-
 def deidentified(
     frames: Iterable[Frame],
     detect: Detector,

@@ -92,7 +92,7 @@ def fit(
     """
     model = fitting.model
     to_start, b = _project(model, start)
-    best: tuple[float, Points, Similarity, Points, Pixels] | None = None
+    best: tuple[float, Points, Similarity, Points, Pixels, Pixels] | None = None
     before = 1.0
     steps = 0
     for steps in range(most_steps + 1):
@@ -103,18 +103,15 @@ def fit(
         error = _unexplained(model, texture)
         residual = float(np.linalg.norm(error))
         before = residual if steps == 0 else before
-        if best is not None and residual > best[0] - 1e-4:
-            if residual < best[0]:
-                best = residual, b, to_start, points, error
+        stalled = best is not None and residual > best[0] - 1e-4
+        if best is None or residual < best[0]:
+            best = residual, b, to_start, points, error, texture
+        if stalled:
             break
-        best = residual, b, to_start, points, error
         if steps < most_steps:
             to_start, b = _step(fitting, to_start, b, error)
     assert best is not None
-    residual, b, to_start, points, error = best
-    texture = normalised_grey(
-        sample(grey[:, :, None], to_grey(pose.to_image(points, model.depth)), fitting.table)[:, 0]
-    )
+    residual, b, to_start, points, error, texture = best
     triangles = _triangle_rms(error, fitting.table.triangle, len(model.triangles)) * np.sqrt(len(error))
     inside = bool((np.abs(b) <= 3 * np.sqrt(model.shape_variances) + 1e-6).all())
     converged = inside and residual <= CONVERGED

@@ -10,11 +10,12 @@ A person belongs to the nearest gallery cluster a (distance to its centroid) and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.deidentify.clusters import Vector, Vectors, cluster_of, distances
+from streamdeid.deidentify.clusters import Pair, Vector, Vectors, cluster_of, distances
 from streamdeid.deidentify.k_diff_furthest import k_diff_furthest_pairs
 from streamdeid.deidentify.k_same_furthest import k_same_furthest_pairs
 from streamdeid.deidentify.k_same_m import k_same_m_groups
@@ -45,26 +46,12 @@ class FixedMap:
 
 def k_diff_map(donors: Vectors, k: int, rng: np.random.Generator) -> FixedMap:
     """The map of k-diff-furthest-paper, from donors (n, d)."""
-    pairs = k_diff_furthest_pairs(donors, k, rng)
-    sides = [(pair.close, pair.far) for pair in pairs] + [(pair.far, pair.close) for pair in pairs]
-    return FixedMap(
-        sources=np.stack([source.centroid for source, _ in sides]),
-        targets=np.stack([target.centroid for _, target in sides]),
-        sizes=tuple(len(target.members) for _, target in sides),
-        keeps_residual=True,
-    )
+    return _across(k_diff_furthest_pairs(donors, k, rng), keeps_residual=True)
 
 
 def k_same_furthest_map(donors: Vectors, k: int, rng: np.random.Generator) -> FixedMap:
     """The map of k-same-furthest, from donors (n, d)."""
-    pairs = k_same_furthest_pairs(donors, k, rng)
-    sides = [(pair.close, pair.far) for pair in pairs] + [(pair.far, pair.close) for pair in pairs]
-    return FixedMap(
-        sources=np.stack([source.centroid for source, _ in sides]),
-        targets=np.stack([target.centroid for _, target in sides]),
-        sizes=tuple(len(target.members) for _, target in sides),
-        keeps_residual=False,
-    )
+    return _across(k_same_furthest_pairs(donors, k, rng), keeps_residual=False)
 
 
 def k_same_m_map(donors: Vectors, k: int, rng: np.random.Generator) -> FixedMap:
@@ -72,3 +59,14 @@ def k_same_m_map(donors: Vectors, k: int, rng: np.random.Generator) -> FixedMap:
     groups = k_same_m_groups(donors, k, rng)
     centroids = np.stack([cluster_of(donors, group).centroid for group in groups])
     return FixedMap(centroids, centroids, tuple(len(group) for group in groups), keeps_residual=False)
+
+
+def _across(pairs: Sequence[Pair], *, keeps_residual: bool) -> FixedMap:
+    """The map that takes each cluster of a pair to the other."""
+    sides = [(pair.close, pair.far) for pair in pairs] + [(pair.far, pair.close) for pair in pairs]
+    return FixedMap(
+        sources=np.stack([source.centroid for source, _ in sides]),
+        targets=np.stack([target.centroid for _, target in sides]),
+        sizes=tuple(len(target.members) for _, target in sides),
+        keeps_residual=keeps_residual,
+    )

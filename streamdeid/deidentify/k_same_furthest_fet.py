@@ -19,9 +19,8 @@ from streamdeid.aam.procrustes import align
 from streamdeid.aam.synthesise import extended
 from streamdeid.deidentify.expression import lay
 from streamdeid.deidentify.neutral import Neutral
-from streamdeid.deidentify.new_face import NewFace
+from streamdeid.deidentify.new_face import NewFace, reduced_texture
 from streamdeid.deidentify.observation import Observation
-from streamdeid.frames import Planes
 from streamdeid.ibug68 import (
     CHIN,
     LEFT_EYE,
@@ -73,7 +72,7 @@ class PaperTransfer:
     def __init__(self, fitting: FitModel) -> None:
         self._fitting = fitting
 
-    def __call__(self, seen: Observation, neutral: Neutral, face: NewFace, planes: Planes) -> tuple[Points, NewFace]:
+    def __call__(self, seen: Observation, neutral: Neutral, face: NewFace) -> tuple[Points, NewFace]:
         """Shape (81, 2) and texture of the surrogate with this frame's expression."""
         model = self._fitting.model
         onto = align(face.shape, model.mean_shape)
@@ -81,9 +80,8 @@ class PaperTransfer:
         full, rest = (self._enlarged(t) for t in (seen.small_texture, neutral.small_texture))
         texture = transfer_texture(model, full, rest, face.vector)
         picture = extended(texture, model.table)
-        table = self._fitting.table
-        small = cv2.resize(picture, table.size, interpolation=cv2.INTER_AREA)[table.rows, table.columns]
-        return onto.inverse()(shape), replace(face, picture=picture, small_texture=np.ascontiguousarray(small))
+        small = reduced_texture(picture, self._fitting.table)
+        return onto.inverse()(shape), replace(face, picture=picture, small_texture=small)
 
     def _enlarged(self, small: Pixels) -> Pixels:
         model, table = self._fitting.model, self._fitting.table

@@ -64,17 +64,16 @@ def static_light(light: LightFrame, neutral: Pixels, surrogate: Pixels, skin: Po
     """Gain float32 (h, w, 3) that gives the surrogate's small texture (f, 3) the scene's tone and direction of light.
 
     neutral: the person's small neutral texture (f, 3). skin: colour (3,) of skin outside the hull, or None when there
-    is none to be seen; its chroma then replaces that of the hull. A mean colour and a surface in log
-    luminance (six numbers) is all that is taken over: enough to sit in the scene, far too little for a likeness.
+    is none to be seen; the chroma then lies a third of the way from the hull's to it. A mean colour and a surface in
+    log luminance (six numbers) is all that is taken over: enough to sit in the scene, far too little for a likeness.
     """
-    tone = np.median(neutral, axis=0) / np.maximum(np.median(surrogate, axis=0), 1.0)
+    hull, own = np.median(neutral, axis=0), np.maximum(np.median(surrogate, axis=0), 1.0)
+    tone = hull / own
     luma = float(np.median(neutral @ _LUMA) / max(float(np.median(surrogate @ _LUMA)), 1.0))
     if skin is not None:
-        own = np.maximum(np.median(surrogate, axis=0), 1.0)
-        hull = np.maximum(np.median(neutral, axis=0), 1.0)
-        chroma = (
-            (skin / skin.sum()) ** (1 / 3) * (hull / hull.sum()) ** (2 / 3) / own
-        )  # a neck is often in another light
+        hull = np.maximum(hull, 1.0)
+        # A third of the way only: a neck is often in another light.
+        chroma = (skin / skin.sum()) ** (1 / 3) * (hull / hull.sum()) ** (2 / 3) / own
         tone = chroma * (luma / float((chroma * own) @ _LUMA / (own @ _LUMA)))
     places = _places(light, light.table.columns, light.table.rows)
     level = np.log((neutral @ _LUMA + _FLOOR) / (surrogate @ _LUMA + _FLOOR)) - np.log(max(luma, 1e-3))

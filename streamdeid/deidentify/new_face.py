@@ -10,7 +10,7 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable
 from streamdeid.aam.synthesise import extended
 from streamdeid.deidentify.eyes import EyeColours, eye_colours, shut
 from streamdeid.ibug68 import LEFT_EYE, RIGHT_EYE
@@ -43,12 +43,17 @@ class NewFace:
         model: AppearanceModel = fitting.model
         shape, texture = model.decode(vector)
         picture = extended(texture, model.table)
-        table = fitting.table
-        small = cv2.resize(picture, table.size, interpolation=cv2.INTER_AREA)[table.rows, table.columns]
+        small = reduced_texture(picture, fitting.table)
         left, right = (
             eye_colours(picture, model.mean_shape[lids], iris)
             for lids, iris in zip((LEFT_EYE, RIGHT_EYE), model.iris, strict=True)
         )
         for lids in (LEFT_EYE, RIGHT_EYE):
             shut(picture, model.mean_shape[lids])
-        return cls(vector, shape, picture, np.ascontiguousarray(small), (left, right))
+        return cls(vector, shape, picture, small, (left, right))
+
+
+def reduced_texture(picture: Pixels, table: WarpTable) -> Pixels:
+    """Small texture (f, 3), over a small frame's table, of a texture picture (h, w, 3)."""
+    small = cv2.resize(picture, table.size, interpolation=cv2.INTER_AREA)
+    return np.ascontiguousarray(small[table.rows, table.columns], np.float32)

@@ -18,7 +18,7 @@ from streamdeid.deidentify.light import outside_skin
 from streamdeid.deidentify.smoothing import FaceSmoother
 from streamdeid.faces import Face
 from streamdeid.frames import Planes
-from streamdeid.ibug68 import JAW
+from streamdeid.ibug68 import JAW, LEFT_EYE, RIGHT_EYE
 
 _SMALL = 96
 """Width in pixels that a face is reduced to for fit and light: half as wide again as their frame."""
@@ -68,16 +68,20 @@ class Observer:
         iris = None
         if face.iris is not None:
             iris = np.stack(
-                [c + (points[e] - raw[e]).mean(axis=0) for c, e in zip(face.iris[:, 0], _EYES, strict=True)]
+                [
+                    c + (points[e] - raw[e]).mean(axis=0)
+                    for c, e in zip(face.iris[:, 0], (LEFT_EYE, RIGHT_EYE), strict=True)
+                ]
             )
         reduced, to_reduced = reduced_face(planes, raw, _SMALL)
-        small = sample(reduced, to_reduced(raw), self._fitting.table)
+        places = to_reduced(raw)
+        small = sample(reduced, places, self._fitting.table)
         start = frontal if self._correction is None else frontal + self._correction
         grey = np.asarray(cv2.cvtColor(reduced, cv2.COLOR_RGB2GRAY), np.uint8)
         fitted = fit(self._fitting, grey, to_reduced, pose, start)
         # Warm start: the last frame's correction of the landmarks is this frame's first guess.
         self._correction = 0.8 * (fitted.points - frontal) if fitted.converged else None
-        skin = outside_skin(_surroundings(reduced, to_reduced(raw)), np.median(small, axis=0))
+        skin = outside_skin(_surroundings(reduced, places), np.median(small, axis=0))
         return Observation(points, pose, frontal, iris, small, fitted, skin)
 
 
@@ -91,9 +95,6 @@ def reduced_face(planes: Planes, points: Points, width: float) -> tuple[NDArray[
     rgb = rectangle_to_rgb(planes, x0, y0, x1, y1, min(1.0, width / max(across, 1.0)))
     ratio = np.array([rgb.shape[1] / (x1 - x0), rgb.shape[0] / (y1 - y0)])
     return rgb, Similarity(np.diag(ratio), (0.5 - np.array([x0, y0])) * ratio - 0.5)
-
-
-_EYES = (slice(36, 42), slice(42, 48))
 
 
 def _posed(points: Points, model: AppearanceModel) -> tuple[HeadPose, Points]:

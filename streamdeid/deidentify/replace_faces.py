@@ -168,7 +168,7 @@ class ReplaceFaces:
         neutral = followed.neutral.neutral(float(frame.time))
         shape = None
         if self._transfer is not None:
-            shape, face = self._transfer(seen, neutral, face, frame.planes)
+            shape, face = self._transfer(seen, neutral, face)
         return draw_surrogate(
             out,
             frame.planes,
