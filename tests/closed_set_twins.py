@@ -119,7 +119,8 @@ def k_diff_furthest(faces: Array, k: int, rng: np.random.Generator, *, relaxed: 
         tries = [_move(points[i], centre_c, centre_f), _move(points[i], centre_f, centre_c)]
         best = tries[0] if margin(points, i, tries[0]) >= margin(points, i, tries[1]) else tries[1]
         if margin(points, i, best) <= 0.0:
-            best = _drawn(points, i, centre_c if i in nearer_f else centre_f, rng)
+            earlier = [out[j] for j in leftovers if j in out]
+            best = _drawn(points, i, centre_c if i in nearer_f else centre_f, rng, earlier)
         out[i] = best
     return _array(out)
 
@@ -130,13 +131,15 @@ def margin(points: Sequence[Point], own: int, output: Point) -> float:
     return math.dist(points[own], output) - others
 
 
-def _drawn(points: Sequence[Point], own: int, centre: Point, rng: np.random.Generator) -> Point:
+def _drawn(
+    points: Sequence[Point], own: int, centre: Point, rng: np.random.Generator, earlier: Sequence[Point]
+) -> Point:
     others = [i for i in range(len(points)) if i != own]
     for attempt in range(64):
         a, b = rng.choice(others, 2, replace=len(others) < 2)
         scale = math.sqrt(0.5) * (1.0 - attempt / 64)
         output = tuple(z + (x - y) * scale for x, y, z in zip(points[a], points[b], centre, strict=True))
-        if margin(points, own, output) > 0.0:
+        if margin(points, own, output) > 0.0 and output not in earlier:
             return output
     return centre
 

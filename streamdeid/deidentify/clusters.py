@@ -17,6 +17,8 @@ from streamdeid.errors import SettingsError
 Vector = NDArray[np.float64]
 Vectors = NDArray[np.float64]
 
+_TOUCHING = 1.0 + 1e-12
+
 
 @dataclass(frozen=True)
 class Cluster:
@@ -74,12 +76,13 @@ def overlap(close: Cluster, far: Cluster, *, relaxed: bool = False) -> bool:
     """Whether two clusters are too near to each other for the theorem.
 
     The papers break when D < r_c + r_f (P3 line 15) or D ≤ r_c + r_f (P1); here it is ≤. The relaxed test breaks when
-    D² ≤ r_c² + r_f², which is all that the proof needs (METHODS 1.8, proof review).
+    D² ≤ r_c² + r_f², which is all that the proof needs (METHODS 1.8, proof review). Balls that touch but for rounding
+    count as touching: a member would otherwise tie with its own output.
     """
     between = float(np.sqrt(np.square(close.centroid - far.centroid).sum()))
     if relaxed:
-        return between**2 <= close.radius**2 + far.radius**2
-    return between <= close.radius + far.radius
+        return between**2 <= (close.radius**2 + far.radius**2) * _TOUCHING
+    return between <= (close.radius + far.radius) * _TOUCHING
 
 
 def grow_in_step(

@@ -40,8 +40,9 @@ def k_diff_furthest(
         shift = pair.close.centroid - pair.far.centroid
         outputs[list(pair.close.members)] = faces[list(pair.close.members)] - shift
         outputs[list(pair.far.members)] = faces[list(pair.far.members)] + shift
-        for row in (*pair.attached_close, *pair.attached_far):
-            outputs[row] = _leftover_output(faces, row, pair, rng)
+        leftovers = [*pair.attached_close, *pair.attached_far]
+        for place, row in enumerate(leftovers):
+            outputs[row] = _leftover_output(faces, row, pair, rng, outputs[leftovers[:place]])
     return outputs
 
 
@@ -91,11 +92,12 @@ def _attach(faces: Vectors, pair: Pair, row: int) -> Pair:
     return replace(pair, attached_close=(*pair.attached_close, row))
 
 
-def _leftover_output(faces: Vectors, row: int, pair: Pair, rng: np.random.Generator) -> Vector:
+def _leftover_output(faces: Vectors, row: int, pair: Pair, rng: np.random.Generator, before: Vectors) -> Vector:
     """The shift, to either side, with the larger certificate margin; a centroid and a drawn residual if neither passes.
 
     The theorem does not cover leftovers (0.4 % in the paper), so the certificate itself decides. The drawn residual
-    is the difference of two other faces, scaled by 1/√2 to the spread of one and shrunk until the certificate holds.
+    is the difference of two other faces, scaled by 1/√2 to the spread of one and shrunk until the certificate holds;
+    two leftovers that draw the same difference would get one output, so those of `before` (m, d) are not given again.
     """
     shift = pair.close.centroid - pair.far.centroid
     best = max((faces[row] - shift, faces[row] + shift), key=lambda out: certificate_margin(faces, row, out))
@@ -107,6 +109,6 @@ def _leftover_output(faces: Vectors, row: int, pair: Pair, rng: np.random.Genera
     for attempt in range(_TRIES):
         a, b = rng.choice(others, 2, replace=len(others) < 2)
         output = other + (faces[a] - faces[b]) * np.sqrt(0.5) * (1.0 - attempt / _TRIES)
-        if certificate_margin(faces, row, output) > 0.0:
+        if certificate_margin(faces, row, output) > 0.0 and not (before == output).all(axis=1).any():
             return np.asarray(output, dtype=np.float64)
     return other

@@ -79,14 +79,18 @@ def pixelate(planes: Planes, box: Box, block: int = 20) -> Planes:
     for plane, window, scale in _windows(result, box):
         inside = plane[window].astype(np.float64)
         if inside.size:
-            step = max(block // scale, 1)
-            row_starts, column_starts = (np.arange(0, length, step) for length in inside.shape)
-            sums = np.add.reduceat(np.add.reduceat(inside, row_starts, axis=0), column_starts, axis=1)
-            heights = np.diff(row_starts, append=inside.shape[0])
-            widths = np.diff(column_starts, append=inside.shape[1])
-            means = np.rint(sums / np.outer(heights, widths)).astype(np.uint8)
-            plane[window] = np.repeat(np.repeat(means, heights, axis=0), widths, axis=1)
+            plane[window] = np.rint(block_means(inside, max(block // scale, 1))).astype(np.uint8)
     return result
+
+
+def block_means(pixels: NDArray[np.float64], step: int) -> NDArray[np.float64]:
+    """Blocks of `step` x `step` pixels replaced by their means, float64 (…, h, w); the last blocks may be partial."""
+    height, width = pixels.shape[-2:]
+    row_starts, column_starts = np.arange(0, height, step), np.arange(0, width, step)
+    sums = np.add.reduceat(np.add.reduceat(pixels, row_starts, axis=-2), column_starts, axis=-1)
+    heights, widths = np.diff(row_starts, append=height), np.diff(column_starts, append=width)
+    means = sums / np.outer(heights, widths)
+    return np.asarray(np.repeat(np.repeat(means, heights, axis=-2), widths, axis=-1), dtype=np.float64)
 
 
 def bar(planes: Planes, box: Box, landmarks: Points | None = None) -> Planes:

@@ -21,7 +21,6 @@ from streamdeid.deidentify.masks import solid_fill
 from streamdeid.deidentify.neutral import NeutralEstimator
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation, Observer, reduced_face
-from streamdeid.deidentify.surrogates import Surrogates
 from streamdeid.errors import FailedClosed
 from streamdeid.faces import Track
 from streamdeid.frames import DeidentifiedFrame, Frame, Planes
@@ -32,6 +31,22 @@ _DECODED = 64
 """Surrogates kept decoded; others are decoded again when they are needed."""
 _GONE = 250
 """Frames after its last appearance at which a track's state is dropped."""
+
+
+class Chosen(Protocol):
+    """What a choice must tell: `surrogates.Surrogate` does."""
+
+    @property
+    def vector(self) -> Points: ...
+
+
+class Choice(Protocol):
+    """Which vector is published for a person of identity y (d,): `surrogates.Surrogates`, or an experiment's own.
+
+    Raises FailedClosed when there is none to publish.
+    """
+
+    def surrogate(self, person: int, y: Points, /) -> Chosen: ...
 
 
 class Register(Protocol):
@@ -64,7 +79,7 @@ class ReplaceFaces:
     def __init__(
         self,
         fitting: FitModel,
-        surrogates: Surrogates,
+        surrogates: Choice,
         register: Register,
         *,
         transfer: PaperTransfer | None = None,
