@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from streamdeid.errors import OutputError
+from streamdeid.evaluation.identification import Interval
 
 SCHEMA = "streamdeid.laboratory"
 VERSION = 1
@@ -65,6 +66,14 @@ class Chapter:
 def percent(value: float | None, digits: int = 1) -> str:
     """A share (0 to 1) as "12.3 %"; "not measured" for None and nan."""
     return "not measured" if value is None or not math.isfinite(value) else f"{100.0 * value:.{digits}f} %"
+
+
+def limits(interval: Interval, digits: int = 1) -> str:
+    """A share with its 95 % limits, such as "12.3 % (10.1-14.9)"; "not measured" where nothing was."""
+    if not math.isfinite(interval.value):
+        return percent(None)
+    low, high = (f"{100.0 * value:.{digits}f}" for value in (interval.low, interval.high))
+    return f"{percent(interval.value, digits)} ({low}-{high})"
 
 
 def within(value: float | None, target: float, tolerance: float) -> bool:

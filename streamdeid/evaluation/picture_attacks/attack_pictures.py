@@ -1,0 +1,191 @@
+"""All attacks on published pictures, in the order of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.deidentify.gallery import Gallery
+from streamdeid.deidentify.mask_faces import MASKS
+from streamdeid.deidentify.surrogates import DRAWN, METHODS, SurrogateSettings
+from streamdeid.errors import FailedClosed
+from streamdeid.evaluation.photographs import Detect, Photograph, reduced
+from streamdeid.evaluation.picture_attacks.donors import donors_chapter
+from streamdeid.evaluation.picture_attacks.laboratory import (
+    FULL,
+    OTHER_PHOTOGRAPH,
+    QUICK,
+    SURROUNDINGS,
+    Amount,
+    Progress,
+    Subjects,
+    described,
+    key_of,
+    known_to,
+    picture_sets,
+    scores,
+)
+from streamdeid.evaluation.picture_attacks.picture_sets import PictureSet, originals, published
+from streamdeid.evaluation.picture_attacks.recognition import recognition_chapter
+from streamdeid.evaluation.picture_attacks.refitted import refitted_chapter
+from streamdeid.evaluation.picture_attacks.scores import Known, Vectors
+from streamdeid.evaluation.picture_attacks.sessions import sessions_chapter
+from streamdeid.evaluation.picture_attacks.soft_biometrics import soft_biometrics_chapter
+from streamdeid.evaluation.published_pictures import MEAN_FACE
+from streamdeid.evaluation.recognisers import Recogniser, Refit, recognisers
+from streamdeid.evaluation.tables import Chapter
+
+_WIDTH = 300.0
+"""Width in pixels to which faces are reduced: twice what the recognisers look at."""
+_ATTACKERS_KEYS = 100
+"""Number of the attacker's first key: no session under attack has it."""
+_PUBLISHING, _RECOGNISING = 0.3, 0.75
+"""Where publishing and recognising end in the whole."""
+
+_WHITENED = f"{Refit.name}, whitened"
+
+Read = Callable[[str], list[Photograph]]
+Labels = Callable[[str], Mapping[str, Mapping[str, str]]]
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """Everything that the chapters look at; the mappings of a recogniser are under its name."""
+
+    subjects: Subjects
+    sets: Mapping[str, PictureSet]
+    known: Mapping[str, Known]
+    vectors: Mapping[str, Mapping[str, Vectors]]
+
+    def probes(self, recogniser: str, names: Sequence[str]) -> dict[str, tuple[Vectors, Sequence[str]]]:
+        """Vectors and people of some sets."""
+        return {name: (self.vectors[recogniser][name], self.sets[name].people) for name in names if name in self.sets}
+
+
+def attack_pictures(
+    photographs: Read,
+    labels: Labels,
+    fitting: FitModel,
+    gallery: Gallery,
+    detect: Detect,
+    *,
+    unseen: str = "canada",
+    donors: str = "london",
+    onnx: Path | None = None,
+    quick: bool = False,
+    progress: Progress,
+) -> list[Chapter]:
+    """The chapters: recognition, sessions, refitting, donors, soft biometrics.
+
+    photographs and labels read a set by name; `unseen` names the set of people whom the model never saw, `donors` the
+    set that it was trained on. onnx: a recogniser of the user's. quick: fewer people, keys and methods.
+    Raises InputError for an ONNX file that cannot be used, FailedClosed when nothing was published.
+    """
+    amount = QUICK if quick else FULL
+    subjects = Subjects(_reduced(photographs(unseen), amount.people), _reduced(photographs(donors), amount.people))
+    held = originals(subjects.known, "gallery")
+    attackers, missing = recognisers((held.pictures, held.landmarks), fitting.model, detect, onnx)
+    sets = picture_sets(subjects, fitting, gallery, amount, lambda done, text: progress(_PUBLISHING * done, text))
+    if not sets[DRAWN].pictures:
+        raise FailedClosed("the default method published none of the photographs: nothing can be measured")
+    measured = _measure(attackers, subjects, sets, np.sqrt(fitting.model.variances), progress)
+    by_recogniser = {name: scores(rows, sets, measured.known[name]) for name, rows in measured.vectors.items()}
+    strongest = attackers[-1]  # the user's own, else dlib's, else the refitted model
+    synthetic = [name for name in (*amount.methods, MEAN_FACE) if name not in MASKS]
+    settings = SurrogateSettings()
+    return [
+        recognition_chapter(
+            by_recogniser, sets, len(subjects.known), tuple(missing), strongest.name if onnx is not None else None
+        ),
+        _sessions(strongest, measured, fitting, gallery, amount, progress),
+        refitted_chapter(
+            measured.probes(Refit.name, [name for name in sets if name not in (OTHER_PHOTOGRAPH, SURROUNDINGS)]),
+            measured.known[Refit.name],
+            gallery.identities,
+            settings.k,
+            settings.q,
+        ),
+        _donors(strongest.name, measured, synthetic),
+        *_soft_biometrics(strongest, measured, {**labels(unseen), **labels(donors)}),
+    ]
+
+
+def _reduced(photographs: Sequence[Photograph], people: int | None) -> tuple[Photograph, ...]:
+    kept = sorted({photograph.person for photograph in photographs})[:people]
+    return tuple(reduced(photograph, _WIDTH) for photograph in photographs if photograph.person in kept)
+
+
+def _measure(
+    attackers: Sequence[Recogniser],
+    subjects: Subjects,
+    sets: Mapping[str, PictureSet],
+    spread: Vectors,
+    progress: Progress,
+) -> _Measured:
+    """What every attacker makes of everything; the refitted model a second time, whitened by its spread (d,)."""
+    known: dict[str, Known] = {}
+    vectors: dict[str, dict[str, Vectors]] = {}
+    for place, attacker in enumerate(attackers):
+        known[attacker.name] = known_to(attacker, subjects.known)
+        vectors[attacker.name] = rows = {}
+        for number, (name, given) in enumerate(sets.items()):
+            done = (place + number / len(sets)) / len(attackers)
+            progress(_PUBLISHING + (_RECOGNISING - _PUBLISHING) * done, f"{attacker.name}: {name}")
+            rows[name] = described(attacker, given)
+        if attacker.name == Refit.name:
+            known[_WHITENED] = Known(known[Refit.name].vectors / spread, known[Refit.name].people)
+            vectors[_WHITENED] = {name: vector / spread for name, vector in rows.items()}
+    return _Measured(subjects, sets, known, vectors)
+
+
+def _sessions(
+    recogniser: Recogniser,
+    measured: _Measured,
+    fitting: FitModel,
+    gallery: Gallery,
+    amount: Amount,
+    progress: Progress,
+) -> Chapter:
+    people = measured.subjects.unseen
+    theirs = {}
+    methods = (*amount.methods, MEAN_FACE)
+    for number, method in enumerate(methods):
+        progress(_RECOGNISING + (1 - _RECOGNISING) * number / len(methods), f"the attacker's own key: {method}")
+        keys = amount.attackers_keys if method in METHODS else 1
+        made = published(people, fitting, gallery, method, [key_of(_ATTACKERS_KEYS + i) for i in range(keys)])
+        theirs[method] = (made, described(recogniser, made))
+    ours = {name: (given, measured.vectors[recogniser.name][name]) for name, given in measured.sets.items()}
+    known = measured.known[recogniser.name]
+    return sessions_chapter(
+        recogniser.name, ours, theirs, Known(known.vectors[: len(people)], known.people[: len(people)])
+    )
+
+
+def _donors(name: str, measured: _Measured, synthetic: Sequence[str]) -> Chapter:
+    known, count = measured.known[name], len(measured.subjects.unseen)
+    return donors_chapter(
+        name,
+        measured.probes(name, synthetic),
+        Known(known.vectors[count:], known.people[count:]),
+        Known(known.vectors[:count], known.people[:count]),
+        DRAWN,
+    )
+
+
+def _soft_biometrics(
+    recogniser: Recogniser, measured: _Measured, labels: Mapping[str, Mapping[str, str]]
+) -> list[Chapter]:
+    gender = {person: row["face_gender"] for person, row in labels.items() if row.get("face_gender")}
+    if not gender:
+        return []
+    learnt = originals(measured.subjects.donors, "donors")
+    asked = {name: v for name, v in measured.vectors[recogniser.name].items() if name != OTHER_PHOTOGRAPH}
+    return [
+        soft_biometrics_chapter(
+            recogniser.name, asked, measured.sets, (described(recogniser, learnt), learnt.people), gender
+        )
+    ]

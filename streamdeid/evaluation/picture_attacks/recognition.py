@@ -1,0 +1,117 @@
+"""Chapter: who is recognised in published pictures, by which recogniser, beside the controls (A1, A12, A13).
+
+The controls decide whether the run says anything: unaltered photographs must be recognised, shuffled labels must be at
+chance. Their verdicts begin with "control:", and a run with one of them missed has failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamdeid.deidentify.surrogates import DRAWN
+from streamdeid.evaluation.picture_attacks.laboratory import (
+    BLACK_HULL,
+    CONTROLS,
+    JPEG_AGAIN,
+    OTHER_PHOTOGRAPH,
+    PAPER,
+    SHUFFLED,
+)
+from streamdeid.evaluation.picture_attacks.picture_sets import PictureSet
+from streamdeid.evaluation.picture_attacks.scores import COLUMNS, Score
+from streamdeid.evaluation.recognisers import DlibResnet
+from streamdeid.evaluation.tables import Chapter, Table, Verdict, limits, percent
+
+_POINTS = 0.02
+"""The default may lie so far above the black hull."""
+_TEXT = """\
+Probes: faces of people whom the model never saw, published by the stream's own parts under several keys. Gallery: the \
+unaltered photographs of the same people and of the donors, {gallery} people; chance is {chance}. The very photograph \
+that was de-identified lies in the gallery, and the attacker is given its landmarks: the worst case on purpose. \
+Thresholds for the acceptance rates come from unaltered photographs of different people. Limits: 95 %, by resampling \
+people; exact ones where nobody or everybody was hit."""
+
+
+def recognition_chapter(
+    by_recogniser: Mapping[str, Mapping[str, Score]],
+    sets: Mapping[str, PictureSet],
+    gallery: int,
+    missing: tuple[str, ...],
+    onnx: str | None,
+) -> Chapter:
+    """The chapter, from the scores of each recogniser by set. gallery: people in it; onnx: name of the user's own."""
+    text = _TEXT.format(gallery=gallery, chance=percent(1 / gallery))
+    text += "".join(f"\n\n{line}" for line in missing)
+    refused = [f"{name}: {given.refused}" for name, given in sets.items() if given.refused]
+    if refused:
+        text += f"\n\nPictures that a method refused to publish (failed closed): {', '.join(refused)}."
+    tables = tuple(_table(name, scores, sets) for name, scores in by_recogniser.items())
+    verdicts: list[Verdict] = []
+    for name, scores in by_recogniser.items():
+        deep = name in (DlibResnet.name, onnx)
+        verdicts += _controls(name, scores, 1 / gallery, deep)
+        if deep:
+            verdicts += _bars(name, scores, 1 / gallery)
+    return Chapter("recognition", "Recognition of published pictures", text, tables, tuple(verdicts))
+
+
+def _table(name: str, scores: Mapping[str, Score], sets: Mapping[str, PictureSet]) -> Table:
+    order = [*(each for each in CONTROLS if each in scores), *(each for each in scores if each not in CONTROLS)]
+    rows = [(f"control: {each}" if each in CONTROLS else each, *scores[each].cells()) for each in order]
+    lost = [each for each in sets if each not in scores]
+    note = f"No picture could be used by this recogniser: {', '.join(lost)}." if lost else ""
+    return Table(name, ("pictures", *COLUMNS), tuple(rows), note)
+
+
+def _controls(name: str, scores: Mapping[str, Score], chance: float, deep: bool) -> list[Verdict]:
+    """Unaltered photographs are recognised; shuffled labels are at chance."""
+    same, shuffled = scores[JPEG_AGAIN].rank_1, scores[SHUFFLED].rank_1
+    found = [
+        Verdict(f"control: {name} recognises the unaltered photograph", "rank-1 at least 95 %", limits(same),
+                same.value >= 0.95),
+        Verdict(f"control: {name} with shuffled labels is at chance", f"limits around {percent(chance, 2)}",
+                limits(shuffled), shuffled.low <= chance <= shuffled.high),
+    ]  # fmt: skip
+    if OTHER_PHOTOGRAPH in scores:
+        other = scores[OTHER_PHOTOGRAPH].rank_1
+        least = 0.9 if deep else 10 * chance
+        found.append(
+            Verdict(f"control: {name} recognises another photograph", f"rank-1 at least {percent(least)}",
+                    limits(other), other.value >= least)
+        )  # fmt: skip
+    return found
+
+
+def _bars(name: str, scores: Mapping[str, Score], chance: float) -> list[Verdict]:
+    floor, ours = scores[BLACK_HULL], scores[DRAWN]
+    found = [
+        Verdict(
+            f"{name}: {what} of {DRAWN} within 2 points of the black hull",
+            f"at most {percent(under.value + _POINTS)}",
+            limits(here),
+            here.value <= under.value + _POINTS,
+        )
+        for what, here, under in (
+            ("rank-1", ours.rank_1, floor.rank_1),
+            ("TAR at FAR 1e-2", ours.tar_2, floor.tar_2),
+        )
+    ]
+    found.append(
+        Verdict(
+            f"{name}: no true accept of {DRAWN} at FAR 1e-3",
+            f"0 of {ours.probes}",
+            f"{ours.accepts_3} of {ours.probes}",
+            ours.accepts_3 == 0,
+        )
+    )
+    if PAPER in scores:
+        paper = scores[PAPER].rank_1
+        found.append(
+            Verdict(
+                f"{name}: {PAPER} is re-identified well above chance",
+                f"lower limit of rank-1 above {percent(3 * chance)} (three times chance)",
+                limits(paper),
+                paper.low > 3 * chance,
+            )
+        )
+    return found

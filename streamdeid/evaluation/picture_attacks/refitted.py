@@ -1,0 +1,97 @@
+"""Chapter: the parameter-space attacks on what a landmarker and the model find in the published pictures (A13).
+
+The attacker has only the pictures. He detects, landmarks and projects them again, and then compares, inverts or
+projects out as in parameter space (A1, A4, A5, A7). What drawing and refitting lose is the margin between this table
+and the one of the parameters themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from streamdeid.deidentify.clusters import Vectors
+from streamdeid.deidentify.fixed_map import k_diff_map
+from streamdeid.deidentify.surrogates import DRAWN
+from streamdeid.evaluation.attacks import metrics
+from streamdeid.evaluation.attacks.inversion import inverted, shifts_of
+from streamdeid.evaluation.attacks.null_space import projected, residual
+from streamdeid.evaluation.attacks.people import Population
+from streamdeid.evaluation.identification import Interval, identified
+from streamdeid.evaluation.picture_attacks.laboratory import BLACK_HULL, PAPER
+from streamdeid.evaluation.picture_attacks.scores import Known, share
+from streamdeid.evaluation.published_pictures import MEAN_FACE
+from streamdeid.evaluation.tables import Chapter, Table, Verdict, limits, percent
+
+_SEED = 535
+_FLOORS = (BLACK_HULL, MEAN_FACE)
+
+
+def refitted_chapter(
+    probes: Mapping[str, tuple[Vectors, Sequence[str]]], known: Known, donors: Vectors, k: int, q: float
+) -> Chapter:
+    """The chapter. probes: refitted vectors (n, d), nan where no face was found, and people, by set; known: the
+    attacker's refitted unaltered photographs; donors (m, d): the reference gallery, which he has too."""
+    rng = np.random.default_rng(_SEED)
+    attacks = _attacks(donors, k, rng)
+    gallery = np.array(known.people)
+    chance = 1 / len(known.people)
+    rows, found = [], {}
+    for name, (vectors, people) in probes.items():
+        usable = np.isfinite(vectors).all(axis=1)
+        names = np.array(people)[usable]
+        if not usable.any():
+            continue
+        found[name] = {
+            attack: share(identified(measure(vectors[usable], known.vectors), names, gallery), names, rng)
+            for attack, measure in attacks.items()
+        }
+        rows.append((name, *(limits(each) for each in found[name].values()), f"{usable.sum()} of {len(usable)}"))
+    text = (
+        f"Rank-1 among {len(known.people)} people, chance {percent(chance)}. The attacker knows the gallery, the "
+        "algorithm and the model, not the key: inversion and null space use pairs of his own run."
+    )
+    table = Table("Refitted vectors", ("pictures", *attacks, "faces found again"), tuple(rows))
+    return Chapter("refitted", "Refitting the published pictures", text, (table,), _verdicts(found, chance, q))
+
+
+def _attacks(donors: Vectors, k: int, rng: np.random.Generator) -> dict[str, metrics.Metric]:
+    population = Population.of(donors)
+    own = k_diff_map(donors, k, rng)
+    shifts = population.whitened(shifts_of(own) + population.mean)
+
+    def inversion(probes: Vectors, gallery: Vectors) -> Vectors:
+        return inverted(population.whitened(probes), population.whitened(gallery), shifts)
+
+    def through(attack: Callable[..., Vectors]) -> metrics.Metric:
+        return lambda probes, gallery: attack(probes, gallery, own, population)
+
+    return {
+        "Euclid": metrics.euclid,
+        "whitened": metrics.whitened(population),
+        "cosine": metrics.cosine(population),
+        "inversion, whitened": inversion,
+        "null space": through(projected),
+        "residual": through(residual),
+    }
+
+
+def _verdicts(found: Mapping[str, Mapping[str, Interval]], chance: float, q: float) -> tuple[Verdict, ...]:
+    verdicts = []
+    for name, expected in ((PAPER, True), (DRAWN, False)):
+        for attack, interval in found.get(name, {}).items():
+            if expected and attack not in ("whitened", "null space", "inversion, whitened"):
+                continue
+            floor = max((found[each][attack].value for each in _FLOORS if each in found), default=0.0)
+            bound = 3 * chance if expected else max(chance / (1 - q), floor)
+            low = interval.low
+            verdicts.append(
+                Verdict(
+                    f"{name}, refitted: {attack} " + ("re-identifies" if expected else "does not re-identify"),
+                    f"lower limit {'above' if expected else 'at most'} {percent(bound)}",
+                    limits(interval),
+                    low > bound if expected else low <= bound,
+                )
+            )
+    return tuple(verdicts)
