@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streamdeid.deidentify.attributes import ATTRIBUTES
 from streamdeid.deidentify.mask_faces import MASKS
-from streamdeid.deidentify.surrogates import DRAWN, METHODS
+from streamdeid.deidentify.surrogates import DRAWN, LEAST_Q, METHODS, MOST_Q
 from streamdeid.errors import SettingsError
 
 ALL_METHODS = (*METHODS, *MASKS)
@@ -31,7 +31,7 @@ class Settings:
     k: int = 5
     """Donors in a cluster, from 2 to half the gallery (`check_gallery`). Masks do not use it."""
     q: float = 0.5
-    """Share of the possible faces, the nearest, that a person never gets; 0.1 to 0.9. `k-diff-furthest` only."""
+    """Share of the possible faces, the nearest, that a person never gets; 0.1 to 0.6. `k-diff-furthest` only."""
     preserve: tuple[str, ...] = ()
     """Attributes that a surrogate shares with the person."""
     key_file: Path | None = None
@@ -70,8 +70,8 @@ class Settings:
             raise SettingsError(f"unknown method {self.method!r}; choose one of {', '.join(ALL_METHODS)}")
         if self.k < 2:
             raise SettingsError(f"k must be at least 2, not {self.k}")
-        if not 0.1 <= self.q <= 0.9:
-            raise SettingsError(f"q must be from 0.1 to 0.9, not {self.q:g}")
+        if not LEAST_Q <= self.q <= MOST_Q:
+            raise SettingsError(f"q must be from {LEAST_Q} to {MOST_Q}, not {self.q:g}")
         unknown = [name for name in self.preserve if name not in ATTRIBUTES]
         if unknown:
             raise SettingsError(f"cannot preserve {unknown[0]!r}; choose from {', '.join(ATTRIBUTES)}")

@@ -19,6 +19,8 @@ _COMMANDS = {
     "demo": "synthesise a clip of talking people and filter it; needs no video",
     "compare": "draw a sheet of faces before and after",
     "train": "train the models from photographs",
+    "evaluate": "reproduce the papers, attack the methods, measure what is kept",
+    "audit": "say what a finished run promises and counted",
 }
 
 

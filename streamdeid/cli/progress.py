@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console
@@ -48,3 +49,43 @@ class Bar:
             speed = self._progress.tasks[0].speed
             rate = f"{speed:.1f} per s" if speed else ""
             self._progress.update(self._task, advance=1, faces=faces, rate=rate)
+
+
+class ShareBar:
+    """How far a long measurement is, and what it does now. Shows nothing when stderr is not a terminal, or when told
+    to. Use as a context manager; call it with a share from 0 to 1 and a text."""
+
+    def __init__(self, label: str, *, shown: bool) -> None:
+        self._progress: Progress | None = None
+        self._task = TaskID(0)
+        if shown and sys.stderr.isatty():
+            self._progress = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.percentage:.0f} %"),
+                TimeRemainingColumn(elapsed_when_finished=True),
+                TextColumn("{task.fields[now]}"),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._task = self._progress.add_task(label, total=1.0, now="")
+
+    def __enter__(self) -> ShareBar:
+        if self._progress is not None:
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def __call__(self, share: float, text: str) -> None:
+        """`share` is done, and `text` is being done."""
+        if self._progress is not None:
+            self._progress.update(self._task, completed=min(max(share, 0.0), 1.0), now=text)
+
+    def part(self, start: float, end: float) -> Callable[[float, str], None]:
+        """A progress function for a part of the whole, from share `start` to `end`."""
+        return lambda share, text: self(start + (end - start) * share, text)

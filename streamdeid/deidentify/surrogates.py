@@ -56,6 +56,10 @@ _ENFORCED = {
     "k-same-furthest": frozenset({DONOR_MARGIN}),
     "k-same-m": frozenset[str](),
 }
+LEAST_Q, MOST_Q = 0.1, 0.6
+"""Below, more than q of the candidates may fail the certificate, and then nobody gets a surrogate. Above, a candidate
+is far for few people, and those that are far for too few are refused: of 5,735 drawn from the shipped gallery 3,610
+pass at q = 0.5, 726 at 0.6, 26 at 0.7 and 4 at 0.8."""
 _SHRINK, _SHRINKINGS = 0.8, 8
 _log = logging.getLogger(__name__)
 
@@ -68,7 +72,7 @@ class SurrogateSettings:
     k: int = 5
     """Donors in a cluster."""
     q: float = 0.5
-    """Share of the candidates, the nearest, that a person never gets; 0.1 ≤ q ≤ 0.9."""
+    """Share of the candidates, the nearest, that a person never gets; LEAST_Q to MOST_Q."""
     preserve: tuple[str, ...] = ()
     """Attributes that a surrogate shares with the person (`attributes.ATTRIBUTES`)."""
     bank_size: int = 4096
@@ -82,9 +86,8 @@ class SurrogateSettings:
             raise SettingsError(f"unknown method {self.method!r}: choose from {', '.join(METHODS)}")
         if self.k < 2:
             raise SettingsError(f"k must be at least 2, not {self.k}")
-        if not 0.1 <= self.q <= 0.9:
-            # Below, more than q may fail the certificate, and then nobody gets a surrogate.
-            raise SettingsError(f"q must be from 0.1 to 0.9, not {self.q}")
+        if not LEAST_Q <= self.q <= MOST_Q:
+            raise SettingsError(f"q must be from {LEAST_Q} to {MOST_Q}, not {self.q}")
         if self.bank_size < 100 or self.attempts < 1:
             raise SettingsError("a bank needs at least 100 candidates and a person at least one attempt")
         if len(set(self.preserve)) != len(self.preserve):
