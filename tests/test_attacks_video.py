@@ -171,7 +171,9 @@ def test_short_and_broken_films_drop_out() -> None:
     people = {str(i): moving(i, rhythm=0.5 + 0.7 * i) for i in range(3)}
     people["short"] = moving(9, rhythm=1.0, seconds=2.0)
     assert set(hits_of(people, 1.0)) == {"0", "1", "2"}
-    assert all(len(hits) for hits in hits_of(people, 5.0).values())
+    # 6.6 s are named: stretches of 1 s begin every 0.4 s, those of 5 s every 2.4 s.
+    assert {len(hits) for hits in hits_of(people, 1.0).values()} == {15}
+    assert {len(hits) for hits in hits_of(people, 5.0).values()} == {1}
     assert hits_of(people, 10.0) == {}
     whole = moving(0, rhythm=1.0)
     gap = (whole.seconds < 4) | (whole.seconds > 5)

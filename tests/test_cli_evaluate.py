@@ -63,6 +63,8 @@ def test_controls_that_are_off_fail_the_run(
     [
         (["--videos", "."], "papers", 2, "belong to attacks"),
         (["--recogniser", "x.onnx"], "utility", 2, "belong to attacks"),
+        (["--recogniser", "x.onnx"], "attacks", 1, "no recogniser at"),
+        (["--videos", "/nowhere"], "attacks", 1, "not a directory of videos"),
         (["--models", "/nowhere"], "papers", 2, "no directory of models"),
         (["--faces", "/nowhere"], "papers", 1, "not a directory of photographs"),
         (["--out", "/proc/nothing"], "papers", 3, "cannot be made"),

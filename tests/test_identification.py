@@ -191,7 +191,8 @@ def test_bootstrap_resamples_people_not_trials() -> None:
     assert (many.low, many.high) == pytest.approx((one.low, one.high))
     width = 2 * 1.96 * math.sqrt(one.value * (1 - one.value) / 50)
     assert one.high - one.low == pytest.approx(width, rel=0.15)
-    assert bootstrap(np.ones((4, 2), bool), rng).low == 1.0
+    everybody, exact = bootstrap(np.ones((4, 2), bool), rng), exact_limits(4, 4)
+    assert (everybody.low, everybody.high, everybody.count) == (exact.low, 1.0, 4)
 
 
 def test_bootstrap_of_nothing_is_nothing() -> None:

@@ -28,7 +28,7 @@ from streamdeid.evaluation.papers import (
 )
 from streamdeid.evaluation.photographs import Detect, Photograph, read_labels, read_photographs, reduced
 from streamdeid.evaluation.picture_attacks.attack_pictures import attack_pictures
-from streamdeid.evaluation.recognisers import DlibResnet
+from streamdeid.evaluation.recognisers import DlibResnet, OnnxRecogniser
 from streamdeid.evaluation.tables import Chapter, write_chapters
 from streamdeid.evaluation.utility.measure import measure_utility
 from streamdeid.faces import Points
@@ -83,6 +83,11 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise OutputError(f"{out / part}.md exists; use --overwrite to replace it")
     if not arguments.faces.is_dir():
         raise InputError(f"{arguments.faces} is not a directory of photographs")
+    # Looked at now, not after half an hour of measuring.
+    if arguments.videos and not arguments.videos.is_dir():
+        raise InputError(f"{arguments.videos} is not a directory of videos")
+    if arguments.recogniser:
+        OnnxRecogniser(arguments.recogniser)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -168,7 +173,11 @@ def _attacks(arguments: argparse.Namespace, models: Models, sets: _Sets, bar: Sh
     if arguments.videos:
         steps = 2 * len(list(arguments.videos.glob("*"))) + 1
         chapters += video_chapters(
-            arguments.videos, recogniser=_one_face(), quick=quick, progress=_steps(bar.part(end, 1.0), steps)
+            arguments.videos,
+            models=models,
+            recogniser=_one_face(),
+            quick=quick,
+            progress=_steps(bar.part(end, 1.0), steps),
         )
     return chapters
 

@@ -41,10 +41,11 @@ from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models, load_models
 
 Progress = Callable[[str], None]
+Describe = Callable[[Aligned], Mapping[str, Points]]
 
 CONTRAST = "k-diff-furthest-paper"
 """The method that carries the person's own residual: an attack that finds nothing there is no attack."""
-_MOST, _MOST_LONG, _MOST_CONTRAST, _MOST_QUICK = 500, 1000, 250, 60
+_MOST, _MOST_LONG, _MOST_CONTRAST, _MOST_QUICK = 500, 1000, 125, 60
 """Frames of a clip that are looked at; the second where the first ones show one person most of the time."""
 _QUICK_CLIPS = 4
 _TAGGED_FRAMES = 10
@@ -61,13 +62,15 @@ class _Tools:
     again: Detector
     """Finds faces in what was published; a second one, since detectors remember the last picture."""
     key: bytes | None
-    describe: Callable[[Aligned], Mapping[str, Points]]
+    describe: tuple[Describe, Describe]
+    """What is made of averaged faces: of the original's and of the published ones."""
     tested: bool = True
 
 
 def video_chapters(
     directory: Path,
     *,
+    models: Models | None = None,
     method: str = DRAWN,
     key_file: Path | None = None,
     recogniser: Recogniser | None = None,
@@ -83,9 +86,9 @@ def video_chapters(
     """
     settings = Settings(method=method, key_file=key_file)
     key = secret(settings)
+    models = models or load_models()
     clips = [job.input for job in plan([str(directory)], Path(tempfile.gettempdir()), WRITABLE)]
     clips = sorted(sorted(clips, key=lambda clip: clip.stat().st_size)[:_QUICK_CLIPS]) if quick else clips
-    models = load_models()
 
     def describe(face: Aligned) -> Mapping[str, Points]:
         vector = identity(face, models.fitting.model)
@@ -98,8 +101,8 @@ def video_chapters(
         contextlib.closing(default_detector(settings)) as detect,
         contextlib.closing(default_detector(settings)) as two,
     ):
-        tools = _Tools(models, detect, two, key, describe)
-        most = (_MOST_QUICK,) * 3 if quick else (_MOST, _MOST_LONG, _MOST_CONTRAST)
+        tools = _Tools(models, detect, two, key, (describe, describe))
+        most = (_MOST_QUICK, _MOST_QUICK, _MOST_QUICK // 2) if quick else (_MOST, _MOST_LONG, _MOST_CONTRAST)
         results, others = [], []
         for clip in clips:
             progress(f"{clip.name}, {method}")
@@ -108,7 +111,8 @@ def video_chapters(
             results.append(_filmed(clip, settings, own, most[:2]))
             if results[-1].main is not None and method != CONTRAST:
                 progress(f"{clip.name}, {CONTRAST}")
-                seen = replace(own, detect=_Replayed(heard.faces), tested=False)
+                # The originals were described already.
+                seen = replace(own, detect=_Replayed(heard.faces), tested=False, describe=(lambda face: {}, describe))
                 others.append(_filmed(clip, replace(settings, method=CONTRAST), seen, (most[2], most[2])))
         progress("tags of a published file")
         tags, survived = _tags(clips, settings, tools)
@@ -212,7 +216,7 @@ def _filmed(path: Path, settings: Settings, tools: _Tools, most: tuple[int, int]
         found = tools.again(Frame(after, shown.original.time, index)) if tracks else ()
         for track in tracks:
             assert track.face is not None
-            averages = Averages(tools.describe), Averages(tools.describe)
+            averages = Averages(tools.describe[0]), Averages(tools.describe[1])
             pair = Pair(time, before, after, track.face, counterpart(track.face, found))
             result.people.setdefault(track.number, Person(averages)).add(pair, tools.models.fitting.model)
     return result

@@ -104,7 +104,8 @@ def bootstrap(hits: NDArray[np.bool_] | Array, rng: np.random.Generator, runs: i
     """Mean of hits (people, trials), or (people,), and percentile limits from `runs` resamplings of whole people.
 
     People are resampled, not trials: trials of one person rise and fall together. nan marks a trial that was not made;
-    people without any are left out. The limits always hold the mean. Raises SettingsError when runs is below 1.
+    people without any are left out. The limits always hold the mean; where nobody or everybody was hit they are exact
+    ones over people (Clopper and Pearson). Raises SettingsError when runs is below 1.
     """
     if runs < 1:
         raise SettingsError(f"a bootstrap needs at least 1 run, not {runs}")
@@ -118,6 +119,10 @@ def bootstrap(hits: NDArray[np.bool_] | Array, rng: np.random.Generator, runs: i
     mean = float(sums.sum() / counts.sum())
     drawn = rng.integers(people, size=(runs, people))
     low, high = np.percentile(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1), [100 * _TAIL, 100 * (1 - _TAIL)])
+    if low == high and mean in (0.0, 1.0):
+        # Where nobody or everybody was hit resampling knows no doubt; people do (rule of three).
+        exact = exact_limits(round(mean * people), people)
+        low, high = exact.low, exact.high
     return Interval(mean, min(float(low), mean), max(float(high), mean), people)
 
 

@@ -62,7 +62,8 @@ class PixelEigenfaces:
 
     def __init__(self, pictures: Sequence[Picture], landmarks: Sequence[Points]) -> None:
         """Train on the attacker's own pictures."""
-        self._faces = Eigenfaces.train(_ovals(pictures, landmarks))
+        # With all components every training face is equally far from every other, and no threshold means anything.
+        self._faces = Eigenfaces.train(_ovals(pictures, landmarks), max(len(pictures) // 3, 1))
 
     def __call__(self, pictures: Sequence[Picture], landmarks: Sequence[Points]) -> Vectors:
         """Projections, each divided by its standard deviation."""

@@ -84,6 +84,7 @@ class Averages:
     frames: int = 0
     _means: dict[int, list[Mapping[str, Points]]] = field(default_factory=lambda: {count: [] for count in COUNTS})
     _open: dict[int, _Sum] = field(default_factory=dict)
+    _whole: tuple[int, list[Mapping[str, Points]]] = (0, [])
 
     def add(self, face: Aligned) -> None:
         """One frame more."""
@@ -98,9 +99,9 @@ class Averages:
 
     def of(self, count: int) -> list[Mapping[str, Points]]:
         """What was made of the means over `count` frames, or of the one over all frames, for `WHOLE`."""
-        if count != WHOLE:
-            return self._means[count]
-        return [self.describe(self._open[WHOLE].mean())] if self.frames else []
+        if count == WHOLE and self._whole[0] != self.frames:  # it is asked for often, and describing may take a network
+            self._whole = self.frames, [self.describe(self._open[WHOLE].mean())]
+        return self._whole[1] if count == WHOLE else self._means[count]
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,17 @@ RATE = 25.0
 """Readings a second to which all clips are brought, so that a frame rate names nobody."""
 UNIT = 1.0
 """Seconds of the windows that are described; longer ones are means over several."""
-_HOP = 0.25
+_HOP = 0.2
+"""Seconds from one window to the next: a whole number of readings."""
 _LAGS = (1, 3, 6, 12)
 """Readings after which a signal is compared with itself: 0.04 to 0.5 s."""
 LEARNT = 0.45
 """Share of a clip's length that is learnt from; the rest is to be named."""
 _SHRINKAGE = 0.3
+_FULL = 0.8
+"""Share of a stretch's windows that must be there."""
+_NEARLY = 1e-3
+"""Seconds: times are floats."""
 _LARGEST_GAP = 0.2
 """Seconds without a face that are bridged; windows with longer ones are left out."""
 
@@ -125,9 +130,10 @@ def trials(learnt: Mapping[str, Motion], later: Mapping[str, Motion], seconds: f
 def _stretches(starts: Array, distances: Array, seconds: float) -> Array:
     """Mean distances (t, people) over the windows inside each stretch that is full of windows."""
     found = []
-    for begin in np.arange(starts[0], starts[-1] + UNIT - seconds + 1e-6, max(seconds / 2, _HOP)):
-        inside = (starts >= begin - 1e-6) & (starts + UNIT <= begin + seconds + 1e-6)
-        if inside.sum() >= 0.8 * ((seconds - UNIT) / _HOP + 1):
+    step = max(round(seconds / 2 / _HOP), 1) * _HOP
+    for begin in np.arange(starts[0], starts[-1] + UNIT - seconds + _NEARLY, step):
+        inside = (starts > begin - _NEARLY) & (starts < begin + seconds - UNIT + _NEARLY)
+        if inside.sum() >= _FULL * ((seconds - UNIT) / _HOP + 1):
             found.append(distances[inside].mean(axis=0))
     return np.stack(found) if found else np.zeros((0, distances.shape[1]))
 

@@ -11,11 +11,12 @@ import numpy as np
 from streamdeid.aam.fit import FitModel
 from streamdeid.deidentify.gallery import Gallery
 from streamdeid.deidentify.mask_faces import MASKS
-from streamdeid.deidentify.surrogates import DRAWN, METHODS, SurrogateSettings
+from streamdeid.deidentify.surrogates import DRAWN, SurrogateSettings
 from streamdeid.errors import FailedClosed
-from streamdeid.evaluation.photographs import Detect, Photograph, reduced
+from streamdeid.evaluation.photographs import NEUTRAL, Detect, Photograph, reduced
 from streamdeid.evaluation.picture_attacks.donors import donors_chapter
 from streamdeid.evaluation.picture_attacks.laboratory import (
+    BLACK_HULL,
     FULL,
     OTHER_PHOTOGRAPH,
     QUICK,
@@ -29,11 +30,11 @@ from streamdeid.evaluation.picture_attacks.laboratory import (
     picture_sets,
     scores,
 )
-from streamdeid.evaluation.picture_attacks.picture_sets import PictureSet, originals, published
+from streamdeid.evaluation.picture_attacks.picture_sets import PictureSet, black_hull, originals, published
 from streamdeid.evaluation.picture_attacks.recognition import recognition_chapter
 from streamdeid.evaluation.picture_attacks.refitted import refitted_chapter
 from streamdeid.evaluation.picture_attacks.scores import Known, Vectors
-from streamdeid.evaluation.picture_attacks.sessions import sessions_chapter
+from streamdeid.evaluation.picture_attacks.sessions import Described, sessions_chapter
 from streamdeid.evaluation.picture_attacks.soft_biometrics import soft_biometrics_chapter
 from streamdeid.evaluation.published_pictures import MEAN_FACE
 from streamdeid.evaluation.recognisers import Recogniser, Refit, recognisers
@@ -41,8 +42,8 @@ from streamdeid.evaluation.tables import Chapter
 
 _WIDTH = 300.0
 """Width in pixels to which faces are reduced: twice what the recognisers look at."""
-_ATTACKERS_KEYS = 100
-"""Number of the attacker's first key: no session under attack has it."""
+_ATTACKERS_KEY = 100
+"""Number of the attacker's key: no session under attack has it."""
 _PUBLISHING, _RECOGNISING = 0.3, 0.75
 """Where publishing and recognising end in the whole."""
 
@@ -150,18 +151,26 @@ def _sessions(
     amount: Amount,
     progress: Progress,
 ) -> Chapter:
-    people = measured.subjects.unseen
-    theirs = {}
+    donors = measured.subjects.donors
+    both = {p.person for p in donors if p.expression != NEUTRAL} & {p.person for p in measured.subjects.neutral_donors}
+    people = sorted(both)[: amount.parrots]
+    neutral = [p for p in donors if p.person in people and p.expression == NEUTRAL]
+    smiling = [p for p in donors if p.person in people and p.expression != NEUTRAL]
+    pairs: dict[str, tuple[Described, Described]] = {}
     methods = (*amount.methods, MEAN_FACE)
-    for number, method in enumerate(methods):
+    for number, method in enumerate(methods if people else ()):
         progress(_RECOGNISING + (1 - _RECOGNISING) * number / len(methods), f"the attacker's own key: {method}")
-        keys = amount.attackers_keys if method in METHODS else 1
-        made = published(people, fitting, gallery, method, [key_of(_ATTACKERS_KEYS + i) for i in range(keys)])
-        theirs[method] = (made, described(recogniser, made))
-    ours = {name: (given, measured.vectors[recogniser.name][name]) for name, given in measured.sets.items()}
-    known = measured.known[recogniser.name]
+        here = published(smiling, fitting, gallery, method, [key_of(0)])
+        there = published(neutral, fitting, gallery, method, [key_of(_ATTACKERS_KEY)])
+        pairs[method] = (here, described(recogniser, here)), (there, described(recogniser, there))
+    if people:
+        hulls = black_hull(smiling), black_hull(neutral)
+        pairs[BLACK_HULL] = (hulls[0], described(recogniser, hulls[0])), (hulls[1], described(recogniser, hulls[1]))
+    names = (*methods, BLACK_HULL)
+    ours = {name: (measured.sets[name], measured.vectors[recogniser.name][name]) for name in names}
+    known, unseen = measured.known[recogniser.name], len(measured.subjects.unseen)
     return sessions_chapter(
-        recogniser.name, ours, theirs, Known(known.vectors[: len(people)], known.people[: len(people)])
+        recogniser.name, ours, Known(known.vectors[:unseen], known.people[:unseen]), pairs, SurrogateSettings().q
     )
 
 
@@ -180,10 +189,11 @@ def _soft_biometrics(
     recogniser: Recogniser, measured: _Measured, labels: Mapping[str, Mapping[str, str]]
 ) -> list[Chapter]:
     gender = {person: row["face_gender"] for person, row in labels.items() if row.get("face_gender")}
-    if not gender:
+    if len({gender.get(p.person) for p in measured.subjects.donors} - {None}) < 2:
         return []
     learnt = originals(measured.subjects.donors, "donors")
-    asked = {name: v for name, v in measured.vectors[recogniser.name].items() if name != OTHER_PHOTOGRAPH}
+    unseen = {photograph.person for photograph in measured.subjects.unseen}
+    asked = {n: v for n, v in measured.vectors[recogniser.name].items() if set(measured.sets[n].people) <= unseen}
     return [
         soft_biometrics_chapter(
             recogniser.name, asked, measured.sets, (described(recogniser, learnt), learnt.people), gender

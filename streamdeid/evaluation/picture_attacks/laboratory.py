@@ -8,7 +8,7 @@ gallery: the worst case on purpose. Thresholds come from unaltered photographs o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,7 +35,7 @@ Progress = Callable[[float, str], None]
 PAPER = "k-diff-furthest-paper"
 BLACK_HULL, SURROUNDINGS = "black hull", "surroundings only"
 JPEG_AGAIN, OTHER_PHOTOGRAPH = "unaltered, through JPEG again", "unaltered, another photograph (donors smiling)"
-SHUFFLED = "unaltered, labels shuffled"
+SHUFFLED = "k-diff-furthest-paper, labels shuffled"
 HULL_ONLY = f"{DRAWN}, hull only"
 CONTROLS = (JPEG_AGAIN, OTHER_PHOTOGRAPH, SHUFFLED, NOTHING_CHANGED, MEAN_FACE, BLACK_HULL, SURROUNDINGS, HULL_ONLY)
 _SHUFFLES = 50
@@ -72,13 +72,13 @@ class Amount:
     """Sessions of the default method."""
     other_keys: int
     """Sessions of the papers' methods."""
-    attackers_keys: int
-    """Sessions that an attacker makes with keys of his own."""
+    parrots: int
+    """Donors whose photographs an attacker filters himself."""
     methods: tuple[str, ...] = (*METHODS, *MASKS)
 
 
-FULL = Amount(None, 8, 4, 2)
-QUICK = Amount(12, 2, 1, 1, (*METHODS, "pixelate", "bar", "blackout"))
+FULL = Amount(None, 8, 4, 40)
+QUICK = Amount(12, 2, 1, 8, (*METHODS, "pixelate", "bar", "blackout"))
 
 
 def key_of(number: int) -> bytes:
@@ -98,6 +98,9 @@ def picture_sets(
     smiling = [p for p in subjects.donors if p.expression != NEUTRAL]
     if smiling:
         sets[OTHER_PHOTOGRAPH] = originals(smiling, OTHER_PHOTOGRAPH)
+        for method in (DRAWN, PAPER):
+            name = from_another_photograph(method)
+            sets[name] = replace(published(smiling, fitting, gallery, method, [key_of(0)]), name=name)
     wanted = {NOTHING_CHANGED: 1, MEAN_FACE: 1}
     wanted |= {name: 1 if name in MASKS else amount.other_keys for name in amount.methods}
     wanted[DRAWN] = amount.keys
@@ -109,7 +112,12 @@ def picture_sets(
         sets[name] = published(subjects.unseen, fitting, gallery, name, [key_of(i) for i in range(keys)], tell)
     sets[HULL_ONLY] = hull_only(sets[DRAWN])
     order = [*(name for name in CONTROLS if name in sets), *amount.methods]
-    return {name: sets[name] for name in order}
+    return {name: sets[name] for name in [*order, *(name for name in sets if name not in order)]}
+
+
+def from_another_photograph(method: str) -> str:
+    """Name of the set of the donors' smiling photographs published by a method, against their neutral ones."""
+    return f"{method}, from another photograph"
 
 
 def described(recogniser: Recogniser, given: PictureSet) -> Vectors:
@@ -131,13 +139,13 @@ def scores(vectors: Mapping[str, Vectors], sets: Mapping[str, PictureSet], known
         if not np.isfinite(rows).all(axis=1).any():
             continue
         found[name] = score(rows, sets[name].people, known, rng)
-        if name == JPEG_AGAIN:
+        if name == PAPER:
             found[SHUFFLED] = _shuffled(rows, sets[name].people, known, rng)
     return found
 
 
 def _shuffled(rows: Vectors, people: Sequence[str], known: Known, rng: np.random.Generator) -> Score:
-    """Unaltered probes under other people's names: whatever is found now is chance."""
+    """Probes that tell much about people, under other people's names: whatever is found now is chance."""
     names = np.array(known.people)
     labels = [dict(zip(names, rng.permutation(names), strict=True)) for _ in range(_SHUFFLES)]
     wrong = [str(renamed[person]) for renamed in labels for person in people]

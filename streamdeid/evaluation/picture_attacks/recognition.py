@@ -22,14 +22,20 @@ from streamdeid.evaluation.picture_attacks.scores import COLUMNS, Score
 from streamdeid.evaluation.recognisers import DlibResnet
 from streamdeid.evaluation.tables import Chapter, Table, Verdict, limits, percent
 
+_ACCEPTED = 0.05
+"""A threshold for one impostor in a hundred may accept so many strangers among people who look more alike."""
 _POINTS = 0.02
 """The default may lie so far above the black hull."""
 _TEXT = """\
 Probes: faces of people whom the model never saw, published by the stream's own parts under several keys. Gallery: the \
-unaltered photographs of the same people and of the donors, {gallery} people; chance is {chance}. The very photograph \
-that was de-identified lies in the gallery, and the attacker is given its landmarks: the worst case on purpose. \
+unaltered neutral photographs of the same people and of the donors, {gallery} people; chance is {chance}. The very \
+photograph that was de-identified lies in the gallery, and the attacker is given its landmarks (the refitted model \
+finds its own): the worst case on purpose. \
 Thresholds for the acceptance rates come from unaltered photographs of different people. Limits: 95 %, by resampling \
-people; exact ones where nobody or everybody was hit."""
+people; exact ones where nobody or everybody was hit. "From another photograph" are the donors: their smiling \
+photographs published, against their neutral ones. The model was trained on them, and the certificate wants some \
+donor nearer to P than the person, so read those rows as a contrast of the methods only. Of people at the same \
+distance none counts as named."""
 
 
 def recognition_chapter(
@@ -52,6 +58,7 @@ def recognition_chapter(
         verdicts += _controls(name, scores, 1 / gallery, deep)
         if deep:
             verdicts += _bars(name, scores, 1 / gallery)
+    verdicts += [Verdict(f"{DRAWN} against a deep recogniser", "measured", line, False) for line in missing]
     return Chapter("recognition", "Recognition of published pictures", text, tables, tuple(verdicts))
 
 
@@ -65,13 +72,21 @@ def _table(name: str, scores: Mapping[str, Score], sets: Mapping[str, PictureSet
 
 def _controls(name: str, scores: Mapping[str, Score], chance: float, deep: bool) -> list[Verdict]:
     """Unaltered photographs are recognised; shuffled labels are at chance."""
-    same, shuffled = scores[JPEG_AGAIN].rank_1, scores[SHUFFLED].rank_1
-    found = [
-        Verdict(f"control: {name} recognises the unaltered photograph", "rank-1 at least 95 %", limits(same),
-                same.value >= 0.95),
-        Verdict(f"control: {name} with shuffled labels is at chance", f"limits around {percent(chance, 2)}",
-                limits(shuffled), shuffled.low <= chance <= shuffled.high),
-    ]  # fmt: skip
+    found = []
+    for claim, expected, wanted, holds in (
+        (f"control: {name} recognises the unaltered photograph", "rank-1 at least 95 %", JPEG_AGAIN,
+         lambda rank_1, _: rank_1.value >= 0.95),
+        (f"control: {name} with shuffled labels names people at chance", f"rank-1 limits around {percent(chance, 2)}",
+         SHUFFLED, lambda rank_1, _: rank_1.low <= chance <= rank_1.high),
+        (f"control: {name} with shuffled labels accepts few at FAR 1e-2", f"at most {percent(_ACCEPTED)}", SHUFFLED,
+         lambda _, accepted: accepted.value <= _ACCEPTED),
+    ):  # fmt: skip
+        if wanted not in scores:
+            found.append(Verdict(claim, expected, "not measured", False))
+            continue
+        rank_1, accepted = scores[wanted].rank_1, scores[wanted].tar_2
+        measured = limits(accepted if "accepts" in claim else rank_1)
+        found.append(Verdict(claim, expected, measured, bool(holds(rank_1, accepted))))
     if OTHER_PHOTOGRAPH in scores:
         other = scores[OTHER_PHOTOGRAPH].rank_1
         least = 0.9 if deep else 10 * chance

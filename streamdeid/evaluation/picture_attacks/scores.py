@@ -13,7 +13,6 @@ from streamdeid.evaluation.identification import (
     accepted,
     bootstrap,
     equal_error_rate,
-    exact_limits,
     identified,
     threshold_at,
 )
@@ -67,8 +66,7 @@ COLUMNS = ("rank-1", "rank-5", "TAR at FAR 1e-2", "TAR at FAR 1e-3", "EER", "pro
 def score(probes: Vectors, people: Sequence[str], known: Known, rng: np.random.Generator) -> Score:
     """Match probes (n, d) of known people against a gallery; rows of nan name nobody.
 
-    Limits are of a bootstrap over people. Where no probe or every probe hit, resampling knows no doubt, so the limits
-    there are exact ones (Clopper and Pearson) over people.
+    Limits are those of `bootstrap` over people.
     """
     apart = distances(probes, known.vectors)
     names, gallery = np.array(people), np.array(known.people)
@@ -96,11 +94,7 @@ def share(hits: NDArray[np.bool_], people: NDArray[np.str_], rng: np.random.Gene
     for row, hit in zip(rows, hits, strict=True):
         table[row, place[row]] = hit
         place[row] += 1
-    found = bootstrap(table, rng)
-    if found.low < found.high or not found.count:
-        return found
-    exact = exact_limits(round(found.value * found.count), found.count)
-    return Interval(found.value, exact.low, exact.high, found.count)
+    return bootstrap(table, rng)
 
 
 def distances(a: Vectors, b: Vectors) -> Vectors:

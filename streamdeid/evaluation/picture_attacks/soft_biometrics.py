@@ -36,7 +36,6 @@ def soft_biometrics_chapter(
     rng = np.random.default_rng(_SEED)
     rule = fit_discriminant(donors[0], [gender.get(person, "") for person in donors[1]])
     rows = []
-    prior = float("nan")
     for label, rows_of in vectors.items():
         people = np.array(sets[label].people)
         asked = np.isfinite(rows_of).all(axis=1) & np.array([bool(gender.get(str(person))) for person in people])
@@ -47,14 +46,14 @@ def soft_biometrics_chapter(
         )
         counts = Counter(gender[str(person)] for person in people[asked])
         prior = max(counts.values()) / sum(counts.values())
-        tone = [f"{r:.2f}" for r in _tone_correlation(sets[label])]
-        rows.append((label, limits(share(right, people[asked], rng)), *tone))
+        tone = [f"{r:.2f}" if np.isfinite(r) else None for r in _tone_correlation(sets[label])]
+        rows.append((label, limits(share(right, people[asked], rng)), percent(prior), *tone))
     text = (
-        f"Gender: share estimated rightly; naming the more frequent one is right for {percent(prior)}. Skin: Pearson "
-        "correlation over people of the mean inside the hull, original against published: lightness L, and a and b of "
-        "CIELAB. The rows of surroundings show what hair, ears, neck and clothes tell anyway."
+        "Gender: share estimated rightly, beside the share of the more frequent one. Skin: Pearson correlation over "
+        "people of the mean inside the hull, original against published: lightness L, and a and b of CIELAB. The "
+        "rows of surroundings show what hair, ears, neck and clothes tell anyway."
     )
-    table = Table(name, ("pictures", "gender", "L", "a", "b"), tuple(rows))
+    table = Table(name, ("pictures", "gender", "more frequent", "L", "a", "b"), tuple(rows))
     return Chapter("soft-biometrics", "Gender and skin tone", text, (table,), ())
 
 
