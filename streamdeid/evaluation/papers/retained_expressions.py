@@ -36,7 +36,7 @@ from streamdeid.evaluation.photographs import Photograph
 from streamdeid.evaluation.plots import line_plot
 from streamdeid.evaluation.tables import Chapter, Table, Verdict, percent
 
-NEARLY = 0.05
+NEARLY = 0.02
 """What still counts as a recognition rate of "nearly zero"."""
 RETRIEVAL = 0.73
 """Rank-1 of Eigenfaces on expressions that the paper cites for finding the neutral face."""
