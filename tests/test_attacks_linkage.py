@@ -121,7 +121,7 @@ def test_verification_accepts_who_is_nearer_than_strangers() -> None:
     assert [rate.tolist() for rate in result.accepted] == [[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     rates, equal = summary([result, result], np.random.default_rng(5))
     assert [rate.value for rate in rates] == [pytest.approx(2 / 3), pytest.approx(1 / 3)]
-    assert 0.0 < equal < 0.5
+    assert 0.0 < equal.value < 0.5
 
 
 def test_who_was_not_published_is_neither_accepted_nor_refused() -> None:

@@ -15,6 +15,7 @@ from streamdeid.errors import SettingsError
 from streamdeid.evaluation.identification import (
     accepted,
     bootstrap,
+    bootstrap_equal_error,
     equal_error_rate,
     exact_limits,
     identified,
@@ -245,3 +246,26 @@ def test_exact_limits_cover_every_chance() -> None:
             slow_tail(h, h, 12, chance) for h, found in enumerate(limits) if found.low <= chance <= found.high
         )
         assert covered >= 0.95 - 1e-12
+
+
+def test_the_limits_of_an_equal_error_rate_hold_it_and_widen_with_fewer_people() -> None:
+    rng = np.random.default_rng(8)
+    people = np.repeat(np.arange(40), 3)
+    genuine, impostors = rng.normal(1.0, 1.0, 120), rng.normal(2.5, 1.0, (120, 30))
+    impostors[5, 3] = np.nan
+    found = bootstrap_equal_error(genuine, impostors, people, np.random.default_rng(1))
+    assert found.value == equal_error_rate(genuine, impostors[~np.isnan(impostors)])
+    assert found.low < found.value < found.high and found.count == 40
+    # A slow twin: resample people and compute the rate anew.
+    errors = []
+    for _ in range(200):
+        rows = np.concatenate([np.flatnonzero(people == who) for who in rng.integers(40, size=40)])
+        errors.append(equal_error_rate(genuine[rows], impostors[rows][~np.isnan(impostors[rows])]))
+    low, high = np.percentile(errors, [2.5, 97.5])
+    assert found.low == pytest.approx(low, abs=0.02) and found.high == pytest.approx(high, abs=0.02)
+    few = bootstrap_equal_error(genuine[:15], impostors[:15], people[:15], np.random.default_rng(1))
+    assert few.high - few.low > found.high - found.low
+    apart = bootstrap_equal_error(genuine - 50, impostors, people, np.random.default_rng(1))
+    assert (apart.value, apart.low) == (0.0, 0.0) and apart.high < 0.01
+    alone = bootstrap_equal_error(genuine[:3], impostors[:3], people[:3], np.random.default_rng(1))
+    assert alone.low == alone.value == alone.high

@@ -61,7 +61,9 @@ def test_scores_of_the_person_himself_of_strangers_and_of_nobody() -> None:
     known = Known(rng.standard_normal((30, 8)), tuple(_names(30)))
     people = _names(20)
     same = score(known.vectors[:20] + 1e-3, people, known, rng)
-    assert same.rank_1.value == 1.0 and same.tar_3.value == 1.0 and same.accepts_3 == 20 and same.equal_error == 0.0
+    assert (
+        same.rank_1.value == 1.0 and same.tar_3.value == 1.0 and same.accepts_3 == 20 and same.equal_error.value == 0.0
+    )
     assert same.rank_1.low < 1.0  # twenty of twenty is not certainty
     strange = score(10.0 + rng.standard_normal((20, 8)), people, known, rng)
     assert strange.rank_1.value < 0.3 and strange.accepts_3 == 0 and strange.tar_2.high > 0.0

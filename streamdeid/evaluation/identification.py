@@ -126,6 +126,37 @@ def bootstrap(hits: NDArray[np.bool_] | Array, rng: np.random.Generator, runs: i
     return Interval(mean, min(float(low), mean), max(float(high), mean), people)
 
 
+def bootstrap_equal_error(
+    genuine: Array, impostors: Array, people: ArrayLike, rng: np.random.Generator, runs: int = 500
+) -> Interval:
+    """Equal error rate with 95 % limits from resampling people, given whose probe each row is, labels (n,).
+
+    genuine float (n,); impostors float (n, m), nan where there is no comparison. The value is `equal_error_rate`'s; the
+    limits come from 512 thresholds at quantiles of all distances.
+    """
+    value = equal_error_rate(genuine, impostors[~np.isnan(impostors)])
+    known = np.where(np.isnan(genuine), np.inf, genuine)
+    finite = np.concatenate([known[np.isfinite(known)], impostors[np.isfinite(impostors)]])
+    names, rows = np.unique(np.asarray(people), return_inverse=True)
+    if not len(finite) or len(names) < 2:
+        return Interval(value, value, value, len(names))
+    steps = np.append(np.quantile(finite, np.linspace(0, 1, 511)), np.inf)
+    same, other = np.zeros((2, len(names), len(steps)))
+    pairs = np.zeros((2, len(names)))
+    for row, person in enumerate(rows):
+        theirs = np.sort(impostors[row][~np.isnan(impostors[row])])
+        same[person] += known[row] <= steps
+        other[person] += np.searchsorted(theirs, steps, side="right")
+        pairs[:, person] += 1, len(theirs)
+    weights = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=runs).astype(np.float64)
+    rejects = 1.0 - (weights @ same) / (weights @ pairs[0])[:, None]
+    accepts = (weights @ other) / np.maximum(weights @ pairs[1], 1.0)[:, None]
+    after = np.argmax(accepts >= rejects, axis=1)
+    errors = (accepts + rejects)[np.arange(runs), after] / 2.0
+    low, high = np.percentile(errors, [100 * _TAIL, 100 * (1 - _TAIL)])
+    return Interval(value, min(float(low), value), max(float(high), value), len(names))
+
+
 def exact_limits(hits: int, trials: int) -> Interval:
     """Share of hits in independent trials with exact two-sided 95 % limits (Clopper and Pearson 1934).
 

@@ -37,9 +37,9 @@ def verified(distances: Vectors, strangers: Vectors) -> Verified:
     return Verified(tuple(np.where(made, hit, np.nan) for hit in hits), equal_error_rate(genuine[made], impostors))
 
 
-def summary(trials: Sequence[Verified], rng: np.random.Generator) -> tuple[list[Interval], float]:
-    """TAR at each rate of `FALSE_ACCEPTS` with 95 % limits, and the mean equal error rate."""
+def summary(trials: Sequence[Verified], rng: np.random.Generator) -> tuple[list[Interval], Interval]:
+    """TAR at each rate of `FALSE_ACCEPTS` and the mean equal error rate, with 95 % limits; the latter's over trials."""
     rates = [
         bootstrap(np.stack([trial.accepted[i] for trial in trials], axis=1), rng) for i in range(len(FALSE_ACCEPTS))
     ]
-    return rates, float(np.mean([trial.equal_error for trial in trials]))
+    return rates, bootstrap(np.array([trial.equal_error for trial in trials]), rng)

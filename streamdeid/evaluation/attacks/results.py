@@ -12,7 +12,7 @@ from streamdeid.evaluation.attacks.linkage import ahead, scores, unlinkability
 from streamdeid.evaluation.attacks.open_set import FALSE_ACCEPTS, summary
 from streamdeid.evaluation.attacks.scoring import interval, scored
 from streamdeid.evaluation.identification import Interval, bootstrap
-from streamdeid.evaluation.tables import Table, limits, percent
+from streamdeid.evaluation.tables import Table, limits
 
 UNALTERED, UNRELATED = "unaltered", "unrelated draw"
 
@@ -35,7 +35,7 @@ def verification_table(found: Mapping[str, Findings], rng: np.random.Generator) 
     for name, one in found.items():
         for metric, trials in one.verification.items():
             rates, equal = summary(trials, rng)
-            rows.append((name, metric, *(limits(rate) for rate in rates), percent(equal)))
+            rows.append((name, metric, *(limits(rate) for rate in rates), limits(equal)))
     columns = ("method", "metric", *(f"TAR at FAR {far:g}" for far in FALSE_ACCEPTS), "EER")
     note = "Impostors are people who are not in the gallery. An EER of 50 % says nothing about anybody."
     return Table("A1 as verification, open set", columns, tuple(rows), note)

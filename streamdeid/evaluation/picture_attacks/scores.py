@@ -12,11 +12,11 @@ from streamdeid.evaluation.identification import (
     Interval,
     accepted,
     bootstrap,
-    equal_error_rate,
+    bootstrap_equal_error,
     identified,
     threshold_at,
 )
-from streamdeid.evaluation.tables import limits, percent
+from streamdeid.evaluation.tables import limits
 
 Vectors = NDArray[np.float64]
 _BLOCK = 64
@@ -50,13 +50,13 @@ class Score:
     """The same at 1e-3."""
     accepts_3: int
     """True accepts at 1e-3, counted."""
-    equal_error: float
+    equal_error: Interval
     probes: int
 
     def cells(self) -> tuple[str, ...]:
         """rank-1, rank-5, TAR at 1e-2, at 1e-3, EER, probes, as text."""
-        shares = (self.rank_1, self.rank_5, self.tar_2, self.tar_3)
-        return (*(limits(share) for share in shares), percent(self.equal_error), str(self.probes))
+        shares = (self.rank_1, self.rank_5, self.tar_2, self.tar_3, self.equal_error)
+        return (*(limits(share) for share in shares), str(self.probes))
 
 
 COLUMNS = ("rank-1", "rank-5", "TAR at FAR 1e-2", "TAR at FAR 1e-3", "EER", "probes")
@@ -71,7 +71,7 @@ def score(probes: Vectors, people: Sequence[str], known: Known, rng: np.random.G
     apart = distances(probes, known.vectors)
     names, gallery = np.array(people), np.array(known.people)
     genuine = np.where(names[:, None] == gallery[None, :], apart, np.inf).min(axis=1)
-    impostors = apart[names[:, None] != gallery[None, :]]
+    impostors = np.where(names[:, None] != gallery[None, :], np.where(np.isnan(apart), np.inf, apart), np.nan)
     reference = known.impostors()
     at_2, at_3 = (accepted(genuine, threshold_at(reference, far)) for far in (1e-2, 1e-3))
     return Score(
@@ -80,7 +80,7 @@ def score(probes: Vectors, people: Sequence[str], known: Known, rng: np.random.G
         share(at_2, names, rng),
         share(at_3, names, rng),
         int(at_3.sum()),
-        equal_error_rate(genuine, impostors),
+        bootstrap_equal_error(genuine, impostors, names, rng),
         len(probes),
     )
 
