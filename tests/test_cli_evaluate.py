@@ -21,7 +21,8 @@ def _measuring(monkeypatch: pytest.MonkeyPatch, *verdicts: Verdict) -> None:
 
 
 def _run(tmp_path: Path, *more: str, part: str = "papers") -> int:
-    (tmp_path / "faces").mkdir(exist_ok=True)
+    for name in evaluate._WANTED["papers"]:
+        (tmp_path / "faces" / name).mkdir(parents=True, exist_ok=True)
     return main(["evaluate", part, "--faces", str(tmp_path / "faces"), "--out", str(tmp_path / "out"), *more])
 
 
@@ -66,9 +67,9 @@ def test_controls_that_are_off_fail_the_run(
         (["--recogniser", "x.onnx"], "attacks", 1, "no recogniser at"),
         (["--videos", "/nowhere"], "attacks", 1, "not a directory of videos"),
         (["--models", "/nowhere"], "papers", 2, "no directory of models"),
-        (["--faces", "/nowhere"], "papers", 1, "not a directory of photographs"),
+        (["--faces", "/nowhere"], "papers", 1, "/nowhere/london is not a directory of photographs"),
         (["--out", "/proc/nothing"], "papers", 3, "cannot be made"),
-        ([], "papers", 1, "not a directory of photographs"),
+        ([], "papers", 1, "holds no photographs"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_an_exit_code(
