@@ -44,8 +44,9 @@ Measure the methods, and write a report with tables and verdicts, NAME.md and NA
 
 DIR holds sets of photographs, one directory each: london (the donors), canada (people whom the model never saw) and,
 for the papers, imm37 and lfpw. The reports hold no photograph; one picture of the papers' shows faces that a model of
-imm37 and lfpw decodes: keep distinguishable-faces-sheet.png as private as those sets. `attacks` wants the extra `evaluation`, which
-brings dlib's recogniser; without it that part is named as not run. Exit code 4: the attacks' controls were off."""
+imm37 and lfpw decodes: keep distinguishable-faces-sheet.png as private as those sets. `attacks` wants the extra
+`evaluation`, which brings dlib's recogniser; without it that part is named as not run. Exit code 4: the attacks'
+controls were off."""
 
 _PARTS = {"papers": "The papers reproduced", "attacks": "Attacks", "utility": "What published faces keep"}
 _WANTED = {
