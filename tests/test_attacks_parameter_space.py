@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.deidentify.fixed_map import k_diff_map
-from streamdeid.deidentify.surrogates import METHODS, Surrogates, SurrogateSettings
+from streamdeid.deidentify.surrogates import MAPS, METHODS, Surrogates, SurrogateSettings
 from streamdeid.errors import SettingsError
 from streamdeid.evaluation.attacks import metrics
 from streamdeid.evaluation.attacks.bayes import named_by, suspects
@@ -30,7 +30,7 @@ from streamdeid.evaluation.attacks.known_plaintext import any_shift, nearest_shi
 from streamdeid.evaluation.attacks.learnt_inversion import learnt
 from streamdeid.evaluation.attacks.null_space import projected, residual
 from streamdeid.evaluation.attacks.people import Population
-from streamdeid.evaluation.attacks.publish import MAPS, Publisher, published
+from streamdeid.evaluation.attacks.publish import Publisher, published
 from streamdeid.evaluation.attacks.scoring import Scored, scored
 from tests import simulated_faces
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 
 class Bar:
@@ -17,38 +17,32 @@ class Bar:
     """
 
     def __init__(self, label: str, total: int | None, *, shown: bool) -> None:
-        self._progress: Progress | None = None
-        self._task = TaskID(0)
-        if shown and sys.stderr.isatty():
-            self._progress = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.completed:.0f}/{task.fields[of]} frames"),
-                TextColumn("{task.fields[rate]}"),
-                TimeRemainingColumn(elapsed_when_finished=True),
-                TextColumn("{task.fields[faces]} faces"),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._task = self._progress.add_task(label, total=total, of=total or "?", rate="", faces=0)
+        self._progress = _display(
+            shown,
+            BarColumn(),
+            TextColumn("{task.completed:.0f}/{task.fields[of]} frames"),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            TextColumn("{task.fields[faces]} faces"),
+        )
+        self._task = self._progress.add_task(label, total=total, of=total or "?", rate="", faces=0)
 
     def __enter__(self) -> Bar:
-        if self._progress is not None:
-            self._progress.start()
+        self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._progress is not None:
-            self._progress.stop()
+        self._progress.stop()
 
     def advance(self, faces: int) -> None:
         """One frame more; `faces` covered so far."""
-        if self._progress is not None:
-            speed = self._progress.tasks[0].speed
-            rate = f"{speed:.1f} per s" if speed else ""
-            self._progress.update(self._task, advance=1, faces=faces, rate=rate)
+        if self._progress.disable:
+            return  # the speed is a mean over many frames, and nobody sees it
+        speed = self._progress.tasks[0].speed
+        rate = f"{speed:.1f} per s" if speed else ""
+        self._progress.update(self._task, advance=1, faces=faces, rate=rate)
 
 
 class ShareBar:
@@ -56,36 +50,35 @@ class ShareBar:
     to. Use as a context manager; call it with a share from 0 to 1 and a text."""
 
     def __init__(self, label: str, *, shown: bool) -> None:
-        self._progress: Progress | None = None
-        self._task = TaskID(0)
-        if shown and sys.stderr.isatty():
-            self._progress = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.percentage:.0f} %"),
-                TimeRemainingColumn(elapsed_when_finished=True),
-                TextColumn("{task.fields[now]}"),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._task = self._progress.add_task(label, total=1.0, now="")
+        self._progress = _display(
+            shown,
+            BarColumn(),
+            TextColumn("{task.percentage:.0f} %"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            TextColumn("{task.fields[now]}"),
+        )
+        self._task = self._progress.add_task(label, total=1.0, now="")
 
     def __enter__(self) -> ShareBar:
-        if self._progress is not None:
-            self._progress.start()
+        self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._progress is not None:
-            self._progress.stop()
+        self._progress.stop()
 
     def __call__(self, share: float, text: str) -> None:
         """`share` is done, and `text` is being done."""
-        if self._progress is not None:
-            self._progress.update(self._task, completed=min(max(share, 0.0), 1.0), now=text)
+        self._progress.update(self._task, completed=min(max(share, 0.0), 1.0), now=text)
 
     def part(self, start: float, end: float) -> Callable[[float, str], None]:
         """A progress function for a part of the whole, from share `start` to `end`."""
         return lambda share, text: self(start + (end - start) * share, text)
+
+
+def _display(shown: bool, *columns: ProgressColumn) -> Progress:
+    """A bar with these columns behind its label; it stays dark unless it is to be shown and stderr is a terminal."""
+    dark = not (shown and sys.stderr.isatty())
+    label = TextColumn("{task.description}")
+    return Progress(label, *columns, console=Console(stderr=True), transient=True, disable=dark)

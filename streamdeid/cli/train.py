@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import os
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from streamdeid.aam.train import Annotate, Sample, Settings, annotate, texture_o
 from streamdeid.assemble import default_detector, photograph_detector
 from streamdeid.deidentify.gallery import UNKNOWN_AGE, Gallery, save_gallery
 from streamdeid.errors import ExitCode, InputError, OutputError
+from streamdeid.evaluation.photographs import NEUTRAL, label_rows, pictures_in
 from streamdeid.faces import Face
 from streamdeid.shipped_models import GALLERY, HASHES, MODEL, write_hashes
 
@@ -31,7 +31,6 @@ Train the appearance model and the gallery from photographs with one face each.
 DIR holds sub-directories, one of them called "neutral", with one file per person in each, or neutral photographs only.
 An `info.csv` (face_id, face_age, face_gender, face_eth) gives labels. The photographs themselves enter no file."""
 
-_PICTURES = {".jpg", ".jpeg", ".png"}
 _SPLIT = 2014
 """Seed of the one split of people for the card's figure on unseen people."""
 
@@ -88,13 +87,13 @@ def photographs(directory: Path) -> tuple[list[Path], list[Path]]:
     """
     if not directory.is_dir():
         raise InputError(f"{directory} is not a directory of photographs")
-    neutral_directory = directory / "neutral" if (directory / "neutral").is_dir() else directory
-    neutral = _pictures(neutral_directory)
+    neutral_directory = directory / NEUTRAL if (directory / NEUTRAL).is_dir() else directory
+    neutral = pictures_in(neutral_directory)
     others = [
         path
         for folder in sorted(directory.iterdir())
         if folder.is_dir() and folder != neutral_directory
-        for path in _pictures(folder)
+        for path in pictures_in(folder)
     ]
     if len(neutral) < 10:
         raise InputError(f"{neutral_directory} holds {len(neutral)} photographs; training needs at least 10")
@@ -103,19 +102,15 @@ def photographs(directory: Path) -> tuple[list[Path], list[Path]]:
 
 def labels(directory: Path) -> dict[str, Donor]:
     """Labels by file stem from `info.csv` (face_id, face_age, face_gender, face_eth); empty without such a file."""
-    table = directory / "info.csv"
-    if not table.is_file():
-        return {}
-    with table.open(newline="", encoding="utf-8") as file:
-        return {
-            row["face_id"]: Donor(
-                row["face_id"],
-                int(row["face_age"]) if (row.get("face_age") or "").isdigit() else UNKNOWN_AGE,
-                row.get("face_gender") or "",
-                row.get("face_eth") or "",
-            )
-            for row in csv.DictReader(file)
-        }
+    return {
+        stem: Donor(
+            stem,
+            int(row["face_age"]) if (row.get("face_age") or "").isdigit() else UNKNOWN_AGE,
+            row.get("face_gender") or "",
+            row.get("face_eth") or "",
+        )
+        for stem, row in label_rows(directory).items()
+    }
 
 
 def train_models(
@@ -207,7 +202,3 @@ They hold means, components and parameter vectors: no photograph of a person.
 |---|---|
 {rows}
 """
-
-
-def _pictures(directory: Path) -> list[Path]:
-    return sorted(path for path in directory.iterdir() if path.suffix.lower() in _PICTURES)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.deidentify.clusters import Vector, Vectors
+from streamdeid.deidentify.fisherface import shrunken_scatter
 from streamdeid.deidentify.gallery import UNKNOWN_AGE, Gallery
 from streamdeid.errors import SettingsError
 
@@ -104,10 +105,7 @@ def fit_discriminant(identities: Vectors, labels: Sequence[str]) -> Discriminant
         raise SettingsError("an attribute can be preserved only if the gallery has at least two classes of it")
     means = np.stack([vectors[tags == name].mean(axis=0) for name in names])
     within = vectors - means[np.searchsorted(np.array(names), tags)]
-    scatter = within.T @ within / len(vectors)
-    dimensions = scatter.shape[0]
-    scatter = (1.0 - _SHRINKAGE) * scatter + _SHRINKAGE * np.trace(scatter) / dimensions * np.eye(dimensions)
-    weights = np.linalg.solve(scatter, means.T).T
+    weights = np.linalg.solve(shrunken_scatter(within, _SHRINKAGE), means.T).T
     return Discriminant(names, weights, -0.5 * (weights * means).sum(axis=1))
 
 

@@ -2,8 +2,8 @@
 
 Meng and Shenoy (P2), figure 4 and equation (2); METHODS 1.10. With two classes S_W⁻¹ S_B has one eigenvector with a
 non-zero eigenvalue, S_W⁻¹ (μ₊ − μ₋), which is solved for directly. P2 keeps as many dimensions as it has faces, so its
-S_W is singular and the discriminant piles up its training data. Here S_W is shrunk in the form of
-`attributes.fit_discriminant`, (1 − γ) S_W + γ tr(S_W) / d · I; METHODS writes S_W + γ' tr(S_W) / d · I, which gives the
+S_W is singular and the discriminant piles up its training data. Here S_W is shrunk (as for `attributes`, too):
+(1 − γ) S_W + γ tr(S_W) / d · I; METHODS writes S_W + γ' tr(S_W) / d · I, which gives the
 same direction for γ' = γ / (1 − γ).
 
 Intensity is measured in half gaps between the classes: the mean of the positive class lies at +1, that of the
@@ -57,13 +57,9 @@ def fit_fisherface(vectors: Vectors, positive: NDArray[np.bool_], shrinkage: flo
         raise SettingsError("a Fisherface needs faces of both classes")
     above, below = vectors[inside].mean(axis=0), vectors[~inside].mean(axis=0)
     within = vectors - np.where(inside[:, None], above, below)
-    scatter = within.T @ within / len(vectors)
-    dimensions = scatter.shape[0]
-    # Classes without any spread have no S_W; then every metric is as good, and the plain one is taken.
-    level = float(np.trace(scatter)) / dimensions or 1.0
-    shrunk = (1.0 - shrinkage) * scatter + shrinkage * level * np.eye(dimensions)
+    shrunk = shrunken_scatter(within, shrinkage)
     gap = above - below
-    if shrinkage == 0.0 and np.linalg.matrix_rank(shrunk, hermitian=True) < dimensions:
+    if shrinkage == 0.0 and np.linalg.matrix_rank(shrunk, hermitian=True) < len(shrunk):
         raise SettingsError("too few faces for a Fisherface without shrinkage: the scatter within classes is singular")
     weights = np.linalg.solve(shrunk, gap)
     between = float(weights @ gap)
@@ -71,6 +67,18 @@ def fit_fisherface(vectors: Vectors, positive: NDArray[np.bool_], shrinkage: flo
         raise SettingsError("the two classes have the same mean: there is no expression to measure")
     weights = weights * (2.0 / between)
     return Fisherface(weights, float(weights @ (above + below)) / 2.0)
+
+
+def shrunken_scatter(within: Vectors, shrinkage: float) -> Vectors:
+    """S_W shrunk to a multiple of the identity, (1 − γ) S_W + γ tr(S_W) / d · I: float64 (d, d) (METHODS 1.10).
+
+    within (n, d): rows less the mean of their class. Without any spread every metric is as good, and the plain one is
+    taken.
+    """
+    scatter = within.T @ within / len(within)
+    dimensions = len(scatter)
+    level = float(np.trace(scatter)) / dimensions or 1.0
+    return np.asarray((1.0 - shrinkage) * scatter + shrinkage * level * np.eye(dimensions), np.float64)
 
 
 def set_intensity(vectors: Vectors, face: Fisherface, target: Vector | float, along: Vector | None = None) -> Vectors:

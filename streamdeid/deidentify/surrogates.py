@@ -47,8 +47,8 @@ from streamdeid.deidentify.surrogate_bank import Bank, draw_bank, excluded_count
 from streamdeid.errors import FailedClosed, SettingsError
 
 DRAWN = "k-diff-furthest"
-_MAPS = {"k-diff-furthest-paper": k_diff_map, "k-same-furthest": k_same_furthest_map, "k-same-m": k_same_m_map}
-METHODS = (DRAWN, *_MAPS)
+MAPS = {"k-diff-furthest-paper": k_diff_map, "k-same-furthest": k_same_furthest_map, "k-same-m": k_same_m_map}
+METHODS = (DRAWN, *MAPS)
 
 # The papers' maps shift and share as printed; only what their own theorem claims is enforced on them.
 _ENFORCED = {
@@ -165,6 +165,17 @@ class Surrogates:
         """The limits of the certificates, before any relaxing."""
         return self._limits
 
+    @property
+    def bank(self) -> Bank | None:
+        """What is drawn from; None for a fixed map and with preserved attributes. As secret as the key: it is here for
+        attacks by somebody who holds that."""
+        return self._banks.get("")
+
+    @property
+    def fixed_map(self) -> FixedMap | None:
+        """Where a fixed map takes people; None when the method draws and with preserved attributes. Secret likewise."""
+        return self._maps.get("")
+
     def surrogate(self, person: int, y: Vector) -> Surrogate:
         """The surrogate of a person: from the table, or chosen now for identity y, float64 (d,).
 
@@ -233,7 +244,7 @@ class Surrogates:
                 rng,
             )
         else:
-            self._maps[label] = _MAPS[self._settings.method](donors, self._settings.k, rng)
+            self._maps[label] = MAPS[self._settings.method](donors, self._settings.k, rng)
 
     def _in_use(self, person: int) -> Vectors:
         others = [chosen.vector for number, chosen in self._table.items() if number != person]

@@ -67,7 +67,7 @@ def listed(directory: Path, *, most: int | None = None) -> list[tuple[str, Path]
         raise InputError(f"{directory} is not a directory of photographs")
     neutral = directory / NEUTRAL if (directory / NEUTRAL).is_dir() else directory
     others = [] if neutral == directory else sorted(d for d in directory.iterdir() if d.is_dir() and d != neutral)
-    groups = [(NEUTRAL, _pictures(neutral)), *((folder.name, _pictures(folder)) for folder in others)]
+    groups = [(NEUTRAL, pictures_in(neutral)), *((folder.name, pictures_in(folder)) for folder in others)]
     people = sorted({path.stem for _, paths in groups for path in paths})[:most]
     if not people:
         raise InputError(f"{directory} holds no photographs")
@@ -128,12 +128,18 @@ def identity_of(photograph: Photograph, model: AppearanceModel) -> Points:
 
 def read_labels(directory: Path) -> dict[str, dict[str, str]]:
     """Columns of `info.csv` by person ("london/001"); empty without such a file."""
+    return {f"{directory.name}/{stem}": row for stem, row in label_rows(directory).items()}
+
+
+def label_rows(directory: Path) -> dict[str, dict[str, str]]:
+    """Columns of `info.csv` by file stem ("001"); empty without such a file."""
     table = directory / "info.csv"
     if not table.is_file():
         return {}
     with table.open(newline="", encoding="utf-8") as file:
-        return {f"{directory.name}/{row['face_id']}": dict(row) for row in csv.DictReader(file)}
+        return {row["face_id"]: dict(row) for row in csv.DictReader(file)}
 
 
-def _pictures(directory: Path) -> list[Path]:
+def pictures_in(directory: Path) -> list[Path]:
+    """The pictures of a directory, by name."""
     return sorted(path for path in directory.iterdir() if path.suffix.lower() in _PICTURES)

@@ -170,7 +170,7 @@ def registered(picture: Picture, points: Points, target: Points, size: tuple[int
     small = cv2.resize(picture, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA)
     ratio = np.array([small.shape[1] / picture.shape[1], small.shape[0] / picture.shape[0]])
     onto = align((five + 0.5) * ratio - 0.5, target)
-    matrix = np.column_stack([onto(np.eye(2)).T - onto(np.zeros((1, 2))).T, onto(np.zeros((1, 2))).T])
+    matrix = np.column_stack([onto.linear, onto.shift])
     return np.asarray(cv2.warpAffine(small, matrix, size, flags=cv2.INTER_LINEAR), np.uint8)
 
 

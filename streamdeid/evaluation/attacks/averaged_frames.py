@@ -133,10 +133,9 @@ def nearness(probes: Mapping[str, list[Points]], gallery: Mapping[str, Points]) 
     return Nearness(*rows)
 
 
-def identity(face: Aligned, model: AppearanceModel, *, whitened: bool = False) -> Points:
-    """Identity vector (d,) of a mean; whitened: each entry over its standard deviation in the training set."""
-    vector = model.identity(face.shape, face.texture)
-    return vector / np.sqrt(model.variances) if whitened else vector
+def identity(face: Aligned, model: AppearanceModel) -> Points:
+    """Identity vector (d,) of a mean."""
+    return model.identity(face.shape, face.texture)
 
 
 def recognised(face: Aligned, model: AppearanceModel, recogniser: Recogniser) -> Points:

@@ -12,10 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.deidentify.certificate import Plausibility, default_limits
 from streamdeid.deidentify.clusters import Vectors
-from streamdeid.deidentify.session_key import generator
-from streamdeid.deidentify.surrogate_bank import draw_bank
 from streamdeid.deidentify.surrogates import DRAWN, SurrogateSettings
 from streamdeid.errors import SettingsError
 from streamdeid.evaluation.attacks.publish import Publisher
@@ -32,12 +29,10 @@ def suspects(publisher: Publisher, seen: Vectors, published: Vectors, key: bytes
     """
     if publisher.method != DRAWN:
         raise SettingsError(f"{publisher.method} does not draw its surrogates")
-    settings = publisher.settings or SurrogateSettings()
-    donors = publisher.gallery.identities
-    plausibility = Plausibility.of(donors, publisher.variances)
-    limits = settings.limits or default_limits(donors, plausibility)
-    rng = generator(key, f"prepare {DRAWN} ")
-    bank = draw_bank(donors, donors, plausibility, limits, settings.k, settings.q, settings.bank_size, rng)
+    session = publisher.session(key)
+    bank = session.bank
+    assert bank is not None  # a publisher preserves no attributes
+    q = (publisher.settings or SurrogateSettings()).q
     place = {candidate.tobytes(): row for row, candidate in enumerate(bank.candidates)}
     made = np.flatnonzero(np.isfinite(published).all(axis=1))
     try:
@@ -46,7 +41,7 @@ def suspects(publisher: Publisher, seen: Vectors, published: Vectors, key: bytes
         raise SettingsError("the surrogates are not from the bank of this key") from None
     result = np.zeros((len(published), len(seen)), dtype=np.bool_)
     for column, y in enumerate(seen):
-        result[made, column] = bank.allowed(y, settings.q, limits.donor_margin)[0][rows]
+        result[made, column] = bank.allowed(y, q, session.limits.donor_margin)[0][rows]
     return result
 
 

@@ -11,7 +11,7 @@ from streamdeid.deidentify.clusters import Vector, Vectors
 from streamdeid.deidentify.fixed_map import k_diff_map
 from streamdeid.deidentify.gallery import Gallery
 from streamdeid.deidentify.surrogates import METHODS, SurrogateSettings
-from streamdeid.evaluation.attacks.campaign import FULL, QUICK, Findings, Progress, Size, run_trials
+from streamdeid.evaluation.attacks.campaign import FULL, Findings, Progress, Size, run_trials
 from streamdeid.evaluation.attacks.experiment import Scene
 from streamdeid.evaluation.attacks.people import Population
 from streamdeid.evaluation.attacks.publish import Publish, Publisher
@@ -51,20 +51,18 @@ def attack_parameters(
     gallery: Gallery,
     variances: Vector,
     *,
-    quick: bool = False,
     rng_seed: int = 0,
     progress: Progress | None = None,
     people: Vectors | None = None,
     settings: SurrogateSettings | None = None,
-    size: Size | None = None,
+    size: Size = FULL,
 ) -> Chapter:
     """Attack every method of `surrogates.METHODS` and both controls.
 
     variances float64 (d,): the model's. people float64 (n, d), n > 60: identity vectors of real people instead of
-    drawn ones. `settings` hold for all methods but for their name; `size` overrules `quick`. The same seed gives the
-    same chapter. Raises SettingsError and ModelError as `Surrogates` does.
+    drawn ones. `settings` hold for all methods but for their name. The same seed gives the same chapter.
+    Raises SettingsError and ModelError as `Surrogates` does.
     """
-    size = size or (QUICK if quick else FULL)
     settings = settings or SurrogateSettings()
     rng = np.random.default_rng(rng_seed)
     donors = gallery.identities

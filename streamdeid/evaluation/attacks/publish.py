@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamdeid.deidentify.clusters import Vector, Vectors
-from streamdeid.deidentify.fixed_map import FixedMap, k_diff_map, k_same_furthest_map, k_same_m_map
+from streamdeid.deidentify.fixed_map import FixedMap
 from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.session_key import generator
-from streamdeid.deidentify.surrogates import Surrogates, SurrogateSettings
+from streamdeid.deidentify.surrogates import MAPS, Surrogates, SurrogateSettings
 from streamdeid.errors import FailedClosed
 
 Publish = Callable[[Vectors, bytes], Vectors]
@@ -19,8 +18,6 @@ Publish = Callable[[Vectors, bytes], Vectors]
 
 OTHERS = 1_000_001
 """Number of the first person who is not under attack."""
-
-MAPS = {"k-diff-furthest-paper": k_diff_map, "k-same-furthest": k_same_furthest_map, "k-same-m": k_same_m_map}
 
 
 def published(
@@ -62,6 +59,10 @@ class Publisher:
         """One session of people (n, d): float64 (n, d)."""
         return published(self.method, people, self.gallery, self.variances, key, settings=self.settings)
 
+    def session(self, key: bytes) -> Surrogates:
+        """A session with this key in which nobody was seen yet."""
+        return _session(self.method, self.gallery, self.variances, key, self.settings)
+
     def to_others(self, people: Vectors, key: bytes) -> Vectors:
         """What the session publishes of other people (n, d), one at a time, under other numbers: float64 (n, d)."""
         return published(
@@ -80,7 +81,7 @@ class Publisher:
 
         For an attacker who holds the key and sees in which order people came; nobody else is in the table.
         """
-        session = _session(self.method, self.gallery, self.variances, key, self.settings)
+        session = self.session(key)
         result = np.empty((len(numbers), *people.shape))
         for place, number in enumerate(numbers):
             for row, y in enumerate(people):
@@ -92,8 +93,7 @@ class Publisher:
         """The fixed map that a session with this key uses; None for methods that have none."""
         if self.method not in MAPS:
             return None
-        k = (self.settings or SurrogateSettings()).k
-        return MAPS[self.method](self.gallery.identities, k, generator(key, f"prepare {self.method} "))
+        return self.session(key).fixed_map
 
 
 def _session(

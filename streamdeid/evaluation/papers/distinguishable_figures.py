@@ -12,6 +12,7 @@ from streamdeid.deidentify.k_diff_furthest import k_diff_furthest, k_diff_furthe
 from streamdeid.deidentify.k_same_furthest import k_same_furthest
 from streamdeid.deidentify.k_same_m import k_same_m
 from streamdeid.evaluation.identification import identified
+from streamdeid.evaluation.papers.guessing import SLACK, guessed
 
 Vectors = NDArray[np.float64]
 Array = NDArray[np.float64]
@@ -22,8 +23,6 @@ RATIO_K = 5
 """Cluster size of figure 8 and Table I."""
 
 _SEED = 20150504
-_TIE = 1e-9
-"""Distances that differ by less than this share are equal: the mean of two faces is equally far from both."""
 
 SAME_MISSED, SAME_CHANCE, SAME_FURTHEST = "k-Same-M, ties missed", "k-Same-M, ties by chance", "k-Same-furthest"
 DIFF, PRINTED = "k-Diff, leftovers by certificate", "k-Diff, leftovers as printed"
@@ -114,9 +113,9 @@ def rank_1(outputs: Vectors, faces: Vectors) -> tuple[float, float]:
     people = np.arange(len(faces))
     to_faces = np.linalg.norm(outputs[:, None] - faces, axis=2)
     least = to_faces.min(axis=1, keepdims=True)
-    at_least = to_faces <= least * (1.0 + _TIE)
+    at_least = to_faces <= least * (1.0 + SLACK)
     missed = identified(np.where(at_least, least, to_faces), people, people).mean()
-    chance = (at_least[people, people] / at_least.sum(axis=1)).mean()
+    chance = guessed(to_faces, people).mean()
     return float(missed), float(chance)
 
 

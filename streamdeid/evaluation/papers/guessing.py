@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-_SLACK = 1e-9
+SLACK = 1e-9
 """Relative difference of two distances that counts as none: rounding must not decide a tie."""
 
 
@@ -19,7 +19,7 @@ def guessed(distances: NDArray[np.float64], own: NDArray[np.int64]) -> NDArray[n
 
     1 over the number of nearest gallery faces when the own one is among them, else 0.
     """
-    limit = distances.min(axis=1) * (1.0 + _SLACK)
+    limit = distances.min(axis=1) * (1.0 + SLACK)
     tied = (distances <= limit[:, None]).sum(axis=1)
     among = distances[np.arange(len(own)), own] <= limit
     return np.asarray(np.where(among, 1.0 / tied, 0.0), dtype=np.float64)
