@@ -76,7 +76,7 @@ class Stream:
         """The same by how they were covered."""
         if isinstance(self.deidentifier, MaskFaces):
             return dict(sorted(self.deidentifier.rungs.items()))
-        return {_name(rung): count for rung, count in sorted(self.deidentifier.rungs.items())}
+        return {rung.label: count for rung, count in sorted(self.deidentifier.rungs.items())}
 
     @property
     def persons_by_rung(self) -> dict[str, dict[str, int]]:
@@ -84,7 +84,7 @@ class Stream:
         if isinstance(self.deidentifier, MaskFaces):
             return {}
         return {
-            str(person): {_name(rung): count for rung, count in sorted(rungs.items())}
+            str(person): {rung.label: count for rung, count in sorted(rungs.items())}
             for person, rungs in sorted(self.deidentifier.persons.items())
         }
 
@@ -277,10 +277,6 @@ def _deidentifier(
         return MaskFaces(settings.method)
     transfer = PaperTransfer(models.fitting) if settings.transfer == "paper" else None
     return ReplaceFaces(models.fitting, surrogates, register, transfer=transfer, copy_eyes=settings.eyes == "original")
-
-
-def _name(rung: Rung) -> str:
-    return rung.name.lower().replace("_", " ")
 
 
 def _tracker(settings: Settings, size: tuple[int, int] | None, rate: Fraction | None) -> FaceTracker:

@@ -60,9 +60,23 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class Cover:
+    """One covered place of a published frame."""
+
+    track: int
+    """Number of the track; 0 for a place that is no track's."""
+    box: tuple[float, float, float, float]
+    """x0, y0, x1, y1 in pixels: the cover lies in here."""
+    rung: str
+    """How it was covered: `synthetic`, `mean face`, `solid fill`, or `mask`."""
+
+
+@dataclass(frozen=True)
 class DeidentifiedFrame:
     """A picture that may leave: every face in it was covered. Built by `streamdeid.deidentify` only."""
 
     planes: Planes
     time: Fraction
     index: int
+    covers: tuple[Cover, ...] = ()
+    """What was covered, in the order of drawing."""

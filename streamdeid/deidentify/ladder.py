@@ -16,6 +16,11 @@ class Rung(enum.IntEnum):
     MEAN_FACE = 2
     SOLID_FILL = 3
 
+    @property
+    def label(self) -> str:
+        """Its name in reports: `synthetic`, `mean face`, `solid fill`."""
+        return self.name.lower().replace("_", " ")
+
 
 _YAW, _PITCH = 0.85, 0.7
 """Radians beyond which the frontal model no longer fits a turned head."""

@@ -10,7 +10,7 @@ import numpy as np
 from streamdeid.deidentify.masks import Box, bar, blackout, blur, noise, pixelate, solid_fill, t_mask, threshold
 from streamdeid.errors import SettingsError
 from streamdeid.faces import Face, Track
-from streamdeid.frames import DeidentifiedFrame, Frame, Planes
+from streamdeid.frames import Cover, DeidentifiedFrame, Frame, Planes
 
 _MARGINS = (0.15, 0.35, 0.15, 0.10)  # left, top, right, bottom: ears beside, forehead above, chin below
 
@@ -40,16 +40,18 @@ class MaskFaces:
     def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
         """Cover all tracks. Raises FailedClosed when a place is not finite; nothing is published then."""
         planes = frame.planes.copy()
+        covers = []
         for track in tracks:
             if track.face is not None:
                 planes = self._cover(planes, frame, track, track.face)
-                self.rungs["mask"] += 1
+                covers.append(Cover(track.number, grown(face_extent(track, track.face)), "mask"))
         # Last, so that no mask mixes into a fill what it takes from beside it.
         for track in tracks:
             if track.face is None:
                 planes = solid_fill(planes, grown(track.box))
-                self.rungs["solid fill"] += 1
-        return DeidentifiedFrame(planes, frame.time, frame.index)
+                covers.append(Cover(track.number, grown(track.box), "solid fill"))
+        self.rungs.update(cover.rung for cover in covers)
+        return DeidentifiedFrame(planes, frame.time, frame.index, tuple(covers))
 
     def _cover(self, planes: Planes, frame: Frame, track: Track, face: Face) -> Planes:
         if self._mask == "bar":

@@ -16,14 +16,14 @@ from streamdeid.deidentify.draw_face import Blending, draw_mean_face, draw_surro
 from streamdeid.deidentify.k_same_furthest_fet import PaperTransfer
 from streamdeid.deidentify.ladder import Rung, Steps, deserved
 from streamdeid.deidentify.light import LightFrame
-from streamdeid.deidentify.mask_faces import grown
-from streamdeid.deidentify.masks import solid_fill
+from streamdeid.deidentify.mask_faces import face_extent, grown
+from streamdeid.deidentify.masks import Box, solid_fill
 from streamdeid.deidentify.neutral import NeutralEstimator
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation, Observer, reduced_face
 from streamdeid.errors import FailedClosed
 from streamdeid.faces import Track
-from streamdeid.frames import DeidentifiedFrame, Frame, Planes
+from streamdeid.frames import Cover, DeidentifiedFrame, Frame, Planes
 
 _ENOUGH = 12
 """Good frames after which a track's identity is known well enough to name its person."""
@@ -126,13 +126,15 @@ class ReplaceFaces:
     def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
         """The frame with every tracked face covered, far (small) ones first. Raises FailedClosed in any doubt."""
         out = frame.planes.copy()
+        covers = []
         for track in sorted(tracks, key=lambda t: t.box[2] - t.box[0]):
             person = self._register.person_of(track.number)
-            out, rung = self._cover(out, frame, track)
+            out, rung, box = self._cover(out, frame, track)
+            covers.append(Cover(track.number, box, rung.label))
             self.rungs[rung] += 1
             person = self._register.person_of(track.number) if person is None else person
             self.persons.setdefault(person or 0, Counter())[rung] += 1
-        return DeidentifiedFrame(out, frame.time, frame.index)
+        return DeidentifiedFrame(out, frame.time, frame.index, tuple(covers))
 
     def vectors(self) -> Mapping[int, Points]:
         """The surrogate of each person, float64 (d,). They never enter a report."""
@@ -162,11 +164,12 @@ class ReplaceFaces:
                 self._vectors[person] = self._surrogates.surrogate(person, identity).vector
         return person
 
-    def _cover(self, out: Planes, frame: Frame, track: Track) -> tuple[Planes, Rung]:
+    def _cover(self, out: Planes, frame: Frame, track: Track) -> tuple[Planes, Rung, Box]:
+        """The picture with one face covered, by which rung, and in which box."""
         followed = self._followed.get(track.number)
         seen = followed.seen.pop(frame.index, None) if followed is not None else None
         if followed is None or seen is None:
-            return solid_fill(out, _extent(track)), Rung.SOLID_FILL
+            return solid_fill(out, _extent(track)), Rung.SOLID_FILL, _extent(track)
         worst = Rung.MEAN_FACE if track.doubtful else Rung.SYNTHETIC
         rung = followed.steps(max(worst, deserved(seen, self._areas)))
         face = self._face_of(track.number, followed) if rung is Rung.SYNTHETIC else None
@@ -176,8 +179,9 @@ class ReplaceFaces:
             rung = Rung.MEAN_FACE
             drawn = draw_mean_face(out, frame.planes, seen, self._mean, self._fitting, self._light)
         if not drawn:
-            return solid_fill(out, _extent(track)), Rung.SOLID_FILL
-        return out, rung
+            return solid_fill(out, _extent(track)), Rung.SOLID_FILL, _extent(track)
+        assert track.face is not None
+        return out, rung, face_extent(track, track.face)
 
     def _draw(self, out: Planes, frame: Frame, seen: Observation, followed: _Followed, face: NewFace) -> bool:
         neutral = followed.neutral.neutral(float(frame.time))
@@ -218,7 +222,7 @@ class ReplaceFaces:
         return face
 
 
-def _extent(track: Track) -> tuple[float, float, float, float]:
+def _extent(track: Track) -> Box:
     """Where a face may be that has no landmarks: a detector's box reaches from brows to chin, so it is grown by
     forehead and ears; a predicted one has been grown by its uncertainty already."""
     return track.box if track.face is None else grown(track.box)
