@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import av
-from clips import as_json, markdown
+from clips import VIDEOS, as_json, markdown
 from exposure import LEAST_SIDE, measure, read_boxes
 from processes import COMMAND, ran
 
 from streamdeid.errors import StreamdeidError
 from streamdeid.video.source import FileSource
 
-VIDEOS = {".mp4", ".mpg", ".mpeg", ".mkv", ".mov", ".webm", ".avi", ".m4v", ".ts"}
 _SOUND_HOLDS = {"mp2": ".mkv", "mp3": ".mkv"}
 """Codecs whose clips are written to another container than the input's, so that H.264 can be written beside them."""
 

@@ -18,6 +18,8 @@ from streamdeid.video.source import FileSource
 
 CODEC, PRESET = "libx264", "veryfast"
 """What the filter writes by default."""
+VIDEOS = {".mp4", ".mpg", ".mpeg", ".mkv", ".mov", ".webm", ".avi", ".m4v", ".ts"}
+"""Extensions of the clips in a directory."""
 
 
 def in_step(*paths: Path) -> Iterator[tuple[Frame, ...]]:

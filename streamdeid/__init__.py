@@ -9,14 +9,14 @@ Every face is replaced by a synthetic one that speaks, blinks and turns like the
         picture = np.full((360, 640, 3), 200, np.uint8)  # BGR, as OpenCV reads it
         safe = filter(picture)
 
-Any detector plugs in as a function from a `Frame` to faces, here one that knows the place beforehand::
+Any detector plugs in as a function from a picture to boxes, here one that knows the place beforehand::
 
-    from streamdeid import Face, Filter, Frame
+    from streamdeid import Filter, PluggedIn
 
-    def detect(frame: Frame) -> list[Face]:
-        return [Face(box=(100.0, 80.0, 180.0, 180.0), score=1.0)]
+    def faces(image):  # uint8 (height, width, 3), RGB
+        return [(100, 80, 180, 180)]  # x0, y0, x1, y1 in pixels, and a score if there is one
 
-    with Filter(detect=detect, self_test=False) as filter:
+    with Filter(detect=PluggedIn(faces), self_test=False) as filter:
         safe = filter(picture)
 
 Importing this package is cheap: what is named here is loaded when it is first used.
@@ -28,19 +28,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from streamdeid.detection.plugged_in import PluggedIn
     from streamdeid.errors import FailedClosed, StreamdeidError
     from streamdeid.faces import Face
     from streamdeid.frames import Frame
     from streamdeid.library import Filter
     from streamdeid.settings import Settings
 
-__all__ = ["Face", "FailedClosed", "Filter", "Frame", "Settings", "StreamdeidError"]
+__all__ = ["Face", "FailedClosed", "Filter", "Frame", "PluggedIn", "Settings", "StreamdeidError"]
 
 _HOMES = {
     "Face": "faces",
     "FailedClosed": "errors",
     "Filter": "library",
     "Frame": "frames",
+    "PluggedIn": "detection.plugged_in",
     "Settings": "settings",
     "StreamdeidError": "errors",
 }

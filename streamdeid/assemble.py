@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,29 +16,32 @@ from streamdeid.colour import planes_from_rgb
 from streamdeid.deidentify.k_same_furthest_fet import PaperTransfer
 from streamdeid.deidentify.ladder import Rung
 from streamdeid.deidentify.mask_faces import MaskFaces
+from streamdeid.deidentify.recognised_faces import Known, Recogniser
 from streamdeid.deidentify.replace_faces import ReplaceFaces
 from streamdeid.deidentify.self_test import self_test
 from streamdeid.deidentify.session_key import read_key_file
 from streamdeid.deidentify.surrogates import Surrogates, SurrogateSettings
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
-from streamdeid.errors import FailedClosed, StreamdeidError
+from streamdeid.errors import FailedClosed
 from streamdeid.faces import Face, Track
 from streamdeid.frames import Frame, Planes
-from streamdeid.pipeline import Detector
+from streamdeid.pipeline import Detector, InHindsight
+from streamdeid.register import PersonRegister, new_persons
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models
+from streamdeid.stream import Stream
+from streamdeid.timed_detector import TimedDetector
 from streamdeid.tracking.cuts import Cuts
-from streamdeid.tracking.reentry import Identity, Persons
+from streamdeid.tracking.hindsight import Hindsight
 from streamdeid.tracking.tracker import FaceTracker
 from streamdeid.video.drawn_clip import write_drawn_clip
 from streamdeid.video.formats import CONTAINERS, PRESETS
 from streamdeid.video.prefetch import BackgroundSink, prefetch
 from streamdeid.video.sink import FileSink
 from streamdeid.video.source import FileSource, SourceInfo
+from streamdeid.watch import Watch
+from streamdeid.whitelisting import laid_around, read_whitelist, recogniser_of
 
-SAME_PERSON, OTHER_PERSON = 3200.0, 5000.0
-"""Distances of identities up to which a returning face is taken for the same person, and from which for another
-(`tracking.reentry`), in the units of the identity space; between them it counts as a new person."""
 _LEAST_COAST = 3
 """Frame intervals for which a lost face is followed at least, however short `coast` is."""
 _MOST_WAITING = 512 << 20
@@ -53,69 +56,44 @@ ENCODER_PRESETS = PRESETS
 """Speeds of the encoders, fastest first."""
 
 
-@dataclass(frozen=True)
-class Stream:
-    """The parts for one stream, self-tested, ready for `pipeline.deidentified`."""
-
-    detect: Detector
-    tracker: FaceTracker
-    deidentifier: ReplaceFaces | MaskFaces
-    surrogates: Surrogates | None
-    """None for a mask."""
-    persons: Persons
-    cuts: Callable[[], int]
-    """How many scene cuts were seen so far."""
-
-    @property
-    def covered(self) -> int:
-        """Places covered so far, summed over the frames."""
-        return sum(self.deidentifier.rungs.values())
-
-    @property
-    def rungs(self) -> dict[str, int]:
-        """The same by how they were covered."""
-        if isinstance(self.deidentifier, MaskFaces):
-            return dict(sorted(self.deidentifier.rungs.items()))
-        return {rung.label: count for rung, count in sorted(self.deidentifier.rungs.items())}
-
-    @property
-    def persons_by_rung(self) -> dict[str, dict[str, int]]:
-        """The same by person number, "0" for faces whose person was never decided; empty for a mask."""
-        if isinstance(self.deidentifier, MaskFaces):
-            return {}
-        return {
-            str(person): {rung.label: count for rung, count in sorted(rungs.items())}
-            for person, rungs in sorted(self.deidentifier.persons.items())
-        }
-
-    @property
-    def people(self) -> int | None:
-        """Persons told apart; None for a mask, which knows nobody."""
-        if isinstance(self.deidentifier, MaskFaces):
-            return None
-        return len(self.deidentifier.persons.keys() - {0})
-
-    @property
-    def tracks(self) -> dict[str, int]:
-        """How tracks were assigned to persons; empty for a mask."""
-        if isinstance(self.deidentifier, MaskFaces):
-            return {}
-        return {outcome.value: count for outcome, count in self.persons.counts.items()}
-
-
 def default_detector(settings: Settings) -> MediapipeFaces:
     """The detector of a run; it holds running graphs, so close it."""
-    return MediapipeFaces(settings.threshold)
+    return MediapipeFaces(settings.threshold, settings.min_face, settings.detector_interval)
+
+
+def still_detector() -> MediapipeFaces:
+    """The detector for photographs, which show faces large: it looks at the whole picture only. Close it."""
+    return MediapipeFaces(min_face=math.inf)
+
+
+def in_time(detect: Detector, settings: Settings, stop: Callable[[], None] | None = None) -> TimedDetector:
+    """The detector with the deadline of the settings; stop: what ends it. One that has a deadline keeps it."""
+    return detect if isinstance(detect, TimedDetector) else TimedDetector(detect, settings.detector_deadline, stop)
 
 
 def photograph_detector(detect: MediapipeFaces) -> Callable[[NDArray[np.uint8]], Sequence[Face]]:
-    """The detector as a function of RGB photographs, uint8 (h, w, 3), that have nothing to do with each other."""
+    """`still_detector` as a function of RGB photographs, uint8 (h, w, 3), that have nothing to do with each other."""
+    least = Settings().threshold
 
     def faces(image: NDArray[np.uint8]) -> Sequence[Face]:
         detect.forget()
-        return detect(Frame(planes_from_rgb(image), Fraction(0), 0))
+        found = detect(Frame(planes_from_rgb(image), Fraction(0), 0))
+        return [face for face in found if face.landmarks is not None or face.evidence >= least]
 
     return faces
+
+
+def whitelisted(settings: Settings, models: Models, recogniser: Recogniser | None = None) -> Known | None:
+    """The people on the whitelist, None without one; recogniser: another one than the settings name.
+
+    Raises SettingsError for a picture or a recogniser that will not do.
+    """
+    if not settings.whitelist:
+        return None
+    model = models.fitting.model
+    with contextlib.closing(still_detector()) as detect:
+        chosen = recogniser or recogniser_of(settings, model)
+        return read_whitelist(settings.whitelist, chosen, model, photograph_detector(detect))
 
 
 def secret(settings: Settings) -> bytes | None:
@@ -132,28 +110,32 @@ def assemble(
     size: tuple[int, int] | None = None,
     rate: Fraction | None = None,
     tested: bool = True,
+    known: Known | None = None,
 ) -> Stream:
     """Build the parts for one stream and run the self-test over them.
 
     key None: fresh random bytes. size (width, height) and rate (frames per second) of the stream, where known.
-    tested False leaves the self-test out, for a detector that cannot know a drawn face.
+    tested False leaves the self-test out, for a detector that cannot know a drawn face. known: the `whitelisted`
+    people, who are read again without.
     Raises SettingsError for settings that the models do not allow, FailedClosed when the self-test fails.
     """
     settings.check_gallery(len(models.gallery.identities))
     surrogates = _surrogates(settings, models, key) if settings.synthesises else None
-    watch = _Watch(detect, tracker := _tracker(settings, size, rate))
-    _forget(detect)
+    timed = in_time(detect, settings)
+    hindsight = Hindsight(settings.threshold, size)
+    watch = _watch(timed, tracker := _tracker(settings, size, rate), hindsight)
+    _forget(timed)
     if tested:
-        _test(settings, models, detect, surrogates)
-    persons = Persons(accept=SAME_PERSON, reject=OTHER_PERSON, reentry=settings.reentry)
-    deidentifier = _deidentifier(settings, models, surrogates, _Persons(persons))
-    return Stream(watch, tracker, deidentifier, surrogates, persons, lambda: watch.cuts)
+        _test(settings, models, timed, surrogates)
+    persons = new_persons(reentry=settings.reentry)
+    deidentifier = _deidentifier(settings, models, surrogates, PersonRegister(persons))
+    around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
+    outer = InHindsight(around.outer, hindsight)
+    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around)
 
 
 def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
     """The look-ahead in frames of a file, shortened where the waiting pictures would fill the memory."""
-    if not settings.synthesises:
-        return 0  # a mask has nothing to learn ahead
     picture = info.width * info.height * 3 // 2
     return min(math.ceil(settings.lookahead * info.average_rate), _MOST_WAITING // max(picture, 1))
 
@@ -193,47 +175,6 @@ def write_behind(sink: FileSink) -> BackgroundSink:
     return BackgroundSink(sink)
 
 
-class _Watch:
-    """A detector that tells the tracker of scene cuts and lets nothing odd pass: any doubt withholds the frame."""
-
-    def __init__(self, detect: Detector, tracker: FaceTracker) -> None:
-        self._detect, self._tracker = detect, tracker
-        self._is_cut = Cuts()
-        self.cuts = 0
-
-    def __call__(self, frame: Frame, /) -> Sequence[Face]:
-        if self._is_cut(frame.planes.y):
-            self.cuts += 1
-            self._tracker.cut()
-            _forget(self._detect)
-        try:
-            faces = self._detect(frame)
-        except StreamdeidError:
-            raise
-        except Exception as error:
-            raise FailedClosed(f"the detector failed on frame {frame.index}: {type(error).__name__}") from error
-        for face in faces:
-            if not all(math.isfinite(value) for value in face.box):
-                raise FailedClosed(f"the detector gave frame {frame.index} a face without a place")
-        return faces
-
-
-class _Persons:
-    """`tracking.reentry` as the register that `ReplaceFaces` asks."""
-
-    def __init__(self, persons: Persons) -> None:
-        self._persons = persons
-
-    def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
-        self._persons.update(tracks, frame.time)
-
-    def person_of(self, track: int) -> int | None:
-        return self._persons.person_of(track)
-
-    def commit(self, track: int, identity: Points, frames: int) -> int | None:
-        return self._persons.commit({track: Identity(identity, frames=frames)})[track].person
-
-
 class _SelfTestRegister:
     """Whoever is committed is the drawn person."""
 
@@ -251,11 +192,11 @@ class _SelfTestRegister:
         return _SELF_TEST_PERSON
 
 
-def _test(settings: Settings, models: Models, detect: Detector, surrogates: Surrogates | None) -> None:
+def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates: Surrogates | None) -> None:
     """Run the self-test with a tracker and a de-identifier of its own, and clear up after it. Raises FailedClosed."""
     tracker = FaceTracker()
     deidentifier = _deidentifier(settings, models, surrogates, _SelfTestRegister())
-    self_test(models.fitting, _Watch(detect, tracker), tracker.update, deidentifier)
+    self_test(models.fitting, _watch(detect, tracker, Hindsight(settings.threshold)), tracker.update, deidentifier)
     # A detector without landmarks allows a solid fill at best; one with landmarks must lead to a synthetic face here.
     if isinstance(deidentifier, ReplaceFaces) and Rung.MEAN_FACE in deidentifier.rungs:
         raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
@@ -271,7 +212,7 @@ def _surrogates(settings: Settings, models: Models, key: bytes | None) -> Surrog
 
 
 def _deidentifier(
-    settings: Settings, models: Models, surrogates: Surrogates | None, register: _Persons | _SelfTestRegister
+    settings: Settings, models: Models, surrogates: Surrogates | None, register: PersonRegister | _SelfTestRegister
 ) -> ReplaceFaces | MaskFaces:
     if surrogates is None:
         return MaskFaces(settings.method)
@@ -284,7 +225,18 @@ def _tracker(settings: Settings, size: tuple[int, int] | None, rate: Fraction | 
     return FaceTracker(coast=max(settings.coast, least), size=size)
 
 
-def _forget(detect: Detector) -> None:
+def _watch(detect: TimedDetector, tracker: FaceTracker, hindsight: Hindsight) -> Watch:
+    """The detector for one tracker: a scene cut ends its tracks, and nothing is followed back beyond it."""
+
+    def cut() -> None:
+        tracker.cut()
+        hindsight.cut()
+        _forget(detect)
+
+    return Watch(detect, Cuts(), cut)
+
+
+def _forget(detect: TimedDetector) -> None:
     """Let a detector that remembers its last picture forget it."""
-    if isinstance(detect, MediapipeFaces):
-        detect.forget()
+    if isinstance(detect.inner, MediapipeFaces):
+        detect.inner.forget()

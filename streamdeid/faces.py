@@ -28,6 +28,8 @@ class Face:
     """The landmarker's own confidence that this is a face, 0 to 1."""
     depth: Points | None = None
     """Depth of landmarks and forehead points in pixels, away from the camera, float64 (81,); training uses it."""
+    evidence: float = 1.0
+    """How sure it is, 0 to 1, that this is a face at all; a detector that does not say is believed."""
 
     @property
     def width(self) -> float:

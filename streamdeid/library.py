@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from fractions import Fraction
 from types import TracebackType
 
@@ -10,12 +11,16 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.assemble import Stream, assemble, default_detector, secret
+from streamdeid.assemble import assemble, default_detector, in_time, secret, whitelisted
 from streamdeid.colour import planes_from_rgb, rectangle_to_rgb
+from streamdeid.deidentify.fixed_regions import REGION
+from streamdeid.deidentify.recognised_faces import Recogniser
+from streamdeid.errors import SettingsError
 from streamdeid.frames import Colour, Frame, Planes
 from streamdeid.pipeline import Detector
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import load_models
+from streamdeid.stream import Stream
 
 _COLOUR = Colour("bt601", full_range=True)
 _STEP = Fraction(1, 25)
@@ -35,7 +40,8 @@ class Filter:
 
     settings: as for a file; those of the output file are not used. detect: any function from a `Frame` to faces
     instead of the built-in detector. Faces without landmarks are covered by a solid fill. self_test: False only for a
-    detector that cannot know a drawn face, such as one that replays known places.
+    detector that cannot know a drawn face, such as one that replays known places. recognise: who recognises the people
+    of `settings.whitelist`, instead of what the settings name.
 
     The first picture starts the filter and runs the self-test. Raises SettingsError, ModelError and FailedClosed; after
     an error show nothing, least of all the picture that was given. Not for several threads at once. Use as a context
@@ -43,16 +49,27 @@ class Filter:
     """
 
     def __init__(
-        self, settings: Settings = Settings(), *, detect: Detector | None = None, self_test: bool = True
+        self,
+        settings: Settings = Settings(),
+        *,
+        detect: Detector | None = None,
+        self_test: bool = True,
+        recognise: Recogniser | None = None,
     ) -> None:
         self._settings = settings
         self._models = load_models(settings.models)
         settings.check_gallery(len(self._models.gallery.identities))
         self._key = secret(settings)
+        if recognise is not None and not settings.whitelist:
+            raise SettingsError("a recogniser for the whitelist needs a whitelisted picture")
+        self._known = whitelisted(settings, self._models, recognise)
         self._cleanup = contextlib.ExitStack()
         if detect is None:
-            detect = self._cleanup.enter_context(contextlib.closing(default_detector(settings)))
-        self._detect: Detector = detect
+            own = default_detector(settings)
+            timed = in_time(own, settings, own.close)
+        else:
+            timed = in_time(detect, settings)
+        self._detect = self._cleanup.enter_context(contextlib.closing(timed))
         self._self_test = self_test
         self._size: tuple[int, int] | None = None
         self._stream: Stream | None = None
@@ -87,18 +104,30 @@ class Filter:
         stream.deidentifier.observe(frame, tracks)
         result = stream.deidentifier.deidentify(frame, tracks)
         self._time, self._index = now, self._index + 1
-        return _pasted(picture, planes, result.planes)
+        out = _pasted(picture, planes, result.planes)
+        for cover in result.covers:
+            if cover.rung == REGION:  # nothing of the original there, whether the planes changed or not
+                x0, y0 = (max(0, math.floor(side)) & ~1 for side in cover.box[:2])
+                x1, y1 = (min(math.ceil(side), most) for side, most in zip(cover.box[2:], size, strict=True))
+                out[y0:y1, x0:x1] = rectangle_to_rgb(result.planes, x0, y0, x1, y1)[:, :, ::-1]
+        return out
 
     def close(self) -> None:
         """Stop the detector and forget everybody."""
         self._cleanup.close()
-        self._stream = None
+        self._stream = self._known = None
         self._size = (0, 0)  # no picture has it: a closed filter takes none
 
     def _started(self, size: tuple[int, int]) -> Stream:
         if self._stream is None:
             self._stream = assemble(
-                self._settings, self._models, self._detect, key=self._key, size=size, tested=self._self_test
+                self._settings,
+                self._models,
+                self._detect,
+                key=self._key,
+                size=size,
+                tested=self._self_test,
+                known=self._known,
             )
             self._size = size
         return self._stream

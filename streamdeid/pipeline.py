@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from streamdeid.faces import Face, Track
-from streamdeid.frames import DeidentifiedFrame, Frame
+from streamdeid.frames import DeidentifiedFrame, Frame, Plane
 
 
 class Detector(Protocol):
@@ -32,6 +32,30 @@ class Deidentifier(Protocol):
     def observe(self, frame: Frame, tracks: Sequence[Track]) -> None: ...
 
     def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame: ...
+
+
+class Hindsight(Protocol):
+    """Chooses what is covered, knowing the frames that followed. `note` runs ahead of `shown` by the look-ahead."""
+
+    def note(self, tracks: Sequence[Track], time: Fraction, luma: Plane, /) -> None: ...
+
+    def shown(self, tracks: Sequence[Track], time: Fraction, /) -> Sequence[Track]: ...
+
+
+class InHindsight:
+    """A `Deidentifier` around another one, which covers what hindsight chooses."""
+
+    def __init__(self, inner: Deidentifier, hindsight: Hindsight) -> None:
+        self._inner, self._hindsight = inner, hindsight
+
+    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
+        """Note the tracks, and let the inner one observe them all."""
+        self._hindsight.note(tracks, frame.time, frame.planes.y)
+        self._inner.observe(frame, tracks)
+
+    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
+        """The frame, covered where it has to be, as far as is known by now."""
+        return self._inner.deidentify(frame, self._hindsight.shown(tracks, frame.time))
 
 
 def deidentified(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamdeid.deidentify.attributes import ATTRIBUTES
+from streamdeid.deidentify.fixed_regions import Region
 from streamdeid.deidentify.mask_faces import MASKS
 from streamdeid.deidentify.surrogates import DRAWN, LEAST_Q, METHODS, MOST_Q
 from streamdeid.errors import SettingsError
@@ -19,6 +20,11 @@ EYES = ("drawn", "original")
 """Names for `--eyes`: drawn in the surrogate's colours, or the person's own pixels, which leak (METHODS 4.0)."""
 MOST_LOOKAHEAD = 10.0
 MOST_COAST = 60.0
+BUILT_IN, DLIB = "built-in", "dlib"
+"""Names for `--whitelist-recogniser`, besides the path of an ONNX file."""
+LEAST_FACE = 8.0
+MOST_INTERVAL = 1000
+LEAST_DEADLINE, MOST_DEADLINE = 0.1, 600.0
 _LARGEST_CRF = 63
 
 
@@ -40,14 +46,30 @@ class Settings:
     """How an expression is laid onto a surrogate, one of `TRANSFERS`."""
     eyes: str = "drawn"
     """Whose eyes are shown, one of `EYES`."""
-    threshold: float = 0.3
-    """Detector score from which something counts as a face, above 0 and at most 1. Lower finds more."""
+    threshold: float = 0.5
+    """Evidence from which something counts as a face, above 0 and at most 1. Lower covers more, false ones too."""
+    min_face: float | None = None
+    """Width in pixels of the smallest face looked for, `LEAST_FACE` or more; None: 16, or an 80th of the longer side of
+    the picture where that is more."""
+    detector_interval: int = 32
+    """Frames within which every part of the picture is searched for small faces, 1 to `MOST_INTERVAL`; what was found
+    is followed in every frame."""
+    detector_deadline: float = 10.0
+    """Seconds after which a detector that does not answer has failed; `LEAST_DEADLINE` to `MOST_DEADLINE`."""
     lookahead: float = 1.0
     """Seconds that a face is studied before it is first shown; 0 to `MOST_LOOKAHEAD`."""
     coast: float = 1.0
     """Seconds for which the predicted place of a lost face stays covered; 0 to `MOST_COAST`."""
     reentry: bool = True
     """Whether a person who left and comes back gets the same surrogate."""
+    regions: tuple[Region, ...] = ()
+    """Areas of the upright picture that are filled in every frame."""
+    whitelist: tuple[Path, ...] = ()
+    """Pictures of one face each, of people who stay unfiltered while recognition is certain."""
+    whitelist_recogniser: str = BUILT_IN
+    """Who recognises them: `BUILT_IN`, `DLIB`, or the path of an ONNX file (112 x 112 RGB, ArcFace alignment)."""
+    whitelist_threshold: float | None = None
+    """Largest distance that is taken for the same person; None: the recogniser's own. An ONNX file has none."""
     tolerant: bool = False
     """Whether a damaged input is filtered as far as it can be decoded, instead of refused."""
     codec: str | None = None
@@ -83,10 +105,28 @@ class Settings:
             raise SettingsError(f"unknown eyes {self.eyes!r}; choose one of {', '.join(EYES)}")
         if not 0 < self.threshold <= 1:
             raise SettingsError(f"threshold must be above 0 and at most 1, not {self.threshold:g}")
+        _check_seconds("detector deadline", self.detector_deadline, MOST_DEADLINE, LEAST_DEADLINE)
+        if self.min_face is not None and not LEAST_FACE <= self.min_face < math.inf:
+            raise SettingsError(f"min-face must be {LEAST_FACE:g} pixels or more, not {self.min_face:g}")
+        if not 1 <= self.detector_interval <= MOST_INTERVAL:
+            raise SettingsError(f"detector-interval must be from 1 to {MOST_INTERVAL}, not {self.detector_interval}")
         _check_seconds("lookahead", self.lookahead, MOST_LOOKAHEAD)
         _check_seconds("coast", self.coast, MOST_COAST)
+        self._check_whitelist()
         if self.crf is not None and not 0 <= self.crf <= _LARGEST_CRF:
             raise SettingsError(f"crf must be from 0 to {_LARGEST_CRF}, not {self.crf}")
+
+    def _check_whitelist(self) -> None:
+        recogniser, threshold = self.whitelist_recogniser, self.whitelist_threshold
+        if not self.whitelist and (recogniser != BUILT_IN or threshold is not None):
+            raise SettingsError("a recogniser or threshold for the whitelist needs a whitelisted picture")
+        if threshold is not None and not (math.isfinite(threshold) and threshold > 0):
+            raise SettingsError(f"whitelist threshold must be above 0, not {threshold:g}")
+        if recogniser not in (BUILT_IN, DLIB):
+            if not recogniser.endswith(".onnx"):
+                raise SettingsError(f"whitelist recogniser is {BUILT_IN}, {DLIB} or an .onnx file, not {recogniser!r}")
+            if threshold is None:
+                raise SettingsError("an .onnx recogniser for the whitelist needs a whitelist threshold")
 
     @property
     def synthesises(self) -> bool:
@@ -104,6 +144,6 @@ class Settings:
             raise SettingsError(f"k must be from 2 to {donors // 2} (the gallery has {donors} donors), not {self.k}")
 
 
-def _check_seconds(name: str, value: float, most: float) -> None:
-    if not (math.isfinite(value) and 0 <= value <= most):
-        raise SettingsError(f"{name} must be from 0 to {most:g} seconds, not {value:g}")
+def _check_seconds(name: str, value: float, most: float, least: float = 0.0) -> None:
+    if not (math.isfinite(value) and least <= value <= most):
+        raise SettingsError(f"{name} must be from {least:g} to {most:g} seconds, not {value:g}")

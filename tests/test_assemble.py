@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.assemble import Stream, assemble, default_detector, lookahead_frames
+from streamdeid.assemble import assemble, default_detector, lookahead_frames
 from streamdeid.deidentify.gallery import Gallery
 from streamdeid.deidentify.replace_faces import ReplaceFaces
 from streamdeid.deidentify.self_test import known_face
@@ -22,6 +22,7 @@ from streamdeid.frames import Frame, Planes
 from streamdeid.library import _pasted
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models
+from streamdeid.stream import Stream
 from streamdeid.video.source import FileSource, SourceInfo
 from tests.synthetic_video import encode
 
@@ -53,7 +54,7 @@ def talk(fitting: FitModel, gallery: Gallery) -> list[Frame]:
 def test_the_self_test_leaves_nothing_behind(models: Models, talk: list[Frame]) -> None:
     detector = default_detector(Settings())
     tested = assemble(Settings(), models, detector, key=KEY)
-    assert isinstance(tested.deidentifier, ReplaceFaces)
+    assert isinstance(tested.inner, ReplaceFaces)
     assert tested.surrogates is not None
     assert len(tested.surrogates) == 0
     assert not tested.surrogates.counts
@@ -145,7 +146,7 @@ def info(tmp_path_factory: pytest.TempPathFactory) -> SourceInfo:
 def test_the_look_ahead_is_in_frames_and_bounded_in_memory(info: SourceInfo) -> None:
     assert lookahead_frames(Settings(lookahead=1.0), info) == 25
     assert lookahead_frames(Settings(lookahead=0.0), info) == 0
-    assert lookahead_frames(Settings(method="blur"), info) == 0
+    assert lookahead_frames(Settings(method="blur"), info) == 25  # a mask has to cover faces before they are found, too
     huge = replace(info, width=7680, height=4320)
     assert lookahead_frames(Settings(lookahead=10.0), huge) == (512 << 20) // (7680 * 4320 * 3 // 2)
 

@@ -1,105 +1,213 @@
-"""The ladder: what a face deserves, and steps that go down at once and up slowly."""
+"""The ladder: what a face deserves and why, the signals behind it, and steps that go down at once and up slowly."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.ladder import Rung, Steps, deserved
+from streamdeid.colour import planes_from_rgb
+from streamdeid.deidentify.ladder import Cause, Rung, Steps, deserved, severities
 from streamdeid.deidentify.observation import Observation, Observer
-from tests.drawn_faces import pose_at, scene, some_identity
+from streamdeid.deidentify.signals import Signals
+from tests.drawn_faces import Scene, pose_at, scene, some_identity, with_mouth
+
+Areas = NDArray[np.float64]
+_STEP = 0.04
 
 
 @pytest.fixture(scope="module")
-def seen(model: AppearanceModel, fitting: FitModel) -> Observation:
+def drawn(model: AppearanceModel) -> Scene:
     shape, texture = model.decode(some_identity(model, 4))
-    made = scene(model, shape, texture, pose_at(model))
-    return Observer(fitting)(made.planes, made.face, 0.0)
+    return scene(model, shape, texture, pose_at(model))
 
 
 @pytest.fixture(scope="module")
-def areas(model: AppearanceModel) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def seen(fitting: FitModel, drawn: Scene) -> Observation:
+    return observed(Observer(fitting), drawn, drawn.rgb)
+
+
+@pytest.fixture(scope="module")
+def areas(model: AppearanceModel) -> Areas:
     return np.full(len(model.triangles), 1 / len(model.triangles))
 
 
-def test_a_plain_face_gets_a_synthetic_one(
-    seen: Observation, areas: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-) -> None:
+def observed(observe: Observer, drawn: Scene, rgb: NDArray[np.uint8], time: float = 0.0) -> Observation:
+    """Another picture at the drawn face's landmarks."""
+    found = observe(planes_from_rgb(np.ascontiguousarray(rgb)), drawn.face, time)
+    assert found is not None
+    return found
+
+
+def over_chin(drawn: Scene, colour: tuple[int, int, int], share: float) -> NDArray[np.uint8]:
+    """The picture with a plain cover over the lower part of the face."""
+    (x0, y0), (x1, y1) = drawn.points.min(axis=0).astype(int), drawn.points.max(axis=0).astype(int)
+    rgb = drawn.rgb.copy()
+    rgb[y1 - int(share * (y1 - y0)) : y1 + 10, x0:x1] = colour
+    return rgb
+
+
+def holding(found: Observation, areas: Areas) -> set[Cause]:
+    return {cause for cause, severity in severities(found, areas).items() if severity > 1}
+
+
+def test_a_plain_face_gets_a_synthetic_one(seen: Observation, areas: Areas) -> None:
     assert deserved(seen, areas) is Rung.SYNTHETIC
+    assert max(severities(seen, areas).values()) < 0.8
 
 
 @pytest.mark.parametrize("angles", [{"yaw": 1.2}, {"yaw": -1.2}, {"pitch": 1.1}, {"pitch": -1.1}])
 def test_a_strongly_turned_one_does_not(
-    model: AppearanceModel,
-    seen: Observation,
-    areas: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-    angles: dict[str, float],
+    model: AppearanceModel, seen: Observation, areas: Areas, angles: dict[str, float]
 ) -> None:
-    assert deserved(replace(seen, pose=pose_at(model, 150, **angles)), areas) is Rung.MEAN_FACE
+    turned = replace(seen, pose=pose_at(model, 150, (160.0, 165.0), **angles))
+    assert holding(turned, areas) == {Cause.TURNED}
+    assert deserved(turned, areas) is Rung.MEAN_FACE
 
 
-def test_nor_one_that_was_not_fitted(
-    seen: Observation, areas: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-) -> None:
-    assert deserved(replace(seen, fit=replace(seen.fit, converged=False)), areas) is Rung.MEAN_FACE
+def test_nor_one_that_was_not_fitted(seen: Observation, areas: Areas) -> None:
+    assert holding(replace(seen, fit=replace(seen.fit, converged=False)), areas) == {Cause.POOR_FIT}
+    assert holding(replace(seen, fit=replace(seen.fit, residual=0.75)), areas) == {Cause.POOR_FIT}
 
 
-def test_nor_a_tiny_one(seen: Observation, areas: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
+def test_nor_a_tiny_one(seen: Observation, areas: Areas) -> None:
     centre = seen.points.mean(axis=0)
     tiny = replace(seen, points=centre + (seen.points - centre) * (12 / seen.width))
-    assert deserved(tiny, areas) is Rung.MEAN_FACE
+    assert holding(tiny, areas) == {Cause.SMALL}
 
 
-def test_nor_an_occluded_one(seen: Observation, areas: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
+def test_nor_one_whose_triangles_fit_badly(seen: Observation, areas: Areas) -> None:
     """A third of the mesh that fits badly is an occlusion, a twentieth is not."""
-    for share, rung in ((0.33, Rung.MEAN_FACE), (0.05, Rung.SYNTHETIC)):
+    for share, causes in ((0.33, {Cause.OCCLUDED}), (0.05, set())):
         residual = np.full(len(areas), 0.5)
         residual[: int(share * len(areas))] = 50.0
-        assert deserved(replace(seen, fit=replace(seen.fit, triangle_residual=residual)), areas) is rung
+        assert holding(replace(seen, fit=replace(seen.fit, triangle_residual=residual)), areas) == causes
 
 
-def test_a_real_occluder_is_noticed(
-    model: AppearanceModel, fitting: FitModel, areas: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+@pytest.mark.parametrize("signals", [{"odd": 0.2}, {"changed": 0.2}, {"strain": 0.2}])
+def test_nor_one_with_a_sign_of_a_cover(seen: Observation, areas: Areas, signals: dict[str, float]) -> None:
+    assert holding(replace(seen, signals=replace(seen.signals, **signals)), areas) == {Cause.OCCLUDED}
+
+
+def test_what_is_no_number_is_never_good(seen: Observation, areas: Areas) -> None:
+    for signals in (Signals(np.nan, 0, 0, 0), Signals(1.2, np.nan, 0, 0), Signals(1.2, 0, np.nan, 0)):
+        assert deserved(replace(seen, signals=signals), areas) is Rung.MEAN_FACE
+    assert Steps()(severities(replace(seen, signals=Signals(1.2, 0, 0, np.nan)), areas)) is Cause.OCCLUDED
+
+
+@pytest.mark.parametrize("colour", [(240, 238, 235), (25, 25, 30), (60, 90, 170)])
+def test_a_cover_that_comes_before_a_face_is_noticed_and_let_go(
+    fitting: FitModel, drawn: Scene, areas: Areas, colour: tuple[int, int, int]
+) -> None:
+    """A cup: white, black or blue, without any texture, over a third of the face."""
+    observe, steps = Observer(fitting), Steps()
+    for i in range(3):
+        assert steps(severities(observed(observe, drawn, drawn.rgb, i * _STEP), areas)) is None
+    for i in range(3, 28):  # it stays for a second
+        hidden = observed(observe, drawn, over_chin(drawn, colour, 0.4), i * _STEP)
+        assert hidden.signals.changed > 0.15
+        assert steps(severities(hidden, areas)) is Cause.OCCLUDED
+    after = [steps(severities(observed(observe, drawn, drawn.rgb, i * _STEP), areas)) for i in range(28, 40)]
+    assert after[0] is Cause.OCCLUDED and after[-1] is None
+
+
+def test_a_coloured_cover_is_noticed_in_the_first_frame(fitting: FitModel, drawn: Scene, areas: Areas) -> None:
+    hidden = observed(Observer(fitting), drawn, over_chin(drawn, (60, 90, 170), 0.4))
+    assert hidden.signals.odd > 0.15 and deserved(hidden, areas) is Rung.MEAN_FACE
+
+
+def test_a_patterned_cover_is_noticed(fitting: FitModel, drawn: Scene, areas: Areas) -> None:
+    rgb = over_chin(drawn, (0, 0, 0), 0.5)
+    dark = (rgb == 0).all(axis=2)
+    rgb[dark] = np.random.default_rng(1).integers(0, 255, (int(dark.sum()), 3))
+    assert deserved(observed(Observer(fitting), drawn, rgb), areas) is Rung.MEAN_FACE
+
+
+def test_talking_and_a_lamp_are_no_cover(model: AppearanceModel, fitting: FitModel, areas: Areas) -> None:
+    shape, texture = model.decode(some_identity(model, 4))
+    observe = Observer(fitting)
+    across = np.linspace(1.0, 1.0, 320)[None, :, None]
+    for i in range(40):
+        made = scene(model, with_mouth(shape, 0.4 * (i % 5) / 4), texture, pose_at(model))
+        if i >= 20:  # a lamp from one side comes on within half a second
+            across = np.linspace(1.0, 1.0 + 0.35 * min(1.0, (i - 20) / 12), 320)[None, :, None]
+        lit = np.clip(made.rgb * across, 0, 255).astype(np.uint8)
+        found = severities(observed(observe, made, lit, i * _STEP), areas)
+        assert max(found.values()) < 0.9, (i, found)
+
+
+@pytest.mark.parametrize("width", [150.0, 60.0, 36.0])
+def test_a_blurred_face_is_noticed_at_any_size(
+    model: AppearanceModel, fitting: FitModel, areas: Areas, width: float
 ) -> None:
     shape, texture = model.decode(some_identity(model, 4))
-    made = scene(model, shape, texture, pose_at(model))
-    low, high = made.points.min(axis=0).astype(int), made.points.max(axis=0).astype(int)
-    middle = (low[1] + high[1]) // 2
-    rng = np.random.default_rng(1)
-    made.planes.y[middle : high[1], low[0] : high[0]] = rng.integers(0, 255, (high[1] - middle, high[0] - low[0]))
-    hidden = Observer(fitting)(made.planes, made.face, 0.0)
-    assert deserved(hidden, areas) is Rung.MEAN_FACE
+    made = scene(model, shape, texture, pose_at(model, width))
+    sharp = made.rgb.astype(np.float32)
+    sharp += np.random.default_rng(2).normal(0, 4, sharp.shape).astype(np.float32)  # skin, which the model smooths away
+    rgb = np.clip(sharp, 0, 255).astype(np.uint8)
+    assert Cause.BLURRED not in holding(observed(Observer(fitting), made, rgb), areas)
+    soft = np.asarray(cv2.GaussianBlur(rgb, (0, 0), 0.045 * width), np.uint8)
+    assert Cause.BLURRED in holding(observed(Observer(fitting), made, soft), areas)
 
 
-@given(st.lists(st.sampled_from(list(Rung)), min_size=1, max_size=60))
-def test_a_face_never_gets_better_than_it_deserves(rungs: list[Rung]) -> None:
+def test_motion_blurs_one_direction_and_that_is_enough(fitting: FitModel, drawn: Scene) -> None:
+    rgb = np.clip(drawn.rgb + np.random.default_rng(2).normal(0, 4, drawn.rgb.shape), 0, 255).astype(np.uint8)
+    kernel = np.zeros((31, 31), np.float32)
+    kernel[15, :] = 1 / 31
+    smeared = np.asarray(cv2.filter2D(rgb, -1, kernel), np.uint8)
+    sharp, blurred = (observed(Observer(fitting), drawn, picture).signals.sharpness for picture in (rgb, smeared))
+    assert blurred < 0.65 * sharp
+
+
+GOOD = {Cause.SMALL: 0.3, Cause.OCCLUDED: 0.3}
+
+
+@given(st.lists(st.tuples(st.floats(0, 3), st.floats(0, 3), st.booleans()), min_size=1, max_size=60))
+def test_a_face_never_gets_better_than_it_deserves(frames: list[tuple[float, float, bool]]) -> None:
     steps = Steps()
-    for rung in rungs:
-        assert steps(rung) >= rung
+    for small, turned, doubtful in frames:
+        cause = steps({Cause.SMALL: small, Cause.TURNED: turned}, doubtful)
+        if doubtful or max(small, turned) > 1:
+            assert cause is not None
 
 
 def test_down_at_once_up_after_a_while() -> None:
     steps = Steps()
-    assert steps(Rung.SYNTHETIC) is Rung.SYNTHETIC
-    assert steps(Rung.MEAN_FACE) is Rung.MEAN_FACE
-    got = [steps(Rung.SYNTHETIC) for _ in range(12)]
-    assert got[:3] == [Rung.MEAN_FACE] * 3 and got[-1] is Rung.SYNTHETIC
-    assert got == sorted(got, reverse=True), "once up, it stays up"
+    assert steps(GOOD) is None
+    assert steps({**GOOD, Cause.OCCLUDED: 1.2}) is Cause.OCCLUDED
+    got = [steps(GOOD) for _ in range(12)]
+    assert got[:4] == [Cause.OCCLUDED] * 4 and got[4:] == [None] * 8, "once up, it stays up"
 
 
 def test_a_relapse_starts_the_wait_anew() -> None:
     steps = Steps()
-    steps(Rung.MEAN_FACE)
+    steps({**GOOD, Cause.SMALL: 1.2})
     for _ in range(4):
         for _ in range(3):
-            assert steps(Rung.SYNTHETIC) is Rung.MEAN_FACE
-        assert steps(Rung.MEAN_FACE) is Rung.MEAN_FACE
+            assert steps(GOOD) is Cause.SMALL
+        assert steps({**GOOD, Cause.SMALL: 1.2}) is Cause.SMALL
+
+
+def test_a_signal_that_wavers_about_its_threshold_does_not_flicker() -> None:
+    steps = Steps()
+    steps(GOOD)
+    wavering = [steps({**GOOD, Cause.SMALL: 0.92 if i % 10 else 1.08}) for i in range(40)]
+    assert wavering == [Cause.SMALL] * 40
+    assert [steps({**GOOD, Cause.SMALL: 0.8}) for _ in range(6)][-1] is None
+
+
+def test_doubt_comes_first_and_the_gravest_cause_is_named() -> None:
+    steps = Steps()
+    assert steps({Cause.SMALL: 1.1, Cause.TURNED: 1.5}) is Cause.TURNED
+    assert steps({Cause.SMALL: 1.1, Cause.TURNED: 1.5}, doubtful=True) is Cause.DOUBT
+    assert steps({Cause.POOR_FIT: np.inf, Cause.SMALL: 1.1}) is Cause.POOR_FIT
 
 
 def test_rungs_are_ordered_from_best_to_safest() -> None:

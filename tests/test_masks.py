@@ -287,3 +287,21 @@ def test_a_bad_place_withholds_the_frame_and_unknown_masks_are_refused() -> None
         MaskFaces("blackout").deidentify(frame(), [track(1, (np.nan, 0.0, 1.0, 1.0), seen=False)])
     with pytest.raises(SettingsError, match="choose from blackout"):
         MaskFaces("emoji")
+
+
+@given(
+    box=st.tuples(st.floats(-20, 90), st.floats(-20, 60), st.floats(2, 50), st.floats(2, 50)).map(
+        lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3])
+    )
+)
+def test_a_face_near_the_border_is_covered_to_the_border(box: Box) -> None:
+    plain, bounded = grown(box), grown(box, (100, 80))
+    assert bounded[0] <= plain[0]
+    assert bounded[1] <= plain[1]
+    assert bounded[2] >= plain[2]
+    assert bounded[3] >= plain[3]
+    width, height = box[2] - box[0], box[3] - box[1]
+    for end, border, side in ((bounded[0], 0, width), (bounded[1], 0, height)):
+        assert not 0 < end - border < 0.2 * side
+    for end, border, side in ((bounded[2], 100, width), (bounded[3], 80, height)):
+        assert not 0 < border - end < 0.2 * side

@@ -49,6 +49,8 @@ FILE = {
         "frames_per_second": NUMBER,
         "peak_memory_mib": (*NUMBER, type(None)),
     },
+    "shown": int,
+    "filled_regions": int,
 }
 CHOICE = {
     "method": str,
@@ -69,6 +71,8 @@ CHOICE = {
     "model_sha256": str,
     "gallery_sha256": str,
     "guarantee": str,
+    "whitelisted_pictures": int,
+    "regions": list,
 }
 SCHEMA = {
     "schema": str,

@@ -88,7 +88,8 @@ def fit(
     """Fit the model to a face.
 
     grey: uint8 (h, w), a picture reduced so that the face is little wider than the small frame; to_grey takes image
-    points into it. pose: the head's pose in the image; start (81, 2): first guess in the frontal frame.
+    points into it. pose: the head's pose in the image; start (81, 2): first guess in the frontal frame. A step that
+    diverges ends the fit with the best one before it; one that cannot even start has residual 1 and did not converge.
     """
     model = fitting.model
     to_start, b = _project(model, start)
@@ -97,11 +98,15 @@ def fit(
     steps = 0
     for steps in range(most_steps + 1):
         points = to_start(_shape(model, b))
+        if not np.isfinite(points).all():
+            break
         texture = normalised_grey(
             sample(grey[:, :, None], to_grey(pose.to_image(points, model.depth)), fitting.table)[:, 0]
         )
         error = _unexplained(model, texture)
         residual = float(np.linalg.norm(error))
+        if not np.isfinite(residual):
+            break
         before = residual if steps == 0 else before
         stalled = best is not None and residual > best[0] - 1e-4
         if best is None or residual < best[0]:
@@ -109,8 +114,13 @@ def fit(
         if stalled:
             break
         if steps < most_steps:
-            to_start, b = _step(fitting, to_start, b, error)
-    assert best is not None
+            try:
+                to_start, b = _step(fitting, to_start, b, error)
+            except np.linalg.LinAlgError:
+                break
+    if best is None:  # no numbers from the start: nothing of the face is explained
+        nothing = np.zeros(len(model.fit_basis)), np.ones(len(model.triangles))
+        return Fit(np.zeros_like(b), nothing[0], to_start, start, 1.0, 1.0, nothing[1], steps, False)
     residual, b, to_start, points, error, texture = best
     triangles = _triangle_rms(error, fitting.table.triangle, len(model.triangles)) * np.sqrt(len(error))
     inside = bool((np.abs(b) <= 3 * np.sqrt(model.shape_variances) + 1e-6).all())

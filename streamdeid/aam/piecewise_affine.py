@@ -145,8 +145,9 @@ def _rasterise(points, triangles, triangle, weights):  # type: ignore[no-untyped
 @njit(cache=True, nogil=True)
 def _bilinear(image, x, y, out):  # type: ignore[no-untyped-def]
     height, width, channels = image.shape
-    x = min(max(x, 0.0), width - 1.0)
-    y = min(max(y, 0.0), height - 1.0)
+    # Written so that what is no number ends at 0: clamped by min and max it would index memory far outside the image.
+    x = min(x, width - 1.0) if x > 0 else 0.0
+    y = min(y, height - 1.0) if y > 0 else 0.0
     x0, y0 = int(x), int(y)
     x1, y1 = min(x0 + 1, width - 1), min(y0 + 1, height - 1)
     fx, fy = np.float32(x - x0), np.float32(y - y0)

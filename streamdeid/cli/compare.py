@@ -24,6 +24,8 @@ The upper row shows original faces. Keep the sheet as private as the original.""
 
 _MOST_COLUMNS = 100
 _TIME_ACCURACY = Fraction(2, 1000)
+_CLEAR = 0.5
+"""Evidence from which a face is shown."""
 _SIDE = 160
 """Side of a face on the sheet in pixels."""
 
@@ -87,7 +89,7 @@ def _chosen(
         stretch = (before.time - start) * columns / duration
         if wanted >= columns or stretch < wanted + Fraction(1, 2):
             continue
-        faces = detect(before)
+        faces = [face for face in detect(before) if face.evidence >= _CLEAR]
         if faces:
             yield before, after, max(faces, key=lambda face: face.width * face.height).box
             wanted = max(wanted + 1, math.floor(stretch + Fraction(1, 2)))

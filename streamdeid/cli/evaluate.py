@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.assemble import default_detector, photograph_detector
+from streamdeid.assemble import photograph_detector, still_detector
 from streamdeid.cli.evaluate_videos import video_chapters
 from streamdeid.cli.progress import ShareBar
 from streamdeid.deidentify.surrogates import METHODS
@@ -32,7 +32,6 @@ from streamdeid.evaluation.recognisers import DlibResnet, OnnxRecogniser
 from streamdeid.evaluation.tables import Chapter, write_chapters
 from streamdeid.evaluation.utility.measure import measure_utility
 from streamdeid.faces import Points
-from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models, load_models
 
 DESCRIPTION = """\
@@ -102,7 +101,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     except OSError as error:
         raise OutputError(f"{out} cannot be made: {(error.strerror or str(error)).lower()}") from error
     models = load_models(arguments.models)
-    with contextlib.closing(default_detector(Settings())) as detector, ShareBar(part, shown=not arguments.quiet) as bar:
+    with contextlib.closing(still_detector()) as detector, ShareBar(part, shown=not arguments.quiet) as bar:
         sets = _Sets(arguments.faces, photograph_detector(detector), _QUICK_SETS if arguments.quick else {})
         chapters = _MEASURE[part](arguments, models, sets, bar)
     facts = {"model": models.fitting.model.sha256, "gallery": models.gallery.sha256, "quick": arguments.quick}

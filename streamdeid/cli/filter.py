@@ -11,9 +11,21 @@ from streamdeid.assemble import ENCODER_PRESETS, WRITABLE
 from streamdeid.cli.complaints import UsageError, complain, explain
 from streamdeid.cli.filter_file import Workshop, filter_file
 from streamdeid.cli.inputs import Job, plan
+from streamdeid.deidentify.fixed_regions import read_region
 from streamdeid.errors import ExitCode, OutputError
 from streamdeid.evaluation.report import FileFailure, FileReport, Report, write_report
-from streamdeid.settings import ALL_METHODS, EYES, MOST_COAST, MOST_LOOKAHEAD, TRANSFERS, Settings
+from streamdeid.settings import (
+    ALL_METHODS,
+    BUILT_IN,
+    DLIB,
+    EYES,
+    LEAST_DEADLINE,
+    MOST_COAST,
+    MOST_DEADLINE,
+    MOST_LOOKAHEAD,
+    TRANSFERS,
+    Settings,
+)
 
 DESCRIPTION = """\
 Replace every face in video files by a synthetic one (or cover it by a mask).
@@ -41,13 +53,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     faces.add_argument("--transfer", help=f"how expressions are carried over: {' or '.join(TRANSFERS)}")
     faces.add_argument("--eyes", help=f"whose eyes are shown: {' or '.join(EYES)} (the person's own leak)")
     faces.add_argument(
-        "--threshold", type=float, default=default.threshold, help="detector score of a face (%(default)s)"
+        "--threshold", type=float, default=default.threshold, help="evidence for a face, 0 to 1 (%(default)s)"
+    )
+    faces.add_argument(
+        "--min-face", type=float, metavar="PX", help="smallest face looked for (an 80th of the longer side, least 16)"
+    )
+    faces.add_argument(
+        "--detector-interval",
+        type=int,
+        metavar="N",
+        default=default.detector_interval,
+        help="frames in which every part of the picture is searched once (%(default)s); 1 costs most",
+    )
+    faces.add_argument(
+        "--detector-deadline",
+        type=float,
+        metavar="S",
+        default=default.detector_deadline,
+        help=f"seconds, {LEAST_DEADLINE:g} to {MOST_DEADLINE:g}, after which a silent detector failed (%(default)s)",
     )
     faces.add_argument(
         "--lookahead",
         type=float,
         metavar="S",
-        help=f"seconds, 0 to {MOST_LOOKAHEAD:g}, that a face is studied before it is shown ({default.lookahead:g})",
+        default=default.lookahead,
+        help=f"seconds, 0 to {MOST_LOOKAHEAD:g}, known ahead of what is written (%(default)s)",
     )
     faces.add_argument(
         "--coast",
@@ -57,6 +87,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"seconds, 0 to {MOST_COAST:g}, that a lost face stays covered (%(default)s)",
     )
     faces.add_argument("--no-reentry", action="store_true", help="give who comes back a new face")
+    faces.add_argument(
+        "--region",
+        action="append",
+        default=[],
+        metavar="X,Y,W,H",
+        help="fill this area in every frame: pixels of the upright picture, or percent as in 0,90%%,100%%,10%%; may be "
+        "given more than once (--region=-9,... for a negative X)",
+    )
+    known = parser.add_argument_group("people who are left as they are (their faces are NOT protected)")
+    known.add_argument(
+        "--whitelist",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="PICTURE",
+        help="one face, frontal, 80 pixels wide or more: who is shown there stays unfiltered while recognition is "
+        "certain, and is covered in any doubt; a picture by the same camera in the same light serves best, others "
+        "mostly lead to covers. May be given more than once. Strangers who look much alike can be taken for them",
+    )
+    known.add_argument(
+        "--whitelist-recogniser",
+        metavar="NAME",
+        default=default.whitelist_recogniser,
+        help=f"{BUILT_IN}, {DLIB} (extra `evaluation`; minds light and expression less) or an .onnx file (%(default)s)",
+    )
+    known.add_argument(
+        "--whitelist-threshold", type=float, metavar="D", help="largest distance of one person (the recogniser's own)"
+    )
     faces.add_argument("--models", type=Path, metavar="DIR", help="own models, from `streamdeid train`")
     files = parser.add_argument_group("files")
     files.add_argument("--codec", help="video encoder, as in libx264 (the container's default)")
@@ -82,8 +140,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     done: list[FileReport] = []
     failed: list[FileFailure] = []
     with Workshop(settings) as workshop:
-        if len(jobs) > 1:
-            workshop.start()  # what is wrong with the models is said once, not for each file
+        if len(jobs) > 1 or settings.whitelist:
+            workshop.start()  # what is wrong with the models or the whitelist is said once, not for each file
         for job in jobs:
             result = _attempt(job, workshop, arguments)
             if isinstance(result, FileReport):
@@ -111,15 +169,23 @@ def _attempt(job: Job, workshop: Workshop, arguments: argparse.Namespace) -> Fil
 def settings_of(arguments: argparse.Namespace) -> Settings:
     """Settings from the options. Raises SettingsError, also for an option that the method does not use."""
     default = Settings()
-    given = {name: getattr(arguments, name) for name in ("k", "q", "transfer", "eyes", "lookahead")}
+    given = {name: getattr(arguments, name) for name in ("k", "q", "transfer", "eyes")}
     preserve = arguments.preserve
     settings = Settings(
         method=arguments.method,
         preserve=tuple(name.strip() for name in preserve.split(",")) if preserve is not None else (),
         key_file=arguments.key_file,
         threshold=arguments.threshold,
+        min_face=arguments.min_face,
+        detector_interval=arguments.detector_interval,
+        detector_deadline=arguments.detector_deadline,
+        lookahead=arguments.lookahead,
         coast=arguments.coast,
         reentry=not arguments.no_reentry,
+        regions=tuple(read_region(text) for text in arguments.region),
+        whitelist=tuple(arguments.whitelist),
+        whitelist_recogniser=arguments.whitelist_recogniser,
+        whitelist_threshold=arguments.whitelist_threshold,
         tolerant=arguments.tolerant,
         codec=arguments.codec,
         crf=arguments.crf,
@@ -147,8 +213,9 @@ def _tell(result: FileReport | FileFailure, job: Job, arguments: argparse.Namesp
     elif isinstance(result, FileReport) and not arguments.quiet:
         people = "" if result.people is None else f" of {result.people} {'person' if result.people == 1 else 'people'}"
         rungs = ", ".join(f"{count} {name}" for name, count in result.rungs.items())
+        shown = f", {result.shown} whitelisted faces NOT covered" if result.shown else ""
         print(
-            f"{job.output}: {result.frames} frames, {result.faces} faces{people}{f' ({rungs})' if rungs else ''}, "
-            f"{result.timings.frames_per_second:.1f} frames per second",
+            f"{job.output}: {result.frames} frames, {result.faces} faces{people}{f' ({rungs})' if rungs else ''}"
+            f"{shown}, {result.timings.frames_per_second:.1f} frames per second",
             flush=True,
         )

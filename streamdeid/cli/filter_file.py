@@ -4,33 +4,38 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 
 from streamdeid.assemble import (
-    Stream,
     assemble,
     default_detector,
+    in_time,
     lookahead_frames,
     open_sink,
     open_source,
     read_ahead,
     secret,
+    whitelisted,
     write_behind,
 )
 from streamdeid.cli.inputs import Job
 from streamdeid.cli.progress import Bar
+from streamdeid.deidentify.recognised_faces import Known
 from streamdeid.evaluation.guarantee import guarantee
 from streamdeid.evaluation.report import Choice, FileReport, FileSide, Picture, Timings, finite, peak_memory_mib
-from streamdeid.pipeline import Detector, deidentified
+from streamdeid.pipeline import deidentified
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models, load_models
+from streamdeid.stream import Stream
+from streamdeid.timed_detector import TimedDetector
 
 
 @dataclass(frozen=True)
 class _Tools:
     models: Models
-    detect: Detector
+    detect: TimedDetector
+    known: Known | None
 
 
 class Workshop:
@@ -55,12 +60,18 @@ class Workshop:
 
     def start(self) -> _Tools:
         """Models and detector. Raises SettingsError and ModelError."""
+        if self._tools is not None and self._tools.detect.hung:
+            self._tools = replace(self._tools, detect=self._detector())
         if self._tools is None:
             models = load_models(self.settings.models)
             self.settings.check_gallery(len(models.gallery.identities))
-            detect = self._cleanup.enter_context(contextlib.closing(default_detector(self.settings)))
-            self._tools = _Tools(models, detect)
+            known = whitelisted(self.settings, models)
+            self._tools = _Tools(models, self._detector(), known)
         return self._tools
+
+    def _detector(self) -> TimedDetector:
+        detect = default_detector(self.settings)
+        return self._cleanup.enter_context(contextlib.closing(in_time(detect, self.settings, detect.close)))
 
 
 def filter_file(job: Job, workshop: Workshop, *, bar: bool) -> FileReport:
@@ -76,7 +87,15 @@ def filter_file(job: Job, workshop: Workshop, *, bar: bool) -> FileReport:
         begun = time.perf_counter()
         tools = workshop.start()
         size = info.width, info.height
-        stream = assemble(settings, tools.models, tools.detect, key=workshop.key, size=size, rate=info.average_rate)
+        stream = assemble(
+            settings,
+            tools.models,
+            tools.detect,
+            key=workshop.key,
+            size=size,
+            rate=info.average_rate,
+            known=tools.known,
+        )
         workshop.choice = workshop.choice or _choice(settings, tools.models, stream)
         started, cpu = time.perf_counter(), time.process_time()
         lookahead = lookahead_frames(settings, info)
@@ -97,6 +116,8 @@ def filter_file(job: Job, workshop: Workshop, *, bar: bool) -> FileReport:
         tracks=stream.tracks,
         surrogates=dict(stream.surrogates.counts) if stream.surrogates is not None else {},
         scene_cuts=stream.cuts(),
+        shown=stream.shown,
+        filled_regions=stream.filled_regions,
         damaged_places=source.damaged,
         dropped_streams=file_sink.dropped_streams,
         timings=Timings(
@@ -125,11 +146,15 @@ def _choice(settings: Settings, models: Models, stream: Stream) -> Choice:
         eyes=settings.eyes if settings.synthesises else None,
         keyed=settings.key_file is not None,
         threshold=settings.threshold,
-        lookahead_seconds=settings.lookahead if settings.synthesises else 0.0,
+        lookahead_seconds=settings.lookahead,
         coast_seconds=settings.coast,
         reentry=settings.reentry,
         tolerant=settings.tolerant,
         model_sha256=models.fitting.model.sha256,
         gallery_sha256=models.gallery.sha256,
-        guarantee=guarantee(settings.method, q=settings.q, factor=factor, worst_bits=worst),
+        whitelisted_pictures=len(settings.whitelist),
+        regions=tuple(str(region) for region in settings.regions),
+        guarantee=guarantee(
+            settings.method, q=settings.q, factor=factor, worst_bits=worst, whitelisted=len(settings.whitelist)
+        ),
     )

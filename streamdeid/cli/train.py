@@ -14,11 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid import settings as run_settings
 from streamdeid.aam.appearance_model import AppearanceModel, load_model, save_model
 from streamdeid.aam.reconstruction import ReconstructionError, reconstruction_error
 from streamdeid.aam.train import Annotate, Sample, Settings, annotate, texture_of_sample, train
-from streamdeid.assemble import default_detector, photograph_detector
+from streamdeid.assemble import photograph_detector, still_detector
 from streamdeid.deidentify.gallery import UNKNOWN_AGE, Gallery, save_gallery
 from streamdeid.errors import ExitCode, InputError, OutputError
 from streamdeid.evaluation.photographs import NEUTRAL, label_rows, pictures_in
@@ -47,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Run the command. Raises InputError and OutputError."""
     neutral, others = photographs(arguments.images)
-    with contextlib.closing(default_detector(run_settings.Settings())) as detector:
+    with contextlib.closing(still_detector()) as detector:
         detect = _counted(photograph_detector(detector), len(neutral) + len(others))
         paths = train_models(arguments.images, arguments.out, detect, source=arguments.source)
     print(", ".join(str(path) for path in paths))

@@ -16,10 +16,12 @@ from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps, facing, transfer_expression
 from streamdeid.deidentify.eyes import EyeColours, draw_eye
 from streamdeid.deidentify.light import LightFrame, contrast, light_ratio, static_light
+from streamdeid.deidentify.masks import Box, fill_ellipse
 from streamdeid.deidentify.mouth import draw_mouth
 from streamdeid.deidentify.neutral import Neutral
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation
+from streamdeid.deidentify.outline import reaching
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE
 
@@ -31,6 +33,10 @@ _KNEE = np.float32(205)
 """Grey level from which highlights are compressed."""
 _GROW = 1.05
 """The mean face is drawn so much larger: its landmarks are doubted."""
+_MIDDLE = 0.7
+"""Axes of the ellipse that rung 2 covers whatever the landmarks say, share of the detector's box."""
+_LAG = 0.03
+"""Lag of the smoothed lips, share of the face's width, from which the mouth is taken from where the raw ones are."""
 _MEMBRANE_SHARE = 0.4
 """Weight of the newest frame in the membrane's running mean."""
 
@@ -96,15 +102,21 @@ def draw_surrogate(
     static = blending.static(fitting, light, neutral, face)
     if shape is None:
         shape = transfer_expression(seen.frontal, neutral.shape, static.shape)
-    points = seen.pose.to_image(shape, model.depth)
+    steady = seen.pose.to_image(shape, model.depth)
+    points = reaching(steady, seen.places, seen.farthest, seen.width)
     ratio = light_ratio(light, seen.small_texture, neutral.small_texture)
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
         ratio = np.full_like(ratio, float(np.median(ratio)))
     ratio *= static.light
     texture = _lit(face, ratio, static.contrast, original)
-    patch = draw(texture, model.mean_shape, points, model.closed_triangles, out.size, _SURROUNDINGS * seen.width)
+    margin = _SURROUNDINGS * seen.width
+    patch = draw(texture, model.mean_shape, points, model.closed_triangles, out.size, margin)
     if patch is None:
         return False
+    # A cover grown for one quick frame is not to stay in the membrane's running mean: the one for a slow head does.
+    rim = (
+        patch if points is steady else draw(texture, model.mean_shape, steady, model.closed_triangles, out.size, margin)
+    )
     if copy_eyes:
         for lids in (LEFT_EYE, RIGHT_EYE):
             copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
@@ -115,24 +127,52 @@ def draw_surrogate(
             here = ratio[int(y * ratio.shape[0] / len(texture)), int(x * ratio.shape[1] / texture.shape[1])]
             colours = _lit_eye(face, i, here, original)
             draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius * seen.pose.scale, colours)
-    draw_mouth(patch, original, seen.points[INNER_LIP], points[INNER_LIP])
+    draw_mouth(patch, original, _lips(seen), points[INNER_LIP])
     alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
-    return composed(patch, Blend(alpha, blending.mean(membrane(patch, original))), out)
+    if seen.fresh:
+        blending.membrane = None  # that of another scene
+    field = no_membrane() if rim is None else blending.mean(membrane(rim, original))
+    return composed(patch, Blend(alpha, field), out)
 
 
 def draw_mean_face(
-    out: Planes, original: Planes, seen: Observation, mean: NewFace, fitting: FitModel, light: LightFrame
+    out: Planes,
+    original: Planes,
+    seen: Observation,
+    mean: NewFace,
+    fitting: FitModel,
+    light: LightFrame,
+    box: Box | None = None,
 ) -> bool:
-    """Rung 2: the mean face laid onto the landmarks, a little larger than they say, in the scene's light; in place."""
+    """Rung 2: the mean face laid onto the landmarks, a little larger than they say, in the scene's light; in place.
+
+    box: the detector's, pixels. The landmarks are doubted, so its middle is covered wherever they lie: what of it the
+    mean face leaves bare gets the mean face's colour.
+    """
     model = fitting.model
     centre = seen.points[OUTLINE].mean(axis=0)
     points = centre + (seen.points - centre) * _GROW
+    points = reaching(points, seen.farthest, seen.farthest, seen.width, least=0.0)
     gain = static_light(light, seen.small_texture, mean.small_texture, seen.skin)
-    patch = draw(_lit(mean, gain, 1.0, original), model.mean_shape, points, model.closed_triangles, out.size, 2.0)
+    texture = _lit(mean, gain, 1.0, original)
+    patch = draw(texture, model.mean_shape, points, model.closed_triangles, out.size, 2.0)
     if patch is None:
         return False
+    if box is not None:
+        y, u, v = (int(value) for value in np.clip(np.median(texture, axis=(0, 1)), 0, 255))
+        x0, y0, x1, y1 = box
+        dx, dy = 0.5 * (1 - _MIDDLE) * (x1 - x0), 0.5 * (1 - _MIDDLE) * (y1 - y0)
+        fill_ellipse(out, (x0 + dx, y0 + dy, x1 - dx, y1 - dy), (y, u, v))
     alpha = feathered(patch.covered, 0.02 * seen.width / 2)
     return composed(patch, Blend(alpha, no_membrane()), out)
+
+
+def _lips(seen: Observation) -> Points:
+    """The inner lips (8, 2) in the original: smoothed, but where the landmarker sees them when that lags much. A mouth
+    taken from where it was would show the skin beside it."""
+    lips = seen.points[INNER_LIP]
+    lag = (seen.raw[INNER_LIP] - lips).mean(axis=0)
+    return lips + lag if float(np.linalg.norm(lag)) > _LAG * seen.width else lips
 
 
 def _lit(face: NewFace, ratio: Pixels, flat: float, original: Planes) -> Pixels:

@@ -13,6 +13,8 @@ from streamdeid.faces import Face, Track
 from streamdeid.frames import Cover, DeidentifiedFrame, Frame, Planes
 
 _MARGINS = (0.15, 0.35, 0.15, 0.10)  # left, top, right, bottom: ears beside, forehead above, chin below
+_NEAR = 0.2
+"""A box that ends so near the picture's border, share of its side, reaches to it."""
 
 _BOX_MASKS: dict[str, Callable[[Planes, Box], Planes]] = {
     "blackout": blackout,
@@ -44,12 +46,13 @@ class MaskFaces:
         for track in tracks:
             if track.face is not None:
                 planes = self._cover(planes, frame, track, track.face)
-                covers.append(Cover(track.number, grown(face_extent(track, track.face)), "mask"))
+                covers.append(Cover(track.number, grown(face_extent(track, track.face), planes.size), "mask"))
         # Last, so that no mask mixes into a fill what it takes from beside it.
         for track in tracks:
             if track.face is None:
-                planes = solid_fill(planes, grown(track.box))
-                covers.append(Cover(track.number, grown(track.box), "solid fill"))
+                place = grown(track.box, planes.size)
+                planes = solid_fill(planes, place)
+                covers.append(Cover(track.number, place, "solid fill"))
         self.rungs.update(cover.rung for cover in covers)
         return DeidentifiedFrame(planes, frame.time, frame.index, tuple(covers))
 
@@ -58,7 +61,7 @@ class MaskFaces:
             return bar(planes, face.box, face.landmarks)
         if self._mask == "t-mask":
             return t_mask(planes, face.box, face.landmarks)
-        place = grown(face_extent(track, face))
+        place = grown(face_extent(track, face), planes.size)
         if self._mask == "noise":
             # Not secret, only the same in every run: the positions that stay bare are known anyway.
             return noise(planes, place, np.random.default_rng((frame.index, track.number)))
@@ -74,9 +77,22 @@ def face_extent(track: Track, face: Face) -> Box:
     return float(x0), float(y0), float(x1), float(y1)
 
 
-def grown(box: Box) -> Box:
-    """A face's box, in pixels, enlarged to take in ears, forehead and chin."""
+def grown(box: Box, size: tuple[int, int] | None = None) -> Box:
+    """A face's box, in pixels, enlarged to take in ears, forehead and chin.
+
+    size: width and height of the picture; given, a box that comes near its border reaches to it, because of a face that
+    the border cuts the detector sees only a part.
+    """
     x0, y0, x1, y1 = box
     left, top, right, bottom = _MARGINS
     width, height = x1 - x0, y1 - y0
-    return x0 - left * width, y0 - top * height, x1 + right * width, y1 + bottom * height
+    x0, y0, x1, y1 = x0 - left * width, y0 - top * height, x1 + right * width, y1 + bottom * height
+    if size is None:
+        return x0, y0, x1, y1
+    near_x, near_y = _NEAR * width, _NEAR * height
+    return (
+        min(x0, 0.0) if x0 < near_x else x0,
+        min(y0, 0.0) if y0 < near_y else y0,
+        max(x1, float(size[0])) if x1 > size[0] - near_x else x1,
+        max(y1, float(size[1])) if y1 > size[1] - near_y else y1,
+    )

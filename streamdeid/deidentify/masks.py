@@ -4,9 +4,10 @@ Honest names for weak things: an attacker who masks his own photographs in the s
 every bar mask and T mask, more than 99.8 % of pixelated faces and up to 100 % of thresholded ones; blur, which that
 paper does not try, is of the same kind. Only blackout and the solid fill remove the whole face.
 
-Every function is pure: a picture, a box (x0, y0, x1, y1) in luma pixels that may be fractional or reach beyond the
-frame, and a new picture. A chroma sample covers 2 x 2 luma pixels and is changed when any of them is, so no colour of
-the face is left at odd edges. A box outside the frame changes nothing; one that is not finite raises FailedClosed.
+Every function but `fill` and `fill_ellipse` is pure: a picture, a box (x0, y0, x1, y1) in luma pixels that may be
+fractional or reach beyond the frame, and a new picture. A chroma sample covers 2 x 2 luma pixels and is changed when
+any of them is, so no colour of the face is left at odd edges. A box outside the frame changes nothing; one that is not
+finite raises FailedClosed.
 """
 
 from __future__ import annotations
@@ -36,6 +37,13 @@ _NOISE_SEED = 2005  # "the same set of positions for all images"
 
 def solid_fill(planes: Planes, box: Box, colour: Colour = GREY, roundness: float = 0.25) -> Planes:
     """Fill the box with one colour (y, u, v); corners are rounded by `roundness` (0 to 0.5) of the shorter side."""
+    result = planes.copy()
+    fill(result, box, colour, roundness)
+    return result
+
+
+def fill(planes: Planes, box: Box, colour: Colour = GREY, roundness: float = 0.25) -> None:
+    """`solid_fill` in place: no copy of the whole picture for each of many faces."""
     x0, y0, x1, y1 = _finite(box)
     window = _window(planes.y, box)
     across, down = _pixel_centres(window)
@@ -44,7 +52,17 @@ def solid_fill(planes: Planes, box: Box, colour: Colour = GREY, roundness: float
     # so that whatever the box touches is covered.
     dx = np.maximum(np.abs(across - 0.5 * (x0 + x1)) - (0.5 * (x1 - x0) - radius) - 0.5, 0.0)
     dy = np.maximum(np.abs(down - 0.5 * (y0 + y1)) - (0.5 * (y1 - y0) - radius) - 0.5, 0.0)
-    return _paint(planes, window, np.hypot(dx[None, :], dy[:, None]) <= radius, colour)
+    _paint_onto(planes, window, np.hypot(dx[None, :], dy[:, None]) <= radius, colour)
+
+
+def fill_ellipse(planes: Planes, box: Box, colour: Colour) -> None:
+    """Fill the ellipse inside a box with one colour (y, u, v), in place."""
+    x0, y0, x1, y1 = _finite(box)
+    window = _window(planes.y, box)
+    across, down = _pixel_centres(window)
+    dx = (across - 0.5 * (x0 + x1)) / max(0.5 * (x1 - x0), 1e-9)
+    dy = (down - 0.5 * (y0 + y1)) / max(0.5 * (y1 - y0), 1e-9)
+    _paint_onto(planes, window, np.hypot(dx[None, :], dy[:, None]) <= 1.0, colour)
 
 
 def blackout(planes: Planes, box: Box) -> Planes:
@@ -215,13 +233,18 @@ def _paint_oblong(planes: Planes, centre: Points, axis: Points, half: tuple[floa
 def _paint(planes: Planes, window: Window, covered: Mask, colour: Colour) -> Planes:
     """A copy with the covered luma pixels of a window, and every chroma sample that touches one, set to a colour."""
     result = planes.copy()
-    result.y[window][covered] = colour[0]
+    _paint_onto(result, window, covered, colour)
+    return result
+
+
+def _paint_onto(planes: Planes, window: Window, covered: Mask, colour: Colour) -> None:
+    """The same in place."""
+    planes.y[window][covered] = colour[0]
     rows, columns = (slice(side.start // 2, -(-side.stop // 2)) for side in window)
     # The covered pixels on whole chroma samples: pad to even starts and ends.
     blocks = np.zeros(((rows.stop - rows.start) * 2, (columns.stop - columns.start) * 2), dtype=np.bool_)
     top, left = window[0].start % 2, window[1].start % 2
     blocks[top : top + covered.shape[0], left : left + covered.shape[1]] = covered
     touched = blocks.reshape(blocks.shape[0] // 2, 2, blocks.shape[1] // 2, 2).any(axis=(1, 3))
-    result.u[rows, columns][touched] = colour[1]
-    result.v[rows, columns][touched] = colour[2]
-    return result
+    planes.u[rows, columns][touched] = colour[1]
+    planes.v[rows, columns][touched] = colour[2]

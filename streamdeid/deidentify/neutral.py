@@ -7,7 +7,7 @@ median over them, drawn slowly towards newer estimates once it has been shown, s
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -137,6 +137,10 @@ class NeutralEstimator:
             now = _between(self._shown, now, float(np.clip((time - self._shown_at) / _SETTLE, 0, 1)))
         self._shown, self._shown_at = now, time
         return now
+
+    def forget_textures(self) -> None:
+        """Let go of the full textures, which are large, once the identity is known; `texture` is of no use then."""
+        self._kept = [replace(c, texture=None) if c.texture is not None else c for c in self._kept]
 
     def texture(self) -> Pixels:
         """Median full texture (n, 3) over the kept frames, for the identity vector."""

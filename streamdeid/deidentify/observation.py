@@ -15,6 +15,7 @@ from streamdeid.aam.pose import HeadPose, pose_of
 from streamdeid.aam.procrustes import Similarity
 from streamdeid.colour import rectangle_to_rgb
 from streamdeid.deidentify.light import outside_skin
+from streamdeid.deidentify.signals import SignalReader, Signals
 from streamdeid.deidentify.smoothing import FaceSmoother
 from streamdeid.faces import Face
 from streamdeid.frames import Planes
@@ -24,6 +25,19 @@ _SMALL = 96
 """Width in pixels that a face is reduced to for fit and light: half as wide again as their frame."""
 _MARGIN = 0.22
 """Surroundings looked at for skin, share of the face's width."""
+_JUMP = 0.5
+"""Mean displacement between two frames, share of the face's width, from which nothing of the last frame counts: a cut
+that was missed, another face, or a head so quick that smoothing would only lag."""
+_SHUTTER = 0.04
+"""Longest time, seconds, for which the shutter of a camera is open: the motion in a frame is that of so long."""
+_STRANGEST = 0.25
+"""Mean distance of the landmarks from the fitted face, share of the face's width, from which they are no face's. Faces
+of the clips stay under 0.11, random points and landmarks in a wrong order are beyond 4."""
+_MOST_SWEEP = 0.3
+"""Largest displacement counted as motion of half a frame, share of the face's width."""
+_ONSET = 1.5
+"""Growth of the speed from frame to frame from which the motion is taken to have begun between the two: only half of it
+lies between their landmarks then."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +57,31 @@ class Observation:
     fit: Fit
     skin: Points | None
     """RGB (3,) of skin outside the hull, None where none is seen."""
+    raw: Points
+    """float64 (81, 2): vertices in pixels of the frame as the landmarker gave them."""
+    sweep: Points
+    """float64 (81, 2): how far each raw vertex moved while the shutter was half open, pixels; zero when the last frame
+    is not known."""
+    onset: bool
+    """Whether the motion has just begun: then it may be twice as much."""
+    fresh: bool
+    """True when nothing of the frames before counts: the track's first frame, or a jump."""
+    signals: Signals
 
     @property
     def width(self) -> float:
         """Width of the face in pixels of the frame."""
         return float(np.ptp(self.points[:, 0]))
+
+    @property
+    def places(self) -> tuple[Points, ...]:
+        """Meshes (81, 2) where the face is now, smeared by its motion."""
+        return self.raw, self.raw - self.sweep, self.raw + self.sweep
+
+    @property
+    def farthest(self) -> tuple[Points, ...]:
+        """The same with all the smear that is possible."""
+        return (*self.places, self.raw - 2 * self.sweep, self.raw + 2 * self.sweep) if self.onset else self.places
 
 
 class Observer:
@@ -57,12 +91,32 @@ class Observer:
         self._fitting = fitting
         self._smooth = FaceSmoother()
         self._correction: Points | None = None
+        self._signals = SignalReader(fitting)
+        self._last: tuple[Points, float] | None = None
+        self._half: Points | None = None
 
-    def __call__(self, planes: Planes, face: Face, time: float) -> Observation:
-        """Observe a face with landmarks and forehead points in a picture at a time in seconds."""
+    def __call__(self, planes: Planes, face: Face, time: float) -> Observation | None:
+        """Observe a face with landmarks and forehead points in a picture at a time in seconds.
+
+        None when its points have no pose of a face that is seen: the landmarker failed. What comes next starts anew.
+        """
+        try:
+            seen = self._observed(planes, face, time)
+        except np.linalg.LinAlgError:
+            seen = None
+        if seen is None or not _sound(seen, self._fitting.model.frame_size[0]):
+            self._smooth, self._correction, self._last = FaceSmoother(), None, None
+            self._signals = SignalReader(self._fitting)
+            return None
+        return seen
+
+    def _observed(self, planes: Planes, face: Face, time: float) -> Observation:
         assert face.landmarks is not None and face.forehead is not None
         model = self._fitting.model
         raw = np.concatenate([face.landmarks, face.forehead])
+        fresh, sweep, onset = self._moved(raw, time)
+        if fresh:
+            self._smooth, self._correction = FaceSmoother(), None
         pose, frontal = self._smooth(*_posed(raw, model), time)
         points = pose.to_image(frontal, model.depth)
         iris = None
@@ -82,7 +136,37 @@ class Observer:
         # Warm start: the last frame's correction of the landmarks is this frame's first guess.
         self._correction = 0.8 * (fitted.points - frontal) if fitted.converged else None
         skin = outside_skin(_surroundings(reduced, places), np.median(small, axis=0))
-        return Observation(points, pose, frontal, iris, small, fitted, skin)
+        signals = self._signals(small, fitted, time, fresh)
+        return Observation(points, pose, frontal, iris, small, fitted, skin, raw, sweep, onset, fresh, signals)
+
+    def _moved(self, raw: Points, time: float) -> tuple[bool, Points, bool]:
+        """Whether the face is a fresh one, its sweep (81, 2), and whether its motion has just begun."""
+        last, self._last = self._last, (raw, time)
+        if last is None:
+            self._half = np.zeros_like(raw)
+            return True, self._half, False
+        moved = raw - last[0]
+        before, half = self._half, 0.5 * min(1.0, _SHUTTER / max(time - last[1], 1e-9)) * moved
+        self._half = half
+        onset = before is None or _mean_length(half) > _ONSET * _mean_length(before)
+        if before is not None and _mean_length(before) > _mean_length(half):
+            half = before  # while it ends, it may still be as quick as it was
+        width = float(np.ptp(raw[:, 0]))
+        length = np.linalg.norm(half, axis=1, keepdims=True)
+        sweep = half * np.minimum(1.0, _MOST_SWEEP * width / np.maximum(length, 1e-9))
+        return not _mean_length(moved) <= _JUMP * width, sweep, onset
+
+
+def _sound(seen: Observation, frame_width: float) -> bool:
+    """Whether an observation is made of numbers, and of a face of some width that is like a face of the model at all
+    and is not seen from behind: of a crumpled mesh little would be drawn, of mirrored landmarks nothing."""
+    finite = all(np.isfinite(part).all() for part in (seen.points, seen.frontal, seen.pose.rotation, seen.sweep))
+    strange = float(np.linalg.norm(seen.frontal - seen.fit.points, axis=1).mean()) / frame_width
+    return finite and seen.width > 1 and strange <= _STRANGEST and bool(seen.pose.rotation[2, 2] > 0)
+
+
+def _mean_length(vectors: Points) -> float:
+    return float(np.linalg.norm(vectors, axis=1).mean())
 
 
 def reduced_face(planes: Planes, points: Points, width: float) -> tuple[NDArray[np.uint8], Similarity]:

@@ -109,7 +109,7 @@ def warnings_of(report: Report) -> list[str]:
     for one in files:
         surrogates.update(one.surrogates)
     fills = totals.rungs.get("solid fill", 0)
-    empty = sum(not one.faces for one in files)
+    empty = sum(not one.faces and not one.shown for one in files)
     damaged = sum(one.damaged_places for one in files)
     dropped = sum(len(one.dropped_streams) for one in files)
     undecided = sum(sum(one.persons.get("0", {}).values()) for one in files)
@@ -133,7 +133,9 @@ def warnings_of(report: Report) -> list[str]:
             (not mask and not choice.keyed, "no key file: the key was random and is gone; nobody can repeat this run"),
             (choice.keyed, "made with a key file: whoever has it and the original can make the same faces again"),
         ]
+    shown = sum(one.shown for one in files)
     found += [
+        (bool(shown), f"{shown} faces were recognised as whitelisted people and are shown as they are, unprotected"),
         (bool(empty), f"no face was found in {_files(empty)}: look at the result before you hand it on"),
         (
             bool(surrogates["failed closed"]),
@@ -244,6 +246,7 @@ def _check(report: Report) -> None:
         if sum(one.rungs.values()) != one.faces or (one.persons and by_person != one.faces):
             raise ValueError("its counts of faces do not agree with each other")
         counts = [one.frames, one.people or 0, one.scene_cuts, one.damaged_places, *one.surrogates.values()]
+        counts += [one.shown, one.filled_regions]
         counts += [count for rungs in (one.rungs, *one.persons.values()) for count in rungs.values()]
         if not 0 <= min(counts) <= max(counts) < _MOST:
             raise ValueError("a count is none")

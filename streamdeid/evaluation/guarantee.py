@@ -10,6 +10,10 @@ _NOT_COVERED = (
     "clothes, voice, place and time; frames where detection fails (those it lost a face in are counted in this "
     "report); people with access to the key, the memory of the running process, or the original stream."
 )
+_WHITELISTED = (
+    "Whitelisted people are not protected: wherever they were recognised their own faces are shown. Nor is a stranger "
+    "who was taken for one of them; that is rare, but no recogniser excludes it."
+)
 _KNOWN_PEOPLE = (
     "Its promise is about nearest-neighbour matching in one metric, in a closed gallery of one picture per person. It "
     "does not bound what another recogniser, a look-alike gallery or somebody who knows the reference gallery can do."
@@ -39,11 +43,17 @@ _MASKS = {
 }
 
 
-def guarantee(method: str, *, q: float, factor: float, worst_bits: float) -> str:
+def guarantee(method: str, *, q: float, factor: float, worst_bits: float, whitelisted: int = 0) -> str:
     """The promise of a method, and what it does not cover.
 
-    factor: `Surrogates.factor`; worst_bits: price of the rarest class of the preserved attributes.
+    factor: `Surrogates.factor`; worst_bits: price of the rarest class of the preserved attributes; whitelisted: how
+    many pictures of people who are left unfiltered were given.
     """
+    promise = _promise(method, q=q, factor=factor, worst_bits=worst_bits)
+    return f"{promise} {_WHITELISTED}" if whitelisted else promise
+
+
+def _promise(method: str, *, q: float, factor: float, worst_bits: float) -> str:
     if method in _MASKS:
         return f"{_MASKS[method]} {_NOT_COVERED}"
     if method != DRAWN:

@@ -53,6 +53,10 @@ class Choice:
     model_sha256: str
     gallery_sha256: str
     guarantee: str
+    whitelisted_pictures: int = 0
+    """How many pictures of people who are left unfiltered were given. Nothing else of them is kept."""
+    regions: tuple[str, ...] = ()
+    """Fixed areas that were filled, as x,y,w,h."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,10 @@ class FileReport:
     """Damage passed over in a tolerant run."""
     dropped_streams: tuple[str, ...]
     timings: Timings
+    shown: int = 0
+    """Faces of whitelisted people left as they are, summed over the frames; not among `faces`."""
+    filled_regions: int = 0
+    """Fixed areas filled, summed over the frames; not among `faces`."""
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,15 @@
 A track says where; a person says who. When the caller knows a track's face well enough, it commits the track: the
 identity vector is compared with the persons who are not in the picture, and the track becomes one of them or a new
 one, for good. Mistakes are not symmetric: a split (one person, two numbers) costs a change of the synthetic face,
-a merge gives two people one. So the thresholds leave a reject zone, and a case in it is a split.
+a merge gives two people one. So the thresholds leave a reject zone, and a case in it is a split. Nor is anybody
+recognised who could as well be somebody else: people who were seen together are surely two.
 
-The templates are biometric data. They are kept in memory only, are never written or logged, are dropped after `ttl`
-seconds of absence, and are not kept at all with `reentry=False`. Dropped means unreferenced; memory is not scrubbed.
+The same goes for people who were mixed up. Their tracks are given as new ones from the doubt on
+(`deidentify.identity_check`), while they themselves count as absent, so everybody is recognised anew.
+
+The templates are biometric data. They are kept in memory only, are never written or logged, and are dropped after
+`ttl` seconds of absence; with `reentry=False` at once, unless a track that began while the person was still there might
+be the person's. Dropped means unreferenced; memory is not scrubbed.
 """
 
 from __future__ import annotations
@@ -14,31 +19,15 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
-
-import numpy as np
-from numpy.typing import NDArray
 
 from streamdeid.errors import SettingsError
 from streamdeid.faces import Track
-
-Vector = NDArray[np.float64]
+from streamdeid.tracking.identity import Identity, distance_of, finite, owned, together
 
 _DECISIONS = 1 << 16
 """Ended tracks whose person is still known: bounds a run that never ends."""
-
-
-@dataclass(frozen=True)
-class Identity:
-    """What is known of the face of one track."""
-
-    vector: Vector = field(repr=False)
-    """Identity `y`, float64 (d,), averaged over the track's good frames. Kept out of every repr: it is biometric."""
-    scatter: float = 0.0
-    """Standard error of the vector as a whole (root of the summed variances of the mean), in identity units."""
-    frames: int = 1
-    """Good frames averaged, 1 or more."""
 
 
 class Outcome(enum.Enum):
@@ -51,7 +40,7 @@ class Outcome(enum.Enum):
     UNCERTAIN = "uncertain"
     """A new person, but somebody remembered falls in the reject zone, or another track had the better claim."""
     WAITING = "waiting"
-    """Not decided: resembles a person whose own track is lost only just now. Commit again later."""
+    """Not decided: unclear, or resembles a person whose own track is lost only just now. Commit again later."""
     REFUSED = "refused"
     """Not decided: the identity is not finite."""
 
@@ -75,12 +64,28 @@ class _Person:
     """Of all tracks before that one, together."""
     seen: int
     """Frame in which a face was last detected on one of the person's tracks."""
-    left: Fraction | None
-    """Clock when the last track ended; None while a track of the person is present."""
+    left: tuple[Fraction, int] | None
+    """Clock and frame when the last track was found ended; None while a track of the person is present."""
+    beside: set[int]
+    """Persons who were seen together with this one."""
 
     @property
     def template(self) -> Identity:
-        return self.now if self.past is None else _together(self.past, self.now)
+        return self.now if self.past is None else together(self.past, self.now)
+
+
+@dataclass(frozen=True)
+class _Stay:
+    """A present track."""
+
+    began: int
+    """Frame of its first appearance."""
+    since: int
+    """The same, or the last frame in which it was doubtful: from then on it is one face."""
+    doubted: bool
+    """Whether it was doubtful in any frame."""
+    seen: int
+    """Frame in which its face was last detected."""
 
 
 class Persons:
@@ -88,22 +93,38 @@ class Persons:
 
     accept, reject: distances in the identity space. With d the distance and s the joint scatter of two identities,
     d + s <= accept is the same person, d - s >= reject is another one, anything between is the reject zone.
+    margin: by how much nearer a person must be than everybody who was ever seen beside him, to be recognised.
+    enough, patience: good frames of a track below which nothing is decided where anybody might be recognised, and for
+    which a track that was doubtful waits to be recognised before it becomes somebody new: it is most likely somebody
+    known, and a laugh takes a face as far away as another person's.
     ttl: seconds for which an absent person is remembered; limit: how many, the longest absent forgotten first.
-    reentry: False keeps no template and makes every committed track a new person.
-    Raises SettingsError unless 0 < accept < reject, ttl >= 0 and limit >= 0.
+    reentry: False recognises only who was mixed up with others, nobody who left.
+    Raises SettingsError unless 0 < accept < reject, margin >= 0, 1 <= enough <= patience, ttl >= 0 and limit >= 0.
     """
 
     def __init__(
-        self, *, accept: float, reject: float, ttl: float = 600.0, limit: int = 256, reentry: bool = True
+        self,
+        *,
+        accept: float,
+        reject: float,
+        margin: float = 0.0,
+        enough: int = 1,
+        patience: int = 1,
+        ttl: float = 600.0,
+        limit: int = 256,
+        reentry: bool = True,
     ) -> None:
-        if not (0 < accept < reject < math.inf and 0 <= ttl < math.inf and limit >= 0):
-            raise SettingsError("re-entry needs 0 < accept < reject, ttl >= 0 and limit >= 0")
-        self._accept, self._reject = accept, reject
+        if not (0 < accept < reject < math.inf and 0 <= margin < math.inf and 0 <= ttl < math.inf and limit >= 0):
+            raise SettingsError("re-entry needs 0 < accept < reject, margin >= 0, ttl >= 0 and limit >= 0")
+        if not 1 <= enough <= patience:
+            raise SettingsError(f"re-entry needs 1 <= enough <= patience frames, not {enough} and {patience}")
+        self._accept, self._reject, self._margin = accept, reject, margin
+        self._enough, self._patience = enough, patience
         self._ttl, self._limit, self._reentry = Fraction(ttl), limit, reentry
         self._clock = Fraction(0)
         self._time: Fraction | None = None
         self._frame = 0
-        self._first: dict[int, int] = {}  # present track: frame of its first appearance
+        self._stays: dict[int, _Stay] = {}  # by present track
         self._decisions: dict[int, Decision] = {}
         self._known: dict[int, _Person] = {}
         self._persons = 0
@@ -116,7 +137,7 @@ class Persons:
 
     @property
     def remembered(self) -> frozenset[int]:
-        """Numbers of the persons whose template is in memory, present or absent. Empty without re-entry."""
+        """Numbers of the persons whose template is in memory, present or absent."""
         return frozenset(self._known)
 
     def person_of(self, track: int) -> int | None:
@@ -133,56 +154,85 @@ class Persons:
             self._clock += max(Fraction(0), time - self._time)
         self._time = time
         self._frame += 1
-        before, self._first = self._first, {}
+        before, self._stays = self._stays, {}
         for track in tracks:
-            self._first[track.number] = before.get(track.number, self._frame)
+            old = before.get(track.number)
+            began, since, doubted, seen = (
+                (self._frame, self._frame, False, 0) if old is None else (old.began, old.since, old.doubted, old.seen)
+            )
+            if track.doubtful:
+                since, doubted = self._frame, True
+            seen = self._frame if track.missed == 0 else seen
+            self._stays[track.number] = _Stay(began, since, doubted, seen)
             person = self._person(track.number)
             if person is not None and track.missed == 0:
                 person.seen = self._frame
-        for number in before.keys() - self._first.keys():
+        for number in before.keys() - self._stays.keys():
             person = self._person(number)
             if person is not None:
-                person.left = self._clock
+                person.left = self._clock, self._frame
         self._forget()
 
     def commit(self, identities: Mapping[int, Identity]) -> dict[int, Decision]:
         """Decide the persons of present tracks, by track number; give all tracks of one frame at once.
 
-        A person is open to a track only if none of the person's tracks was seen in or after the track's first frame:
-        two faces in one frame are two people. Where several tracks claim one person, the nearest gets it. A track
-        decided before keeps its decision. Raises ValueError, and decides nothing, for a track that is not present or
-        a vector whose shape differs from those known.
+        A person is open to a track only if none of the person's tracks was seen in or after the track's first frame
+        (or last doubtful one): two faces in one frame are two people. Where several tracks claim one person, the
+        nearest gets it. A track decided before keeps its decision. Raises ValueError, and decides nothing, for a track
+        that is not present or a vector whose shape differs from those known.
         """
         for track, identity in identities.items():
             self._check(track, identity)
         decisions = {track: self._decisions[track] for track in identities if track in self._decisions}
         undecided = {track: own for track, own in identities.items() if track not in decisions}
+        apart: dict[int, dict[int, float]] = {}
         near: set[int] = set()
         claims: list[tuple[float, int, int]] = []
         for track, identity in undecided.items():
-            if not _finite(identity):
+            apart[track] = {}
+            if not finite(identity):
                 decisions[track] = Decision(None, Outcome.REFUSED)
                 continue
             for person in self._known.values():
-                if person.seen < self._first[track]:
-                    distance, scatter = _apart(identity, person.template)
+                if self._open(person, self._stays[track]):
+                    apart[track][person.number], scatter = distance_of(identity, person.template)
+                    distance = apart[track][person.number]
                     if distance - scatter < self._reject:
                         near.add(track)
-                    if distance + scatter <= self._accept:
+                    if distance + scatter <= self._accept and identity.frames >= self._enough:
                         claims.append((distance, track, person.number))
         taken: set[int] = set()
-        for _, track, number in sorted(claims):
-            if track in decisions or number in taken:
+        torn: set[int] = set()
+        for distance, track, number in sorted(claims):
+            if track in decisions or track in torn or number in taken:
+                continue
+            rivals = (apart[track].get(other, math.inf) for other in self._known[number].beside - taken)
+            if any(rival - distance <= self._margin for rival in rivals):
+                torn.add(track)
                 continue
             taken.add(number)
             lost = self._known[number].left is not None
             decisions[track] = Decision(number, Outcome.RETURNED) if lost else Decision(None, Outcome.WAITING)
         for track, identity in undecided.items():
             if track not in decisions:
-                self._persons += 1
-                decisions[track] = Decision(self._persons, Outcome.UNCERTAIN if track in near else Outcome.NEW)
+                decisions[track] = self._otherwise(self._stays[track], identity, bool(apart[track]), track in near)
             self._settle(track, decisions[track], identity)
         return decisions
+
+    def _open(self, person: _Person, stay: _Stay) -> bool:
+        """Whether a track might be this person's."""
+        if person.seen >= stay.since:
+            return False
+        return self._reentry or (person.left is not None and person.left[1] >= stay.began)
+
+    def _otherwise(self, stay: _Stay, identity: Identity, anybody: bool, near: bool) -> Decision:
+        """The decision about a track that nobody was recognised on; anybody, near: whether some person is open to it,
+        and not clearly another one."""
+        frames = identity.frames
+        if anybody and frames < (self._patience if stay.doubted else self._enough):
+            return Decision(None, Outcome.WAITING)
+        self._persons += 1
+        return Decision(self._persons, Outcome.UNCERTAIN if near else Outcome.NEW)
 
     def refresh(self, track: int, identity: Identity) -> None:
         """Replace what the present track adds to its person's template, as its average gains frames.
@@ -192,30 +242,15 @@ class Persons:
         """
         self._check(track, identity)
         person = self._person(track)
-        if person is not None and _finite(identity):
-            person.now = _owned(identity)
-
-    def agrees(self, track: int, identity: Identity) -> bool | None:
-        """Whether a track still shows its person: False beyond `reject`, True within `accept`, None if unclear.
-
-        For use after a doubt, with an identity averaged over frames since then only. On False, `FaceTracker.split`
-        makes it a new track, which can be committed anew. None also for a track without a remembered person.
-        """
-        self._check(track, identity)
-        person = self._person(track)
-        if person is None or not _finite(identity):
-            return None
-        distance, scatter = _apart(identity, person.template)
-        if distance - scatter >= self._reject:
-            return False
-        return True if distance + scatter <= self._accept else None
+        if person is not None and finite(identity):
+            person.now = owned(identity)
 
     def _person(self, track: int) -> _Person | None:
         number = self.person_of(track)
         return None if number is None else self._known.get(number)
 
     def _check(self, track: int, identity: Identity) -> None:
-        if track not in self._first:
+        if track not in self._stays:
             raise ValueError(f"track {track} is not present")
         shapes = {person.now.vector.shape for person in self._known.values()} or {identity.vector.shape}
         if identity.vector.ndim != 1 or identity.vector.shape not in shapes:
@@ -227,38 +262,26 @@ class Persons:
             return
         self._decisions[track] = decision
         self._counts[decision.outcome] += 1
-        if self._reentry:
-            old = self._known.get(number)
-            past = None if old is None else old.template
-            self._known[number] = _Person(number, _owned(identity), past, self._frame, None)
-        if len(self._decisions) > len(self._first) + _DECISIONS:
-            del self._decisions[next(ended for ended in self._decisions if ended not in self._first)]
+        old = self._known.get(number)
+        past, beside = (None, set()) if old is None else (old.template, old.beside)
+        seen = self._stays[track].seen
+        self._known[number] = _Person(number, owned(identity), past, max(seen, old.seen if old else 0), None, beside)
+        if seen == self._frame:
+            for other in self._known.values():
+                if other.number != number and other.left is None and other.seen == seen:
+                    other.beside.add(number)
+                    beside.add(other.number)
+        if len(self._decisions) > len(self._stays) + _DECISIONS:
+            del self._decisions[next(ended for ended in self._decisions if ended not in self._stays)]
 
     def _forget(self) -> None:
         absent = [(person.left, number) for number, person in self._known.items() if person.left is not None]
         absent.sort()
         surplus = max(0, len(absent) - self._limit)
-        for place, (left, number) in enumerate(absent):
-            if place < surplus or self._clock - left > self._ttl:
+        undecided = [stay.began for track, stay in self._stays.items() if track not in self._decisions]
+        for place, ((left, frame), number) in enumerate(absent):
+            kept = self._reentry or min(undecided, default=math.inf) <= frame
+            if place < surplus or self._clock - left > self._ttl or not kept:
                 del self._known[number]
-
-
-def _finite(identity: Identity) -> bool:
-    return bool(np.isfinite(identity.vector).all()) and math.isfinite(identity.scatter)
-
-
-def _owned(identity: Identity) -> Identity:
-    """The same with a vector of its own, so that a caller's running average cannot change a template."""
-    return replace(identity, vector=identity.vector.astype(np.float64, copy=True))
-
-
-def _apart(one: Identity, other: Identity) -> tuple[float, float]:
-    """Distance of two identities, and its uncertainty."""
-    return float(np.linalg.norm(one.vector - other.vector)), math.hypot(one.scatter, other.scatter)
-
-
-def _together(one: Identity, other: Identity) -> Identity:
-    """The average of both over all their frames."""
-    frames = one.frames + other.frames
-    vector = (one.frames * one.vector + other.frames * other.vector) / frames
-    return Identity(vector, math.hypot(one.frames * one.scatter, other.frames * other.scatter) / frames, frames)
+                for other in self._known.values():
+                    other.beside.discard(number)

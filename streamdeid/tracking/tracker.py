@@ -6,8 +6,10 @@ as often as they walk on), until it was lost for `coast` seconds. While it is un
 are `doubtful`: they must be covered, not synthesised.
 
 Place and motion cannot always tell who is who after people hid one another. In 480 simulated runs of five people who
-cross (30 to 6 frames per second), 17 runs ended a doubt with two numbers exchanged, for good. So whoever shows a
-person by the number should check the identity when a doubt ends (`Persons.agrees`) and, if it is wrong, `split`.
+cross (30 to 6 frames per second), 17 runs ended a doubt with two numbers exchanged, for good. So a number stands for
+one person only between doubts, and `deidentify.identity_check` finds out anew who it is after each of them. A doubt
+begins where tracks or faces compete, overlap or lie far from each other, and for one frame where a face jumps and
+changes (`tracking.jumps`).
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from streamdeid.errors import SettingsError
 from streamdeid.faces import Face, Track
 from streamdeid.tracking import association, kalman
 from streamdeid.tracking.association import Flags, Floats, Shapes
+from streamdeid.tracking.jumps import jumped
 
 _NO_LANDMARKS = np.full((68, 2), np.nan)
 _FARTHEST = 1e6
@@ -125,17 +128,6 @@ class FaceTracker:
         """End every track, because the scene changed: the next frame starts anew."""
         self._keep([])
 
-    def split(self, number: int) -> int:
-        """Go on with a track under a new number, for who was found not to be the person it was; the new number.
-
-        Raises KeyError when no such track is followed.
-        """
-        for row, one in enumerate(self._followed):
-            if one.number == number:
-                self._followed[row] = replace(one, number=self._number())
-                return self._followed[row].number
-        raise KeyError(number)
-
     def _number(self) -> int:
         self._next += 1
         return self._next - 1
@@ -173,10 +165,13 @@ class FaceTracker:
         rows = np.flatnonzero(fresh)
         predicted = self._motion.take(rows)
         boxes = kalman.boxes_of(predicted)
-        result = association.associate(
-            Shapes(boxes, self._moved_landmarks(rows, boxes)), faces, kalman.spread_of(predicted)
-        )
+        expected = Shapes(boxes, self._moved_landmarks(rows, boxes))
+        result = association.associate(expected, faces, kalman.spread_of(predicted))
         tracks, matched = rows[result.pairs[:, 0]], result.pairs[:, 1]
+        jumps = jumped(
+            Shapes(expected.boxes[result.pairs[:, 0]], expected.landmarks[result.pairs[:, 0]]),
+            Shapes(faces.boxes[matched], faces.landmarks[matched]),
+        )
         self._motion = kalman.correct(self._motion, tracks, faces.boxes[matched])
         started = np.setdiff1d(np.arange(len(seen)), matched)
         self._motion = kalman.join(self._motion, kalman.begin(faces.boxes[started]))
@@ -185,6 +180,8 @@ class FaceTracker:
         followed = [replace(one, missed=one.missed + 1, doubt=max(0, one.doubt - 1)) for one in self._followed]
         for row in rows[result.doubtful_tracks].tolist():
             followed[row] = replace(followed[row], doubt=self._hold + 1)
+        for row in tracks[jumps].tolist():  # unsure in this frame only: from here on it is one face again
+            followed[row] = replace(followed[row], doubt=max(1, followed[row].doubt))
         found: dict[int, int] = {}
         total = len(followed)
         for row, face in zip([*tracks.tolist(), *range(total, len(self._motion))], [*matched, *started], strict=True):

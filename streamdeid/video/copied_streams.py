@@ -41,6 +41,8 @@ class CopiedStreams:
         self._output, self._path, self._shift, self._tolerant = output, path, shift, tolerant
         try:
             self._input = open_container(path)
+        except MemoryError:
+            raise
         except (av.FFmpegError, ValueError, OSError) as error:
             raise InputError(f"{path} cannot be read again for its sound") from error
         self._streams: dict[int, av.stream.Stream] = {}
@@ -107,6 +109,8 @@ class CopiedStreams:
                 if packet.size:
                     self._set_times(packet)
                     yield packet
+        except MemoryError:
+            raise
         except (av.FFmpegError, ValueError, OSError) as error:
             # The source, which reads the very same file, has counted this damage already.
             if not self._tolerant:

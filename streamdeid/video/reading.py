@@ -70,6 +70,8 @@ class Reading:
         self.damage: str | None = None
         try:
             self.container = open_container(path)
+        except MemoryError:
+            raise
         except (av.FFmpegError, ValueError, OSError) as error:
             reason = cut_off(path) or "is not a video file, or its header is damaged"
             raise InputError(f"{path} cannot be read: the file {reason}") from error
@@ -89,15 +91,21 @@ class Reading:
         self._ledger = PictureLedger(self.stream.codec_context.codec.canonical_name)
         self._key_seen = False
         self._misread = False
+        self._smeared = False
         self._end: Fraction | None = None
 
-    def note(self, reason: str) -> None:
-        """Write down a place of damage."""
+    def note(self, reason: str, *, smears: bool = True) -> None:
+        """Write down a place of damage; smears: it harms the pictures that follow, too."""
         self.damaged += 1
+        self._smeared |= smears
         self.damage = self.damage or reason
 
     def pictures(self) -> Generator[av.VideoFrame, None, None]:
-        """Decoded pictures; in strict mode the last one before the first damage is the last one."""
+        """Decoded pictures; in strict mode the last one before the first damage is the last one.
+
+        In tolerant mode the pictures from a place of damage to the next key frame are left out: pieces of faces lie in
+        them where they were, or where nobody is, half decoded, and no detector knows them.
+        """
         for packet in self._packets():
             if packet.is_corrupt and self._key_seen:
                 self.note("a part of it is missing or was damaged")
@@ -129,6 +137,8 @@ class Reading:
                 if packet.size:
                     self._remember_end(packet)
                     yield packet
+        except MemoryError:
+            raise
         except (av.FFmpegError, OSError, ValueError):
             self.note("a part of it cannot be read")
             return False
@@ -146,6 +156,8 @@ class Reading:
             return self.stream.decode(packet)
         except av.EOFError:
             return []
+        except MemoryError:  # PyAV's own is one of FFmpeg's errors too, but the file is not to blame
+            raise
         except (av.FFmpegError, ValueError):
             # Before the first key frame there is nothing to decode from: a recording that was cut out of a broadcast.
             if self._key_seen:
@@ -159,8 +171,11 @@ class Reading:
                 if not self.tolerant:
                     self._misread = True
                     return
+            elif picture.key_frame:
+                self._smeared = False
             self._ledger.received(picture.pts, picture.interlaced_frame)
-            yield picture
+            if not self._smeared:
+                yield picture
 
     def _check_promises(self) -> None:
         reason = cut_off(self.path)

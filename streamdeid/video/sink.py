@@ -236,6 +236,9 @@ class FileSink:
     def _aborting(self) -> Iterator[None]:
         try:
             yield
+        except MemoryError:  # PyAV's own is one of FFmpeg's errors too, but it says nothing of the output
+            self.abort()
+            raise
         except (av.FFmpegError, OSError) as error:
             self.abort()
             raise OutputError(f"{self.path} cannot be written: {reason_of(error)}") from error

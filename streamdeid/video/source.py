@@ -83,7 +83,8 @@ class FileSource:
     """A video file as an iterable of upright frames; every iteration reads it from the start.
 
     strict (default): frames up to the damage are yielded, then InputError ends the iteration.
-    tolerant: whatever decodes is yielded; damage is counted in `damaged` and its first kind told in `damage`.
+    tolerant: what decodes is yielded, but for pictures from a place of damage to the next key frame; damage is counted
+    in `damaged` and its first kind told in `damage`.
     threads: decoder threads; 1 decodes in the calling thread.
 
     Raises InputError, in the constructor too, with one line for the user.
@@ -126,7 +127,7 @@ class FileSource:
                     stamp = self.info.start if time is None else time + step
                 elif time is not None and stamp <= time:
                     if time - stamp > _LARGEST_STEP_BACK:
-                        reading.note("its time stamps jump backwards")
+                        reading.note("its time stamps jump backwards", smears=False)
                         if not self.tolerant:
                             break
                         shift += time + step - stamp
@@ -141,6 +142,8 @@ class FileSource:
                     )
                 try:
                     planes = planes_of(picture, self.info.colour)
+                except MemoryError:
+                    raise
                 except (av.FFmpegError, ValueError) as error:
                     raise InputError(f"{self.path} has an unsupported pixel format {picture.format.name}") from error
                 yield Frame(turn_upright(planes, self.info.orientation), time, index)

@@ -81,10 +81,14 @@ class Finding:
 
 def read_boxes(path: Path) -> list[Box]:
     """Boxes with score 0.5 and up and at least 16 pixels on the shorter side."""
+    return [box for box in read_all_boxes(path) if box.score >= LEAST_SCORE and box.side >= CLASSES[0][0]]
+
+
+def read_all_boxes(path: Path) -> list[Box]:
+    """All boxes of a table with the columns frame, x0, y0, x1, y1 and score."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    boxes = [Box(int(row["frame"]), *(float(row[key]) for key in ("x0", "y0", "x1", "y1", "score"))) for row in rows]
-    return [box for box in boxes if box.score >= LEAST_SCORE and box.side >= CLASSES[0][0]]
+    return [Box(int(row["frame"]), *(float(row[key]) for key in ("x0", "y0", "x1", "y1", "score"))) for row in rows]
 
 
 def middle(picture: Plane, box: Box) -> NDArray[np.int16]:

@@ -1,0 +1,80 @@
+"""Which rung of the ladder do faces get on clips, how often do they change it, and why?
+
+    python benchmarks/rungs.py VIDEO ... [--frames N] [--json]
+
+For each clip: face-frames; the share of each rung; how often a track changes its rung from one of its frames to the
+next, for 100 face-frames; and what kept faces from the first rung. Runs the filter as on a file, look-ahead included,
+without encoding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from clips import as_json, markdown
+
+from streamdeid.assemble import assemble, default_detector, lookahead_frames, open_source
+from streamdeid.errors import StreamdeidError
+from streamdeid.frames import DeidentifiedFrame
+from streamdeid.pipeline import deidentified
+from streamdeid.settings import Settings
+from streamdeid.shipped_models import load_models
+
+RUNGS = ("synthetic", "mean face", "solid fill")
+
+
+def one(path: Path, frames: int | None) -> dict[str, Any]:
+    """The row of one clip, its first `frames` frames. Raises StreamdeidError."""
+    settings = Settings()
+    source = open_source(path, settings)
+    info = source.info
+    with contextlib.closing(default_detector(settings)) as detect:
+        stream = assemble(
+            settings, load_models(None), detect, size=(info.width, info.height), rate=info.average_rate, tested=False
+        )
+        given = islice(source, frames)
+        ahead = lookahead_frames(settings, info)
+        row = counted(deidentified(given, stream.detect, stream.tracker, stream.deidentifier, ahead))
+    causes = getattr(stream.deidentifier, "causes", {})
+    told = ", ".join(f"{count} {cause.value}" for cause, count in sorted(causes.items(), key=lambda item: -item[1]))
+    return {"clip": path.stem, **row, "causes": told or "none"}
+
+
+def counted(published: Iterable[DeidentifiedFrame]) -> dict[str, Any]:
+    """Face-frames, shares of the rungs (percent), and changes of rung for 100 face-frames."""
+    rungs: Counter[str] = Counter()
+    last: dict[int, str] = {}
+    changes = 0
+    for frame in published:
+        for cover in frame.covers:
+            rungs[cover.rung] += 1
+            changes += last.get(cover.track, cover.rung) != cover.rung
+            last[cover.track] = cover.rung
+    total = max(sum(rungs.values()), 1)
+    shares = {f"{rung} %": 100 * rungs[rung] / total for rung in RUNGS}
+    return {"face-frames": sum(rungs.values()), **shares, "changes / 100": 100 * changes / total}
+
+
+def main() -> int:
+    """Run; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("videos", nargs="+", type=Path, metavar="VIDEO")
+    parser.add_argument("--frames", type=int, help="look at so many frames of each clip only")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    given = parser.parse_args()
+    try:
+        rows = [one(path, given.frames) for path in given.videos]
+    except StreamdeidError as error:
+        parser.error(str(error))
+    print(as_json(rows) if given.json else markdown(list(rows[0]), [list(row.values()) for row in rows]))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

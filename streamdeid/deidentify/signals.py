@@ -1,0 +1,114 @@
+"""Signals that a face is not to be trusted: blur, a cover over a part of it, a fit that got worse (METHODS 4.5).
+
+All of them are measured on the small RGB texture in the fit's frame, so that they do not depend on the face's size or
+turn. Thresholds are in `ladder`; what each signal sees and what it does not is measured by `benchmarks/rungs.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.fit import Fit, FitModel
+from streamdeid.aam.piecewise_affine import Pixels, Points, spread
+from streamdeid.ibug68 import LEFT_EYE, MOUTH, RIGHT_EYE
+
+_LUMA = np.array([0.299, 0.587, 0.114])
+_FLOOR = 8.0
+"""Grey levels added before a logarithm: dark pixels are mostly noise."""
+_FINE, _COARSE = (0.7, 1.5), (2.0, 4.0)
+"""Bands whose detail is compared for sharpness: sigmas in pixels of the fit's frame, 64 wide."""
+_EDGE = 2
+"""Pixels along the mesh's rim that are left out there."""
+_ODD_CHROMA, _ODD_LUMA = 0.07, 0.9
+"""Distance from the face's median colour from which skin cannot be meant: of a share of R + G + B, and of log luma.
+Shadows and lamps on open faces of the clips stay under it but for 6 % of the skin."""
+_CHANGED = 0.25
+"""Change of log colour, the face's own median change taken off, from which a triangle shows something else."""
+_USUAL, _HELD = 2.0, 8.0
+"""Seconds in which a track's usual colours and residual follow the present ones, and while they differ much."""
+_MUCH = 0.1
+"""Share of changed triangles, and rise of the residual, from which that is so."""
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What is doubtful of one face in one frame."""
+
+    sharpness: float
+    """Fine detail over coarse, in the direction that has least of it: about 1.2 in a sharp photograph, 0.5 when it is
+    blurred with a sigma of 3 % of its width."""
+    odd: float
+    """Share of the skin that has no skin's colour."""
+    changed: float
+    """Share of the mesh that looks unlike itself over the last seconds."""
+    strain: float
+    """How much worse the model fits than it did over the last seconds (residual)."""
+
+
+class SignalReader:
+    """Reads the signals of one track from frame to frame; its state is what is usual for the track."""
+
+    def __init__(self, fitting: FitModel) -> None:
+        self._table = table = fitting.table
+        triangles = table.triangles
+        self._count = np.bincount(table.triangle, minlength=len(triangles)).astype(np.float64)
+        eyes = np.isin(triangles, np.r_[LEFT_EYE, RIGHT_EYE]).sum(axis=1) >= 2
+        lips = np.isin(triangles, np.r_[MOUTH]).all(axis=1)
+        self._skin = ~(eyes | lips) & (self._count > 0)
+        self._mask = spread(np.ones((len(table.rows), 1), np.float32), table)[:, :, 0]
+        self._weights = {sigma: _blur(self._mask, sigma) + np.float32(1e-3) for sigma in (*_FINE, *_COARSE)}
+        side = 2 * _EDGE + 1
+        self._inner = cv2.erode(self._mask, np.ones((side, side), np.uint8)) > 0
+        self._colours: Points | None = None
+        self._residual = 0.0
+        self._time = 0.0
+
+    def __call__(self, texture: Pixels, fit: Fit, time: float, fresh: bool) -> Signals:
+        """Signals of a small texture (f, 3) and its fit at a time in seconds; fresh: nothing before it counts."""
+        means = [np.bincount(self._table.triangle, texture[:, c], len(self._count)) for c in range(3)]
+        colours = np.stack(means, axis=1) / np.maximum(self._count, 1)[:, None]
+        level = np.log(colours + _FLOOR)
+        if self._colours is None or fresh:
+            self._colours, self._residual = level, fit.residual
+        change = level - self._colours
+        change -= np.median(change, axis=0)
+        changed = _share(np.abs(change).max(axis=1) > _CHANGED, self._count)
+        strain = fit.residual - self._residual
+        follow = -np.expm1(-max(0.0, time - self._time) / (_HELD if max(changed, strain) > _MUCH else _USUAL))
+        self._colours = self._colours + follow * (level - self._colours)
+        self._residual += follow * strain
+        self._time = time
+        return Signals(self._sharpness(texture), self._odd(colours), changed, strain)
+
+    def _odd(self, colours: Points) -> float:
+        chroma = colours / np.maximum(colours.sum(axis=1, keepdims=True), 1.0)
+        luma = np.log(colours @ _LUMA + _FLOOR)
+        usual = np.median(chroma[self._skin], axis=0), np.median(luma[self._skin])
+        odd = (np.abs(chroma - usual[0]).max(axis=1) > _ODD_CHROMA) | (np.abs(luma - usual[1]) > _ODD_LUMA)
+        return _share(odd, self._count * self._skin)
+
+    def _sharpness(self, texture: Pixels) -> float:
+        """Root of the least generalised eigenvalue of two gradient tensors, of the fine band over the coarse one:
+        motion blurs one direction only."""
+        grey = spread((texture @ _LUMA)[:, None].astype(np.float32), self._table)[:, :, 0]
+        soft = {sigma: _blur(grey, sigma) / weight for sigma, weight in self._weights.items()}
+        fine, coarse = (self._tensor(soft[a] - soft[b]) for a, b in (_FINE, _COARSE))
+        ratios = np.linalg.eigvals(np.linalg.solve(coarse + 1e-6 * np.eye(2), fine))
+        return float(np.sqrt(max(float(ratios.real.min()), 0.0)))
+
+    def _tensor(self, band: Pixels) -> Points:
+        gy, gx = np.gradient(band.astype(np.float64))
+        x, y = gx[self._inner], gy[self._inner]
+        return np.array([[x @ x, x @ y], [x @ y, y @ y]])
+
+
+def _share(where: NDArray[np.bool_], weights: Points) -> float:
+    return float(weights[where].sum() / weights.sum())
+
+
+def _blur(picture: Pixels, sigma: float) -> Pixels:
+    return np.asarray(cv2.GaussianBlur(picture, (0, 0), sigma, borderType=cv2.BORDER_CONSTANT), np.float32)

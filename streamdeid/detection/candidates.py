@@ -1,0 +1,103 @@
+"""What the detector found in the tiles of one frame, joined: one candidate for each face."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.detection.tiles import Tile
+from streamdeid.faces import Points
+
+_SAME = 0.4
+"""IoU from which two boxes are one face."""
+_WITHIN = 0.6
+"""Share of a box that was cut by a tile's edge from which another box, which holds it, is the same face."""
+_INSIDE, _BESIDE = 0.7, 0.35
+"""Share of a candidate that may lie in a larger face without being a part of it: of a clear candidate, of another."""
+_CERTAIN = 0.75
+"""Score that hardly anything but a face has."""
+_CLEAR = 0.5
+"""Score from which the coarsest tile that saw a face is asked for its box: there it is seen with most around it."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something that may be a face."""
+
+    box: tuple[float, float, float, float]
+    """x0, y0, x1, y1 in pixels of the frame."""
+    keypoints: Points
+    """float64 (6, 2): eyes, nose, mouth, ears."""
+    score: float
+    """The best score of those joined."""
+    tile: int
+    """Number of the tile that saw it with that score."""
+    cut: bool
+    """Whether a tile's edge may have cut it."""
+
+
+def joined(found: Sequence[Candidate], tiles: Sequence[Tile]) -> list[Candidate]:
+    """One candidate for each face: boxes that overlap are joined by IoU, pieces go to the whole that holds them."""
+    order = sorted(found, key=lambda one: (one.cut, not (one.score >= _CLEAR), _rank(one, tiles), -one.score))
+    kept: list[Candidate] = []
+    for one in order:
+        for place, other in enumerate(kept):
+            shared, smaller, union = _shares(one.box, other.box)
+            if shared > _SAME * union or (one.cut and shared > _WITHIN * smaller):
+                if one.score > other.score:
+                    kept[place] = replace(other, score=one.score, tile=one.tile)
+                break
+        else:
+            kept.append(one)
+    return kept
+
+
+def apart(candidates: Sequence[Candidate], faces: NDArray[np.float64]) -> list[Candidate]:
+    """The candidates that are no part of a face known better: of one of `faces`, float64 (n, 4), or of a clear one.
+
+    A fine tile takes nose and mouth of a large face for a face. What lies inside is covered with it; and what overlaps
+    with it and is not clear by itself is hair, a collar or a hand.
+    """
+    clear = [one for one in candidates if one.score >= _CERTAIN]
+    known = np.concatenate([faces.reshape(-1, 4), np.reshape([one.box for one in clear], (-1, 4))])
+    kept = []
+    for one in candidates:
+        box = np.array([one.box])
+        larger = known[(known[:, 2:] - known[:, :2]).prod(axis=1) > 1.2 * (box[:, 2:] - box[:, :2]).prod()]
+        within = covered(box, larger).max(initial=0.0)
+        if within <= (_INSIDE if one.score >= _CERTAIN else _BESIDE):
+            kept.append(one)
+    return kept
+
+
+def covered(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of the area of boxes (n, 4) that lies in boxes (m, 4), (n, m)."""
+    wide = np.minimum(a[:, None, 2], b[None, :, 2]) - np.maximum(a[:, None, 0], b[None, :, 0])
+    high = np.minimum(a[:, None, 3], b[None, :, 3]) - np.maximum(a[:, None, 1], b[None, :, 1])
+    area = np.maximum((a[:, 2:] - a[:, :2]).prod(axis=1), 1e-9)[:, None]
+    return np.asarray(np.maximum(wide, 0) * np.maximum(high, 0) / area, np.float64)
+
+
+def overlap(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """IoU of boxes (n, 4) and (m, 4) as (n, m); 0 for boxes without area."""
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    shared = np.maximum(high - low, 0).prod(axis=2)
+    area, other = ((box[:, 2:] - box[:, :2]).prod(axis=1) for box in (a, b))
+    return np.asarray(shared / np.maximum(area[:, None] + other[None] - shared, 1e-9), np.float64)
+
+
+def _rank(one: Candidate, tiles: Sequence[Tile]) -> float:
+    """Among clear sightings the coarsest scale comes first, among others the order is by score alone."""
+    return tiles[one.tile].scale if one.score >= _CLEAR else 0.0
+
+
+def _shares(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> tuple[float, float, float]:
+    """Areas of the intersection, of the smaller box, and of the union."""
+    wide, high = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    shared = max(wide, 0.0) * max(high, 0.0)
+    one, other = (a[2] - a[0]) * (a[3] - a[1]), (b[2] - b[0]) * (b[3] - b[1])
+    return shared, max(min(one, other), 1e-9), max(one + other - shared, 1e-9)

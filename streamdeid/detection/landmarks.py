@@ -1,0 +1,109 @@
+"""The landmark model on our own regions of interest, and what a mesh says about a face."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from streamdeid.colour import rectangle_to_rgb
+from streamdeid.detection.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mesh, iris_from_mesh
+from streamdeid.detection.mediapipe_graphs import LandmarkGraph, Region
+from streamdeid.faces import Face, Points
+from streamdeid.frames import Planes
+from streamdeid.ibug68 import LANDMARKS
+
+Box = tuple[float, float, float, float]
+
+_SIZE = 256
+"""Side, pixels, that a region is reduced to before the landmark model (its input is 192)."""
+_MARGIN = 1.5
+"""Side of a landmark region over the longer side of the face in it (mediapipe's own figure)."""
+_PRESENCE = 0.5
+"""The landmark model's score from which its points are used."""
+
+
+class Landmarks:
+    """Finds the mesh of a face, float64 (478, 3) in pixels, and its presence score. Holds a running mediapipe graph."""
+
+    def __init__(self) -> None:
+        self._graph = LandmarkGraph()
+
+    def __call__(self, planes: Planes, region: Region) -> tuple[Points, float, Region] | None:
+        """The mesh in a region, its presence, and the region to look into next; None when there is no face.
+
+        Where the region does not fit the mesh well the model looks once more, into one that does.
+        """
+        mesh, presence = self._mesh(planes, region)
+        if mesh is None or presence < _PRESENCE:
+            return None
+        better = _region_of_mesh(mesh)
+        if _differ(region, better):
+            again, presence_again = self._mesh(planes, better)
+            if again is not None and presence_again >= _PRESENCE:
+                return again, presence_again, _region_of_mesh(again)
+        return mesh, presence, better
+
+    def close(self) -> None:
+        """Stop the graph."""
+        self._graph.close()
+
+    def _mesh(self, planes: Planes, region: Region) -> tuple[Points | None, float]:
+        """Mesh (478, 3) in pixels of the frame, and presence. Only the region's rectangle is converted to RGB."""
+        width, height = planes.size
+        reach = region.side * (abs(math.cos(region.angle)) + abs(math.sin(region.angle))) / 2
+        x0, y0 = (max(0, int(c - reach)) & ~1 for c in region.centre)
+        x1, y1 = (min(limit, int(c + reach) + 1) for c, limit in zip(region.centre, (width, height), strict=True))
+        if x1 - x0 < 4 or y1 - y0 < 4:
+            return None, 0.0
+        scale = min(1.0, _SIZE / region.side)
+        rgb = rectangle_to_rgb(planes, x0, y0, x1, y1, scale)
+        sx, sy = rgb.shape[1] / (x1 - x0), rgb.shape[0] / (y1 - y0)
+        inside = Region(((region.centre[0] - x0) * sx, (region.centre[1] - y0) * sy), region.side * sx, region.angle)
+        mesh, presence = self._graph(rgb, inside)
+        return (None if mesh is None else mesh / (sx, sy, sx) + (x0, y0, 0)), presence
+
+
+def region_of_box(box: Box, keypoints: Points | None = None) -> Region:
+    """Where to look for the face in a detector's box; keypoints float64 (n, 2), eyes first, tell its roll."""
+    x0, y0, x1, y1 = box
+    angle = 0.0
+    if keypoints is not None:
+        dx, dy = keypoints[1] - keypoints[0]
+        angle = math.atan2(float(dy), float(dx))
+    return Region(((x0 + x1) / 2, (y0 + y1) / 2), _MARGIN * max(x1 - x0, y1 - y0), angle)
+
+
+def outline_of(mesh: Points) -> Points:
+    """Corners float64 (2, 2) of the box of the landmarks and forehead points of a mesh (478, 3)."""
+    points = np.concatenate([ibug68_from_mesh(mesh), forehead_from_mesh(mesh)])[:, :2]
+    return np.stack([points.min(axis=0), points.max(axis=0)])
+
+
+def face_of(box: Box, score: float, evidence: float, mesh: Points | None, presence: float) -> Face:
+    """A face from a detector's box and a mesh (478, 3); its box holds all points."""
+    if mesh is None:
+        return Face(box, score, evidence=evidence)
+    points = np.concatenate([ibug68_from_mesh(mesh), forehead_from_mesh(mesh)])
+    landmarks, forehead, outline = points[:LANDMARKS, :2], points[LANDMARKS:, :2], points[:, :2]
+    low, high = np.minimum(box[:2], outline.min(axis=0)), np.maximum(box[2:], outline.max(axis=0))
+    whole = float(low[0]), float(low[1]), float(high[0]), float(high[1])
+    iris = iris_from_mesh(mesh)[:, :, :2]
+    return Face(whole, score, landmarks, forehead, iris, presence, points[:, 2], evidence)
+
+
+def _region_of_mesh(mesh: Points) -> Region:
+    dx, dy, _ = mesh[263] - mesh[33]  # outer eye corners
+    angle = math.atan2(float(dy), float(dx))
+    turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+    level = mesh[:468, :2] @ turn
+    low, high = level.min(axis=0), level.max(axis=0)
+    x, y = turn @ ((low + high) / 2)
+    return Region((float(x), float(y)), _MARGIN * float((high - low).max()), angle)
+
+
+def _differ(a: Region, b: Region, shift: float = 0.08, turn: float = 0.15) -> bool:
+    """Whether two regions differ by more than a share of their side, or by more than an angle (radians)."""
+    moved = math.hypot(a.centre[0] - b.centre[0], a.centre[1] - b.centre[1])
+    angle = abs(math.remainder(a.angle - b.angle, 2 * math.pi))
+    return moved > shift * b.side or abs(a.side - b.side) > 1.5 * shift * b.side or angle > turn

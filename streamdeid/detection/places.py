@@ -1,0 +1,171 @@
+"""Where faces may be: what the detector remembers of a place from frame to frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from streamdeid.detection.candidates import Candidate, overlap
+from streamdeid.detection.mediapipe_graphs import Region
+from streamdeid.faces import Points
+
+Box = tuple[float, float, float, float]
+
+_SAME_PLACE = 0.25
+"""IoU from which a candidate is what was here in the last frames."""
+_FORGOTTEN = 50
+"""Frames after which a place where nothing is seen any more is forgotten."""
+_WAITED_FOR, _SMALL_WAITED_FOR = 8, 24
+"""Frames for which a face that was lost is looked for in each frame, a small one longer, since its score is low in most
+of them; after that it is looked for when its tile's turn comes."""
+_LOOKS = 4
+"""Second looks after which a place is known well enough to be looked at seldom ..."""
+_OFTEN, _SELDOM = 3, 12
+"""... and the frames between two looks, before and after that; sooner when the score has risen by this much."""
+_RISEN = 0.15
+_UNLIKELY = 0.3
+"""Evidence below which a place known that well is taken for no face, and not searched for in each frame ..."""
+_SMALL, _PLAIN = 32.0, 0.4
+"""... unless it is so small (pixels) and has this score: small boxes are covered, not rejected (`tracking.evident`)."""
+_DOUBTFUL, _DOUBTFUL_PAUSE = 0.45, 4
+"""Below this evidence such a place is searched in every so many frames only: it is hardly ever a face."""
+_LIKELY = 0.4
+"""Evidence from which landmarks are asked for."""
+_SETTLED = 0.6
+"""Evidence from which a face with landmarks is not looked at again."""
+_UNCHECKED = 10
+"""Frames after which the detector is asked about a face that its landmarks follow: they can slide onto a wall ..."""
+_DOUBTED = 16
+"""... and times it may see none there before they are no longer followed."""
+
+
+@dataclass
+class Place:
+    """One place where a face is, or may be."""
+
+    box: Box
+    """Last box, pixels."""
+    score: float
+    tile: int
+    """Number of the tile that sees it best."""
+    evidence: float = 0.0
+    """How sure it is that this is a face, 0 to 1: mean of scores and second looks, over the last `_LOOKS` looks."""
+    region: Region | None = None
+    """Where the landmark model finds the face in the next frame; None while there are no landmarks."""
+    missed: int = 0
+    """Frames since something was seen here."""
+    _unseen: int = 0
+    _looks: int = 0
+    _since_look: int = 0
+    _score_then: float = 0.0
+    _best: float = 0.0
+    _doubts: int = 0
+    _offset: Points = field(default_factory=lambda: np.zeros((2, 2)))
+
+    @property
+    def possible(self) -> bool:
+        """Whether it may be a face: only such places are told to anybody."""
+        return self.evidence >= _UNLIKELY or self._small
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the detector has to look here in the next frame."""
+        if self.region is not None:
+            return self._unseen >= _UNCHECKED
+        if self.missed > (_SMALL_WAITED_FOR if self._small else _WAITED_FOR):
+            return False
+        doubted = self._looks >= _LOOKS and self.evidence < _DOUBTFUL and not self._small
+        return self.possible and (not doubted or self.missed >= _DOUBTFUL_PAUSE)
+
+    @property
+    def _small(self) -> bool:
+        return min(self.box[2] - self.box[0], self.box[3] - self.box[1]) < _SMALL and self._best >= _PLAIN
+
+    @property
+    def likely(self) -> bool:
+        """Whether it is worth asking for landmarks."""
+        return self.evidence >= _LIKELY
+
+    def next_frame(self) -> None:
+        """A frame has passed."""
+        self.missed += 1
+        self._unseen += 1
+        self._since_look += 1
+
+    def sighted(self, candidate: Candidate) -> None:
+        """The detector saw it in this frame."""
+        if self.region is None and self.missed > _WAITED_FOR:
+            self._looks, self._best = 0, 0.0  # perhaps something else
+        self._best = max(self._best, candidate.score)
+        self.score, self.tile, self.missed, self._doubts = candidate.score, candidate.tile, 0, 0
+        self.box, self._unseen = candidate.box, 0
+
+    def look_due(self) -> bool:
+        """Whether this sighting deserves a second look."""
+        if self.region is not None and self.evidence >= _SETTLED:
+            return False
+        pause = _OFTEN if self._looks < _LOOKS else _SELDOM
+        return self._looks == 0 or self._since_look >= pause or self.score > self._score_then + _RISEN
+
+    def looked(self, look: float) -> None:
+        """Note what a second look at this sighting said."""
+        self._looks += 1
+        self.evidence += ((self.score + look) / 2 - self.evidence) / min(self._looks, _LOOKS)
+        self._since_look, self._score_then = 0, self.score
+
+    def anchored(self, outline: Points) -> None:
+        """Note where the detector's box lies about the landmarks' own, float64 (2, 2) corners."""
+        corners = np.reshape(self.box, (2, 2))
+        self._offset = (corners - outline) / np.maximum(outline[1] - outline[0], 1.0)
+
+    def moved(self, outline: Points) -> None:
+        """The landmarks' box is here in this frame: the detector's would lie about it as it did when it was seen."""
+        corners = outline + self._offset * (outline[1] - outline[0])
+        (x0, y0), (x1, y1) = corners
+        self.box, self.missed = (float(x0), float(y0), float(x1), float(y1)), 0
+
+    def doubted(self) -> bool:
+        """The detector looked and saw no face. True when that happened too often to follow the landmarks further."""
+        self._doubts += 1
+        return self._doubts >= _DOUBTED
+
+
+def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[int, int]:
+    """Which candidate belongs to which place: rows of `places` by rows of `candidates`, the nearest first."""
+    if not places or not candidates:
+        return {}
+    shared = overlap(np.array([one.box for one in candidates]), np.array([place.box for place in places]))
+    found: dict[int, int] = {}
+    taken: set[int] = set()
+    for row, column in zip(*np.unravel_index(np.argsort(-shared, axis=None), shared.shape), strict=True):
+        if shared[row, column] < _SAME_PLACE:
+            break
+        if int(row) not in found and int(column) not in taken:
+            found[int(row)] = int(column)
+            taken.add(int(column))
+    return found
+
+
+def remembered(places: Iterable[Place]) -> list[Place]:
+    """The places that are kept for the next frame."""
+    return [place for place in places if place.missed <= _FORGOTTEN]
+
+
+def without_twins(places: Sequence[Place]) -> list[Place]:
+    """Two places whose landmarks were followed onto one face are one: the better seen is kept."""
+    kept: list[Place] = []
+    for place in sorted(places, key=lambda one: (one.region is None, -one.evidence, -one.score)):
+        if place.region is None or not any(
+            other.region is not None and _one(place.region, other.region) for other in kept
+        ):
+            kept.append(place)
+    return kept
+
+
+def _one(a: Region, b: Region) -> bool:
+    side = min(a.side, b.side)
+    apart = math.hypot(a.centre[0] - b.centre[0], a.centre[1] - b.centre[1])
+    return apart < 0.15 * side and abs(a.side - b.side) < 0.3 * side

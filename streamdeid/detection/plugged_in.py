@@ -1,0 +1,54 @@
+"""Any other detector: a function of a picture that says where faces are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.colour import rectangle_to_rgb
+from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
+from streamdeid.errors import FailedClosed
+from streamdeid.faces import Face
+from streamdeid.frames import Frame
+
+Find = Callable[[NDArray[np.uint8]], Iterable[Sequence[float]]]
+"""(image uint8 (height, width, 3), RGB) to faces: x0, y0, x1, y1 in pixels each, and a score 0 to 1 if there is one."""
+
+
+class PluggedIn:
+    """A detector made of a function, with the landmark model on each of its boxes.
+
+    find: see `Find`. It is believed: whatever it names is covered, by a solid fill where the landmark model sees no
+    face. landmarks: False leaves the model out, and everything gets a solid fill.
+    """
+
+    def __init__(self, find: Find, *, landmarks: bool = True) -> None:
+        self._find = find
+        self._landmarks = Landmarks() if landmarks else None
+
+    def __call__(self, frame: Frame, /) -> Sequence[Face]:
+        """Faces of an upright frame; boxes that miss the picture are left out. FailedClosed for what is no box."""
+        width, height = frame.planes.size
+        faces = []
+        for row in self._find(rectangle_to_rgb(frame.planes, 0, 0, width, height)):
+            values = [float(value) for value in row]
+            if len(values) not in (4, 5) or not np.isfinite(values).all():
+                raise FailedClosed(f"the detector gave frame {frame.index} something that is no box: {values}")
+            x0, y0, x1, y1 = values[:4]
+            if x1 > 0 and y1 > 0 and x0 < width and y0 < height:
+                faces.append(self._face(frame, (x0, y0, x1, y1), values[4] if len(values) == 5 else 1.0))
+        return faces
+
+    def close(self) -> None:
+        """Stop the landmark model."""
+        if self._landmarks is not None:
+            self._landmarks.close()
+
+    def _face(self, frame: Frame, box: tuple[float, float, float, float], score: float) -> Face:
+        found = None
+        if self._landmarks is not None and box[2] > box[0] and box[3] > box[1]:
+            found = self._landmarks(frame.planes, region_of_box(box))
+        mesh, presence = (None, 0.0) if found is None else found[:2]
+        return face_of(box, score, 1.0, mesh, presence)

@@ -1,0 +1,116 @@
+"""Tiles: squares of a picture that the detector sees at a scale at which small faces are large enough for it.
+
+The network looks at 192 x 192 pixels. In a whole 1920 x 1080 picture a face of 60 pixels is 6 pixels for it: unseen. So
+the picture is searched at several scales: whole, and in overlapping squares, the finest scale chosen by the smallest
+face that is to be found (RUNTIME section 3). All squares at once cost up to a tenth of a second; hence they take turns,
+and only those in which something was found that needs the detector are looked at in each frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+INPUT = 192
+"""Side of the network's input, pixels."""
+_SEEN = 12.0
+"""Width in the network's pixels from which a face is found reliably: of the faces of 24 to 40 pixels in crowd_1080p,
+10 % were missed at 8 of them and none at 12, together with tracking."""
+_OVERLAP = 0.3
+"""Share of a tile's side that its neighbour repeats: faces up to that size lie whole in one of them."""
+_STEP = 5.0
+"""Largest ratio between neighbouring scales. A face is whole in some tile up to 57 of the network's pixels, and found
+from 12 on, so nothing falls between two scales."""
+_WHOLE_EVERY = 2
+"""Frames within which the whole picture is looked at: that finds large faces, which matter most."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A rectangle of the picture, reduced to what the network sees."""
+
+    x0: int
+    y0: int
+    x1: int
+    y1: int
+    """Pixels; x0 and y0 are even."""
+    scale: float
+    """Network pixels per pixel, at most 1."""
+
+    def cuts(self, box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:
+        """Whether a box in pixels may be cut by a side of the tile that is no side of the picture."""
+        edge = 2.0 / self.scale
+        x0, y0, x1, y1 = box
+        left, top = self.x0 > 0 and x0 < self.x0 + edge, self.y0 > 0 and y0 < self.y0 + edge
+        right, bottom = self.x1 < size[0] and x1 > self.x1 - edge, self.y1 < size[1] and y1 > self.y1 - edge
+        return left or top or right or bottom
+
+
+def least_face(size: tuple[int, int]) -> float:
+    """Width in pixels of the smallest face looked for by default: an 80th of the longer side, and 16 pixels or more."""
+    return max(16.0, max(size) / 80)
+
+
+def tiles_of(size: tuple[int, int], least: float) -> tuple[Tile, ...]:
+    """The tiles for pictures of a size (width, height) in which faces of `least` pixels are to be found.
+
+    The first is the whole picture; then the scales from coarse to fine, rows from the top.
+    """
+    whole = min(1.0, INPUT / max(size))
+    fine = min(1.0, _SEEN / least)
+    tiles = [Tile(0, 0, *size, whole)]
+    if fine > whole * 1.01:
+        steps = max(1, math.ceil(math.log(fine / whole) / math.log(_STEP) - 1e-9))
+        for step in range(1, steps + 1):
+            tiles += _level(size, whole * (fine / whole) ** (step / steps))
+    return tuple(tiles)
+
+
+def _level(size: tuple[int, int], scale: float) -> list[Tile]:
+    side = INPUT / scale
+    columns, rows = (_starts(length, side) for length in size)
+    return [
+        Tile(x, y, min(size[0], round(x + side)), min(size[1], round(y + side)), scale) for y in rows for x in columns
+    ]
+
+
+def _starts(length: int, side: float) -> list[int]:
+    """Even places along one side of the picture at which tiles begin, evenly spread."""
+    if length <= side:
+        return [0]
+    count = math.ceil((length - side) / (side * (1 - _OVERLAP)) - 1e-9) + 1
+    return [int(i * (length - side) / (count - 1)) & ~1 for i in range(count)]
+
+
+class Rounds:
+    """Whose turn it is: all tiles at the start, then those of each scale in turn.
+
+    The whole picture has its turn every other frame, the finest tiles within the interval, those between within half of
+    it: the larger a face, the sooner it must be found.
+    """
+
+    def __init__(self, tiles: Sequence[Tile], interval: int) -> None:
+        """tiles: the whole picture first, then by scale. interval: frames in which every tile has its turn, from 1."""
+        scales = list(dict.fromkeys(tile.scale for tile in tiles))
+        self._groups: list[tuple[list[int], int]] = []
+        for scale in scales:
+            numbers = [number for number, tile in enumerate(tiles) if tile.scale == scale]
+            often = _WHOLE_EVERY if scale == scales[0] else interval if scale == scales[-1] else -(-interval // 2)
+            self._groups.append((numbers, min(often, interval)))
+        self._frame = 0
+
+    def due(self, wanted: Collection[int]) -> list[int]:
+        """Numbers of the tiles to look at in the next frame, ascending. wanted: those that are needed in any case."""
+        frame, self._frame = self._frame, self._frame + 1
+        due = set(wanted)
+        for numbers, interval in self._groups:
+            # As many as make the round in time, however the division goes.
+            done, now = ((step * len(numbers)) // interval for step in (frame, frame + 1))
+            turns = range(len(numbers)) if frame == 0 else range(done, now)
+            due.update(numbers[turn % len(numbers)] for turn in turns)
+        return sorted(due)
+
+    def restart(self) -> None:
+        """Look at everything in the next frame."""
+        self._frame = 0

@@ -1,0 +1,45 @@
+"""What is known of a face: its identity vector, how sure that is, and how far apart two are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What is known of the face of one track."""
+
+    vector: Vector = field(repr=False)
+    """Identity `y`, float64 (d,), averaged over the track's good frames. Kept out of every repr: it is biometric."""
+    scatter: float = 0.0
+    """Standard error of the vector as a whole (root of the summed variances of the mean), in identity units."""
+    frames: int = 1
+    """Good frames averaged, 1 or more."""
+
+
+def finite(identity: Identity) -> bool:
+    """Whether all of it is finite."""
+    return bool(np.isfinite(identity.vector).all()) and math.isfinite(identity.scatter)
+
+
+def owned(identity: Identity) -> Identity:
+    """The same with a vector of its own, so that a caller's running average cannot change a template."""
+    return replace(identity, vector=identity.vector.astype(np.float64, copy=True))
+
+
+def distance_of(one: Identity, other: Identity) -> tuple[float, float]:
+    """Distance of two identities, and its uncertainty."""
+    return float(np.linalg.norm(one.vector - other.vector)), math.hypot(one.scatter, other.scatter)
+
+
+def together(one: Identity, other: Identity) -> Identity:
+    """The average of both over all their frames."""
+    frames = one.frames + other.frames
+    vector = (one.frames * one.vector + other.frames * other.vector) / frames
+    return Identity(vector, math.hypot(one.frames * one.scatter, other.frames * other.scatter) / frames, frames)

@@ -1,0 +1,91 @@
+"""Where a face went that the detector does not see: its patch, found again in the next picture by correlation.
+
+A head that turns away looks nearly the same from one frame to the next. So its patch is matched frame by frame, each
+time from where it was last found (normalised cross-correlation: Lewis 1995, "Fast Normalized Cross-Correlation"), as
+long as the match is good. That says where to cover far better than motion alone, which knows nothing of stops and
+turns, and so needs covers that grow to three times the face's width within a second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_LONGEST = 960
+"""Longer side in pixels that pictures are reduced to, by a whole factor: a face of 24 pixels at 1080p keeps 12."""
+_PATCH = 24
+"""Longer side in pixels that a patch is reduced to."""
+_MARGIN = 0.15
+"""Share of a box's sides by which the patch is larger: hair and ears go along with a face."""
+_REACH = 0.6
+"""Share of its longer side that a face may have moved beside where it is expected."""
+_ALIKE = 0.75
+"""Correlation from which the patch was found again."""
+_LEAST = 6
+"""Pixels of the reduced picture that a box must have at least: less says nothing."""
+
+
+@dataclass(frozen=True)
+class Small:
+    """A reduced luma picture."""
+
+    luma: NDArray[np.uint8]
+    """uint8 (h, w)."""
+    factor: int
+    """Pixels of the frame per pixel."""
+
+
+def small(luma: NDArray[np.uint8]) -> Small:
+    """The reduced picture of a luma plane, uint8 (h, w)."""
+    factor = -(-max(luma.shape) // _LONGEST)
+    height, width = (max(1, side // factor) for side in luma.shape)
+    inside = np.ascontiguousarray(luma[: height * factor, : width * factor])
+    reduced = inside if factor == 1 else cv2.resize(inside, (width, height), interpolation=cv2.INTER_AREA)
+    return Small(np.asarray(reduced, np.uint8), factor)
+
+
+def found_again(before: Small, after: Small, box: Floats, shift: Floats) -> Floats | None:
+    """Where the patch of a box is in the next picture, float64 (4,), pixels of the frame; None when it is not found.
+
+    box: float64 (4,), pixels of the frame, in the picture before. shift: float64 (2,), by how much it is expected to
+    have moved. Both pictures have one size.
+    """
+    here = box / before.factor
+    sides = here[2:] - here[:2]
+    if sides.min() < _LEAST or before.luma.shape != after.luma.shape:
+        return None
+    scale = min(1.0, _PATCH / float(sides.max()))
+    half = sides * (0.5 + _MARGIN)
+    centre = (here[:2] + here[2:]) / 2
+    reach = _REACH * float(sides.max())
+    patch = _cut(before.luma, centre, half, scale)
+    field = _cut(after.luma, centre + shift / before.factor, half + reach, scale)
+    if patch.std() < 2.0 or field.shape[0] < patch.shape[0] or field.shape[1] < patch.shape[1]:
+        return None
+    likeness = np.asarray(cv2.matchTemplate(field, patch, cv2.TM_CCOEFF_NORMED))
+    y, x = np.unravel_index(int(likeness.argmax()), likeness.shape)
+    if likeness[y, x] < _ALIKE:
+        return None
+    middle = (np.array(likeness.shape[::-1]) - 1) / 2
+    moved = shift + (np.array([x, y]) - middle) / scale * before.factor
+    return np.asarray(box + np.tile(moved, 2), np.float64)
+
+
+def _cut(luma: NDArray[np.uint8], centre: Floats, half: Floats, scale: float) -> NDArray[np.uint8]:
+    """A window of a picture around a centre, reduced; what lies outside repeats the border."""
+    size = np.maximum(np.round(2 * half * scale), 1).astype(int)
+    into = np.array([[1 / scale, 0, centre[0] - half[0]], [0, 1 / scale, centre[1] - half[1]]])
+    if scale < 0.5:  # a plain sampling would see every other pixel only
+        x0, y0 = np.floor(centre - half).astype(int)
+        x1, y1 = np.ceil(centre + half).astype(int)
+        ys, xs = (np.clip(np.arange(a, b), 0, n - 1) for a, b, n in ((y0, y1, luma.shape[0]), (x0, x1, luma.shape[1])))
+        window = luma[np.ix_(ys, xs)]
+        return np.asarray(cv2.resize(window, (int(size[0]), int(size[1])), interpolation=cv2.INTER_AREA), np.uint8)
+    how = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    shape = int(size[0]), int(size[1])
+    return np.asarray(cv2.warpAffine(luma, into, shape, flags=how, borderMode=cv2.BORDER_REPLICATE), np.uint8)

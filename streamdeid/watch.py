@@ -1,0 +1,134 @@
+"""What stands between a detector and the tracker: it tells of scene cuts, and any doubt withholds the frame.
+
+A detector is foreign code: a plug-in, a network, a graph in C++. What it says is believed only where it makes sense.
+
+* It raises, or says something that is no list of faces: the frame is withheld (`FailedClosed`).
+* A box that is not four finite numbers, is empty or inverted, or lies wholly outside the frame: withheld. The tracker
+  would leave such a box out, and nobody could say what it stood for; a detector whose boxes may lie beyond the border
+  has to leave them out itself.
+* Points that are not finite or have a wrong shape, landmarks without forehead points, scores that are no numbers:
+  withheld.
+* More than `MOST_FACES` faces: withheld, before they cost time.
+* Points that make sense by themselves but do not belong to their box (elsewhere, collapsed, ten times as large): the
+  landmarker failed; the face is kept without them, so that a solid fill covers the whole box.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.errors import FailedClosed, StreamdeidError
+from streamdeid.faces import Face
+from streamdeid.frames import Frame
+from streamdeid.ibug68 import LANDMARKS
+from streamdeid.pipeline import Detector
+from streamdeid.timed_detector import MOST_FACES
+
+_FARTHEST = 1e6
+"""Pixels from the origin beyond which nothing can be: no frame is larger."""
+_LEAST_SHARE, _MOST_SHARE = 0.4, 2.0
+"""Extent of a face's points over its box's sides. The default detector stays between 0.6 and 1.0 on twelve clips; a
+plug-in's box may end at the brows, and the points reach to the hairline."""
+_ASIDE, _ABOVE, _BELOW = 0.25, 0.4, 0.25
+"""Farthest that the middle of a face's points may lie from that of its box, shares of its sides: 0.16 on the clips."""
+_POINTS = {"landmarks": (LANDMARKS, 2), "forehead": (13, 2), "iris": (2, 5, 2), "depth": (LANDMARKS + 13,)}
+"""Shapes of a face's points."""
+
+
+class Watch:
+    """A `pipeline.Detector` around another one that lets no nonsense pass; see the module.
+
+    detect: the detector, with a deadline of its own (`timed_detector`). is_cut: whether a luma plane, uint8 (h, w), is
+    the first of a new scene; asked once for each frame, in order. on_cut: called when it is, before the detector.
+    """
+
+    def __init__(
+        self, detect: Detector, is_cut: Callable[[NDArray[np.uint8]], bool], on_cut: Callable[[], None]
+    ) -> None:
+        self._detect, self._is_cut, self._on_cut = detect, is_cut, on_cut
+        self.cuts = 0
+        """Scene cuts so far."""
+
+    def __call__(self, frame: Frame, /) -> Sequence[Face]:
+        """The faces of a frame, boxes as four floats. Raises FailedClosed in any doubt."""
+        if self._is_cut(frame.planes.y):
+            self.cuts += 1
+            self._on_cut()
+        try:
+            return checked(self._detect(frame), frame)
+        except StreamdeidError:
+            raise
+        except Exception as error:
+            raise FailedClosed(f"the detector failed on frame {frame.index}: {type(error).__name__}") from error
+
+
+def checked(faces: object, frame: Frame) -> list[Face]:
+    """The faces of a frame if they make sense; see the module. Raises FailedClosed."""
+    if isinstance(faces, str | bytes) or not isinstance(faces, Sequence):
+        raise _doubt(frame, f"no list of faces but a {type(faces).__name__}")
+    if len(faces) > MOST_FACES:
+        raise _doubt(frame, f"more than {MOST_FACES} faces")
+    return [_checked(face, frame) for face in faces]
+
+
+def _checked(face: object, frame: Frame) -> Face:
+    if not isinstance(face, Face):
+        raise _doubt(frame, f"a {type(face).__name__} for a face")
+    box = _numbers(face.box)
+    if box is None or box.shape != (4,) or not _finite(box):
+        raise _doubt(frame, "a face without a place")
+    x0, y0, x1, y1 = (float(value) for value in box)
+    if x1 <= x0 or y1 <= y0:
+        raise _doubt(frame, "a face with an empty box")
+    width, height = frame.planes.size
+    if x1 <= 0 or y1 <= 0 or x0 >= width or y0 >= height:
+        raise _doubt(frame, "a face outside the frame")
+    for name in ("score", "presence"):
+        value = _numbers(getattr(face, name))
+        if value is None or value.shape != () or not math.isfinite(float(value)):
+            raise _doubt(frame, f"a face whose {name} is no number")
+    for name, shape in _POINTS.items():
+        points = getattr(face, name)
+        if points is not None and not (isinstance(points, np.ndarray) and points.shape == shape and _finite(points)):
+            raise _doubt(frame, f"a face whose {name} {'are' if name == 'landmarks' else 'is'} no such thing")
+    if face.landmarks is not None and face.forehead is None:
+        raise _doubt(frame, "landmarks without forehead points")
+    face = replace(face, box=(x0, y0, x1, y1))
+    if face.landmarks is not None and face.forehead is not None and not _belong(face.landmarks, face.forehead, box):
+        return replace(face, landmarks=None, forehead=None, iris=None, depth=None)
+    return face
+
+
+def _belong(landmarks: NDArray[np.float64], forehead: NDArray[np.float64], box: NDArray[np.float64]) -> bool:
+    """Whether points, (68, 2) and (13, 2), can be those of the face in a box (4,)."""
+    points = np.concatenate([landmarks, forehead])
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle, sides = (low + high) / 2, box[2:] - box[:2]
+    share = (high - low) / sides
+    right, down = (middle - (box[:2] + box[2:]) / 2) / sides
+    near = abs(right) <= _ASIDE and -_ABOVE <= down <= _BELOW
+    return bool((share >= _LEAST_SHARE).all() and (share <= _MOST_SHARE).all() and near)
+
+
+def _numbers(value: object) -> NDArray[np.float64] | None:
+    """The value as float64, or None when it is not made of numbers."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _finite(values: NDArray[np.float64]) -> bool:
+    try:
+        return bool((np.abs(values) <= _FARTHEST).all())
+    except (TypeError, ValueError):  # an array, but not of numbers
+        return False
+
+
+def _doubt(frame: Frame, what: str) -> FailedClosed:
+    return FailedClosed(f"the detector gave frame {frame.index} {what}")

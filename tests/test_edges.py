@@ -1,0 +1,227 @@
+"""Nothing of the original between the face and its cover when the head is quick, smeared, or new after a cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.aam.pose import HeadPose
+from streamdeid.deidentify.draw_face import Blending, draw_mean_face, draw_surrogate
+from streamdeid.deidentify.light import LightFrame
+from streamdeid.deidentify.masks import fill, fill_ellipse, solid_fill
+from streamdeid.deidentify.neutral import Neutral
+from streamdeid.deidentify.new_face import NewFace
+from streamdeid.deidentify.observation import Observation, Observer
+from streamdeid.deidentify.outline import reaching
+from streamdeid.frames import Planes
+from streamdeid.ibug68 import OUTLINE
+from tests.drawn_faces import face_at, inside_hull, pose_at, scene, some_identity
+
+_STEP = 0.04
+_WIDTH = 100.0
+
+
+def outside(points: Points, cover: Points) -> float:
+    """By how many pixels the outline of points (81, 2) reaches beyond that of another mesh, at its vertices."""
+    polygon = cover[OUTLINE].astype(np.float32).reshape(-1, 1, 2)
+    return max(-cv2.pointPolygonTest(polygon, (float(x), float(y)), True) for x, y in points[OUTLINE])
+
+
+def turned(
+    model: AppearanceModel, x: float = 160.0, y: float = 160.0, width: float = _WIDTH, **angles: float
+) -> Points:
+    return pose_at(model, width, (x, y), **angles).to_image(model.mean_shape, model.depth)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.floats(-40, 40), st.floats(-40, 40), st.floats(0.8, 1.25), st.floats(-0.6, 0.6), st.floats(-0.4, 0.4),
+    st.floats(-0.5, 0.5),
+)  # fmt: skip
+def test_a_grown_outline_contains_both(
+    model: AppearanceModel, x: float, y: float, size: float, yaw: float, pitch: float, roll: float
+) -> None:
+    slow = turned(model)
+    quick = turned(model, 160 + x, 160 + y, size * _WIDTH, yaw=yaw, pitch=pitch, roll=roll)
+    grown = reaching(slow, (quick,), (quick,), _WIDTH)
+    assert outside(slow, grown) <= 0.2
+    if grown is slow:
+        assert outside(quick, slow) <= 0.03 * _WIDTH + 0.2, "left alone only where it overhangs by less"
+    else:
+        assert outside(quick, grown) <= 0.2
+    inner = np.setdiff1d(np.arange(len(slow)), OUTLINE)
+    np.testing.assert_array_equal(grown[inner], slow[inner])
+
+
+def test_a_slow_head_changes_nothing(model: AppearanceModel) -> None:
+    slow = turned(model)
+    assert reaching(slow, (turned(model, 161.0, 159.0, 101.0), slow), (slow,), _WIDTH) is slow
+
+
+def follow(model: AppearanceModel, fitting: FitModel, poses: list[HeadPose]) -> list[Observation]:
+    """A face of the model observed in a row of poses."""
+    shape, texture = model.decode(some_identity(model, 3))
+    observe, seen = Observer(fitting), []
+    for i, pose in enumerate(poses):
+        made = scene(model, shape, texture, pose)
+        found = observe(made.planes, made.face, i * _STEP)
+        assert found is not None
+        seen.append(found)
+    return seen
+
+
+def test_the_sweep_is_half_the_motion_and_all_of_it_while_it_begins(model: AppearanceModel, fitting: FitModel) -> None:
+    places = [100, 100, 108, 116, 116]
+    seen = follow(model, fitting, [pose_at(model, _WIDTH, (x, 160.0)) for x in places])
+    np.testing.assert_allclose([s.sweep[0, 0] for s in seen], [0, 0, 4, 4, 4], atol=1e-6)
+    assert [s.onset for s in seen[2:]] == [True, False, False]
+    assert seen[0].fresh and not any(s.fresh for s in seen[1:])
+
+
+def test_pictures_that_lie_seconds_apart_are_no_motion(model: AppearanceModel, fitting: FitModel) -> None:
+    shape, texture = model.decode(some_identity(model, 3))
+    observe = Observer(fitting)
+    for i, x in enumerate((150.0, 165.0)):
+        made = scene(model, shape, texture, pose_at(model, _WIDTH, (x, 160.0)))
+        seen = observe(made.planes, made.face, 10.0 * i)
+    assert seen is not None and np.abs(seen.sweep).max() < 0.1
+
+
+def test_after_a_jump_nothing_of_the_last_scene_is_used(model: AppearanceModel, fitting: FitModel) -> None:
+    """A cut that nobody noticed: another face, elsewhere, under the same track."""
+    first = [pose_at(model, 80.0, (90.0, 160.0), yaw=0.3)] * 4
+    second = pose_at(model, 120.0, (220.0, 150.0), yaw=-0.3)
+    seen = follow(model, fitting, [*first, second])[-1]
+    alone = follow(model, fitting, [second])[0]
+    assert seen.fresh
+    np.testing.assert_array_equal(seen.points, alone.points)
+    np.testing.assert_array_equal(seen.fit.points, alone.fit.points)
+    assert seen.signals == alone.signals
+
+
+def patterned(planes: Planes, points: Points, rng: np.random.Generator) -> tuple[Planes, NDArray[np.float64]]:
+    """The picture with a fine pattern over the whole face, and what it adds, (h, w)."""
+    marked = planes.copy()
+    noise = rng.choice([-40, 40], planes.y.shape) * inside_hull(points, planes.size)
+    marked.y[:] = np.clip(planes.y.astype(int) + noise, 0, 255)
+    return marked, marked.y.astype(np.float64) - planes.y
+
+
+def survived(
+    model: AppearanceModel, fitting: FitModel, light: LightFrame, seen: Observation, original: Planes, points: Points,
+    rung: int,
+) -> NDArray[np.float64]:  # fmt: skip
+    """Share of a pattern on the face at points (81, 2) that a cover lets through, (h, w); NaN beside the face."""
+    marked, added = patterned(original, points, np.random.default_rng(0))
+    face = NewFace.of(np.zeros(len(model.variances)), fitting)
+    outs = []
+    for picture in (original, marked):
+        out = picture.copy()
+        if rung == 1:
+            neutral = Neutral(seen.frontal, seen.small_texture, seen.skin)
+            assert draw_surrogate(out, picture, seen, neutral, face, fitting, light, Blending())
+        else:
+            box = face_at(points, model, 1.0).box
+            assert draw_mean_face(out, picture, seen, face, fitting, light, box)
+        outs.append(out.y.astype(np.float64))
+    share: NDArray[np.float64] = np.where(
+        np.abs(added) > 20, (outs[1] - outs[0]) / np.where(added == 0, 1, added), np.nan
+    )
+    return share
+
+
+def alive(share: NDArray[np.float64]) -> float:
+    """Share of the face's pixels that show the original more than the cover."""
+    return float((share > 0.5).sum() / np.isfinite(share).sum())
+
+
+@pytest.mark.parametrize("rung", [1, 2])
+@pytest.mark.parametrize("angle", [{"x": 12.0}, {"yaw": 0.28}, {"pitch": -0.28}, {"roll": 0.28}])
+def test_a_quick_head_stays_inside_its_cover(
+    model: AppearanceModel, fitting: FitModel, light: LightFrame, rung: int, angle: dict[str, float]
+) -> None:
+    """400 degrees a second, or an eighth of the width a frame: wherever it was while the shutter was open."""
+
+    def pose(t: float) -> HeadPose:
+        turn = {name: t * value for name, value in angle.items() if name != "x"}
+        return pose_at(model, _WIDTH, (160.0 + t * angle.get("x", 0.0), 160.0), **turn)
+
+    shape, texture = model.decode(some_identity(model, 3))
+    seen = follow(model, fitting, [pose(0.0)] * 5 + [pose(1.0), pose(2.0)])[-1]
+    original = scene(model, shape, texture, pose(2.0)).planes
+    for moment in (1.5, 2.0, 2.5):
+        points = pose(moment).to_image(shape, model.depth)
+        share = survived(model, fitting, light, seen, original, points, rung)
+        core = inside_hull(points, shrink=0.08 * _WIDTH)
+        assert np.nanmax(np.abs(share[core])) < 0.3 if rung == 1 else np.nanmax(np.abs(share[core])) < 0.05
+        if reaching(seen.points, seen.places, seen.farthest, seen.width) is not seen.points:
+            assert alive(share) < 0.03, moment
+
+
+def test_the_measure_notices_a_cover_that_lags(model: AppearanceModel, fitting: FitModel, light: LightFrame) -> None:
+    shape, texture = model.decode(some_identity(model, 3))
+    poses = [pose_at(model, _WIDTH, (160.0 + x, 160.0)) for x in (0.0, 0.0, 0.0, 12.0)]
+    seen = follow(model, fitting, poses)
+    late = replace(
+        seen[-1], points=seen[0].points, pose=seen[0].pose, raw=seen[0].raw, sweep=np.zeros_like(seen[0].raw)
+    )
+    points = poses[-1].to_image(shape, model.depth)
+    share = survived(model, fitting, light, late, scene(model, shape, texture, poses[-1]).planes, points, 1)
+    assert alive(share) > 0.1
+
+
+def test_the_mean_face_covers_the_box_wherever_landmarks_lie(
+    model: AppearanceModel, fitting: FitModel, light: LightFrame
+) -> None:
+    """Landmarks that are nonsense, shrunk into a corner of the face: the middle of the detector's box is covered."""
+    shape, texture = model.decode(some_identity(model, 3))
+    pose = pose_at(model, _WIDTH)
+    made = scene(model, shape, texture, pose)
+    seen = Observer(fitting)(made.planes, made.face, 0.0)
+    assert seen is not None
+    small = made.points.min(axis=0) + 0.3 * (made.points - made.points.min(axis=0))
+    doubted = replace(seen, points=small, raw=small)
+    marked, added = patterned(made.planes, made.points, np.random.default_rng(0))
+    face = NewFace.of(np.zeros(len(model.variances)), fitting)
+    for box, least, most in ((None, 0.5, 1.0), (made.face.box, 0.0, 0.0)):
+        outs = []
+        for picture in (made.planes, marked):
+            out = picture.copy()
+            assert draw_mean_face(out, picture, doubted, face, fitting, light, box)
+            outs.append(out.y.astype(int))
+        x0, y0, x1, y1 = made.face.box
+        dx, dy = (x1 - x0) / 4, (y1 - y0) / 4
+        middle = slice(int(y0 + dy), int(y1 - dy)), slice(int(x0 + dx), int(x1 - dx))
+        left = (np.abs(outs[1] - outs[0]) > 20)[middle][np.abs(added[middle]) > 20].mean()
+        assert least <= left <= most
+
+
+def test_fills_in_place_are_the_fills() -> None:
+    rng = np.random.default_rng(1)
+    y, u, v = (rng.integers(0, 255, shape, dtype=np.uint8) for shape in ((61, 81), (31, 41), (31, 41)))
+    planes = Planes(y, u, v)
+    for box in (
+        (10.3, 5.0, 50.7, 44.2),
+        (-20.0, -20.0, 15.0, 9.0),
+        (70.0, 50.0, 100.0, 90.0),
+        (100.0, 0.0, 120.0, 9.0),
+    ):
+        there = planes.copy()
+        fill(there, box, (90, 120, 140))
+        wanted = solid_fill(planes, box, (90, 120, 140))
+        for name in ("y", "u", "v"):
+            np.testing.assert_array_equal(getattr(there, name), getattr(wanted, name))
+    oval = planes.copy()
+    fill_ellipse(oval, (20.0, 10.0, 60.0, 50.0), (90, 120, 140))
+    changed = oval.y != planes.y
+    assert (oval.y[30, 22:58] == 90).all() and (oval.u[15, 11:29] == 120).all()
+    assert not changed[:, :20].any() and not changed[:10].any() and not changed[11, 21]

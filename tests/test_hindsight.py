@@ -1,0 +1,194 @@
+"""Hindsight: who is covered, before they were found, between sightings, and not at all."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from fractions import Fraction
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from streamdeid.faces import Face, Track
+from streamdeid.tracking.evident import evident
+from streamdeid.tracking.hindsight import Hindsight
+from streamdeid.tracking.tracker import FaceTracker
+
+RATE = 25
+SIZE = (640, 480)
+Box = tuple[float, float, float, float]
+
+
+def face(x: float, y: float = 200.0, side: float = 60.0, evidence: float = 1.0, score: float = 0.9) -> Face:
+    """A square face without landmarks."""
+    return Face((x, y, x + side, y + side), score, evidence=evidence)
+
+
+BLANK = np.full((SIZE[1], SIZE[0]), 100, np.uint8)
+
+
+def picture(*boxes: Box) -> NDArray[np.uint8]:
+    """Luma (480, 640) with a head's worth of pattern around each box, on a plain wall."""
+    luma = BLANK.copy()
+    for seed, (x0, y0, x1, y1) in enumerate(boxes):
+        side = round((x1 - x0) * 1.4)
+        rough = np.random.default_rng(seed).integers(40, 220, (7, 7)).astype(np.uint8)
+        head = cv2.resize(rough, (side, side), interpolation=cv2.INTER_CUBIC)
+        top, left = round((y0 + y1 - side) / 2), round((x0 + x1 - side) / 2)
+        a, b, c, d = max(top, 0), max(left, 0), min(top + side, SIZE[1]), min(left + side, SIZE[0])
+        if c > a and d > b:
+            luma[a:c, b:d] = head[a - top : c - top, b - left : d - left]
+    return luma
+
+
+def run(
+    frames: Sequence[Sequence[Face]],
+    ahead: int = RATE,
+    cuts: Sequence[int] = (),
+    threshold: float = 0.5,
+    pictures: Sequence[NDArray[np.uint8]] | None = None,
+) -> list[list[Track]]:
+    """What is covered in each frame, tracker and hindsight together. pictures: luma; without, nothing is to be seen."""
+    tracker, hindsight = FaceTracker(size=SIZE), Hindsight(threshold, SIZE)
+    waiting: deque[tuple[list[Track], Fraction]] = deque()
+    shown = []
+    for index, faces in enumerate(frames):
+        if index in cuts:
+            tracker.cut()
+            hindsight.cut()
+        time = Fraction(index, RATE)
+        tracks = tracker.update(faces, time)
+        hindsight.note(tracks, time, BLANK if pictures is None else pictures[index])
+        waiting.append((tracks, time))
+        if len(waiting) > ahead:
+            shown.append(hindsight.shown(*waiting.popleft()))
+    while waiting:
+        shown.append(hindsight.shown(*waiting.popleft()))
+    return shown
+
+
+def holds(tracks: Sequence[Track], box: Box) -> bool:
+    """Whether one of the boxes holds the whole of another."""
+    return any(t.box[0] <= box[0] and t.box[1] <= box[1] and t.box[2] >= box[2] and t.box[3] >= box[3] for t in tracks)
+
+
+@pytest.mark.parametrize("speed", [0.0, 2.0, -5.0, 9.0])
+def test_a_face_is_covered_back_to_where_it_came_from(speed: float) -> None:
+    there = [face(280 + speed * (index - 30)) for index in range(60)]
+    pictures = [picture(one.box) for one in there]
+    shown = run([[] if index < 30 else [there[index]] for index in range(60)], pictures=pictures)
+    for index in range(5, 60):
+        assert holds(shown[index], there[index].box), index
+        assert len(shown[index]) == 1
+        assert shown[index][0].box[2] - shown[index][0].box[0] < 2 * 60  # and not half the picture
+    assert not shown[4]  # one second before its first sighting, and no more
+
+
+def test_where_the_patch_is_not_found_motion_tells_for_a_moment_more() -> None:
+    shown = run([[] if index < 30 else [face(300 + 2 * index)] for index in range(60)])
+    assert [bool(tracks) for tracks in shown[:30]] == [False] * 25 + [True] * 5
+    for index in range(25, 30):
+        assert holds(shown[index], face(300 + 2 * index).box), index
+
+
+def test_a_head_that_turns_away_is_followed_by_its_patch() -> None:
+    place = [200 + 6 * index if index < 40 else 440 for index in range(70)]  # walks, is lost, and stops
+    pictures = [picture(face(x).box) for x in place]
+    frames = [[face(place[index])] if index < 32 else [] for index in range(70)]
+    for ahead in (0, RATE):
+        shown = run(frames, ahead=ahead, pictures=pictures)
+        for index in range(32, 57):
+            assert holds(shown[index], face(place[index]).box), index
+            assert shown[index][0].box[2] - shown[index][0].box[0] < 2 * 60
+
+
+def test_nobody_is_looked_for_before_a_scene_cut() -> None:
+    pictures = [picture(face(300).box)] * 60  # even where it would be found
+    shown = run([[] if index < 30 else [face(300)] for index in range(60)], cuts=[25], pictures=pictures)
+    assert not any(shown[:25])
+    assert all(shown[25:])
+
+
+def test_somebody_who_walks_in_is_not_covered_outside_the_picture() -> None:
+    walk = [face(-60 + 6 * index) for index in range(60)]  # inside by half from frame 5 on
+    pictures = [picture(one.box) for one in walk]
+    shown = run([[] if index < 14 else [walk[index]] for index in range(60)], pictures=pictures)
+    for index in range(9, 60):
+        x0, y0, x1, y1 = walk[index].box
+        assert holds(shown[index], (max(x0, 0), y0, x1, y1)), index
+
+
+def test_without_a_look_ahead_nothing_is_known_before() -> None:
+    shown = run([[] if index < 30 else [face(300)] for index in range(60)], ahead=0)
+    assert [bool(tracks) for tracks in shown] == [False] * 30 + [True] * 30
+
+
+def test_a_gap_is_bridged_from_both_sides_even_when_the_face_turned_round_in_it() -> None:
+    place = [300 + 4 * index if index < 30 else 420 - 4 * (index - 30) for index in range(60)]
+    there = [face(x) for x in place]
+    shown = run([[] if 20 <= index < 40 else [there[index]] for index in range(60)])
+    for index, one in enumerate(there):
+        x0, y0, x1, y1 = one.box
+        middle = (x0 + 15, y0 + 15, x1 - 15, y1 - 15)
+        assert holds(shown[index], middle), index
+    assert len({track.number for tracks in shown for track in tracks}) == 1
+
+
+def test_no_cover_without_a_sighting_is_twice_as_wide_as_needed() -> None:
+    frames = [[] if 20 <= index < 36 or index > 50 else [face(300)] for index in range(75)]
+    for ahead in (0, RATE):
+        for tracks in run(frames, ahead=ahead):
+            assert len(tracks) == 1
+            assert tracks[0].box[2] - tracks[0].box[0] <= 1.8 * 60 + 1e-6
+
+
+def test_what_is_never_evident_is_never_covered_and_a_face_is_from_a_second_before_it_is() -> None:
+    faint = [[face(300, evidence=0.2, score=0.4)] for _ in range(60)]
+    assert not any(run(faint))
+    clear = [[face(300, evidence=0.2 if index < 40 else 0.95, score=0.4)] for index in range(80)]
+    shown = [bool(tracks) for tracks in run(clear)]
+    first = shown.index(True)
+    assert 20 <= first <= 40
+    assert all(shown[first:])
+
+
+def test_a_face_stays_one_while_it_turns_away() -> None:
+    turning = [[face(300, evidence=0.9 if index < 20 else 0.1, score=0.3)] for index in range(150)]
+    assert all(run(turning, ahead=0))
+
+
+def test_a_lost_face_coasts() -> None:
+    shown = run([[face(300)] if index < 30 else [] for index in range(80)], ahead=0)
+    assert [bool(tracks) for tracks in shown] == [True] * 55 + [False] * 25
+
+
+@given(
+    evidence=st.lists(st.floats(0, 1), min_size=1, max_size=30),
+    more=st.floats(0, 1),
+    threshold=st.floats(0.05, 1),
+)
+def test_surer_sightings_never_make_a_face_less_evident(evidence: list[float], more: float, threshold: float) -> None:
+    values = np.array(evidence)
+    scores, sides = np.full(len(values), 0.4), np.full(len(values), 100.0)
+    if evident(values, scores, sides, threshold):
+        assert evident(np.maximum(values, more), scores, sides, threshold)
+    else:
+        assert not evident(np.minimum(values, more), scores, sides, threshold)
+
+
+def test_small_boxes_need_three_plain_sightings_and_large_ones_more() -> None:
+    none = np.zeros(3)
+    assert evident(none, np.full(3, 0.6), np.full(3, 20.0), 0.5)
+    assert not evident(none[:2], np.full(2, 0.6), np.full(2, 20.0), 0.5)
+    assert not evident(none, np.full(3, 0.6), np.full(3, 60.0), 0.5)
+    assert not evident(np.zeros(0), np.zeros(0), np.zeros(0), 0.5)
+
+
+def test_one_lucky_look_among_many_is_not_enough() -> None:
+    values = np.array([0.9] + [0.3] * 9)
+    assert not evident(values, np.full(10, 0.4), np.full(10, 60.0), 0.5)
+    assert evident(values[:1], np.full(1, 0.4), np.full(1, 60.0), 0.5)

@@ -1,0 +1,193 @@
+"""The default detector on drawn people: small, many, lost, gone; and other detectors in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.colour import planes_from_rgb
+from streamdeid.detection.mediapipe_faces import MediapipeFaces
+from streamdeid.detection.plugged_in import PluggedIn
+from streamdeid.detection.second_look import SecondLook, view
+from streamdeid.errors import FailedClosed
+from streamdeid.faces import Face
+from streamdeid.frames import Frame
+from tests import drawn_faces
+
+Box = tuple[float, float, float, float]
+
+
+@pytest.fixture(scope="module")
+def detector() -> Iterator[MediapipeFaces]:
+    """One for all tests: each starts with `forget`."""
+    faces = MediapipeFaces()
+    yield faces
+    faces.close()
+
+
+def put(picture: Pixels, model: AppearanceModel, seed: int, width: float, x: float, y: float) -> Box:
+    """Draw a person's face, `width` pixels wide, into a picture (h, w, 3) around a place; its box."""
+    shape, texture = model.decode(drawn_faces.some_identity(model, seed, 0.5))
+    large = drawn_faces.scene(model, shape, texture, drawn_faces.pose_at(model, 160.0), behind=None)
+    mask = drawn_faces.inside_hull(large.points).astype(np.float32)
+    scale = width / 160.0
+    into = np.array([[scale, 0, x - 160 * scale], [0, scale, y - 165 * scale]])
+    size = picture.shape[1], picture.shape[0]
+    sigma = 0.4 / scale  # what the smaller pixels cannot hold
+    soft = cv2.GaussianBlur(large.rgb.astype(np.float32), (0, 0), sigma)
+    face = cv2.warpAffine(soft, into, size)
+    alpha = cv2.warpAffine(cv2.GaussianBlur(mask, (0, 0), sigma), into, size)[:, :, None]
+    picture[:] = alpha * face + (1 - alpha) * picture
+    points = large.points * scale + into[:, 2]
+    return (*points.min(axis=0).tolist(), *points.max(axis=0).tolist())
+
+
+def frame(picture: Pixels, index: int = 0) -> Frame:
+    """A frame of a picture (h, w, 3)."""
+    return Frame(planes_from_rgb(np.clip(picture, 0, 255).astype(np.uint8)), Fraction(index, 25), index)
+
+
+def found(faces: list[Face], box: Box) -> Face | None:
+    """The face over the middle of a box."""
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    sides = box[2] - box[0]
+    near = [f for f in faces if f.box[0] < x < f.box[2] and f.box[1] < y < f.box[3] and f.width < 2.5 * sides]
+    return near[0] if near else None
+
+
+def test_faces_of_20_pixels_at_720p_are_found_in_the_first_frame(
+    detector: MediapipeFaces, model: AppearanceModel
+) -> None:
+    detector.forget()
+    picture = drawn_faces.room((1280, 720))
+    places = [(200, 150), (640, 360), (1100, 200), (350, 600), (900, 560)]
+    boxes = [put(picture, model, seed, 20, *place) for seed, place in enumerate(places)]
+    faces = [face for face in detector(frame(picture)) if face.evidence > 0.3]
+    assert sum(found(faces, box) is not None for box in boxes) >= 4
+
+
+def test_every_larger_face_is_found_at_once_and_sure(detector: MediapipeFaces, model: AppearanceModel) -> None:
+    detector.forget()
+    picture = drawn_faces.room((1280, 720))
+    boxes = [
+        put(picture, model, seed, width, x, 300)
+        for seed, (width, x) in enumerate([(32, 100), (60, 300), (110, 560), (200, 900)])
+    ]
+    faces = list(detector(frame(picture)))
+    for box in boxes:
+        face = found(faces, box)
+        assert face is not None
+        assert face.evidence > 0.5
+        assert face.landmarks is not None
+    assert len(faces) == len(boxes)  # a large face is one, whatever its parts look like in a tile
+
+
+def test_an_empty_room_holds_nobody(detector: MediapipeFaces) -> None:
+    for seed in range(4):
+        detector.forget()
+        assert not [f for f in detector(frame(drawn_faces.room((640, 480), seed))) if f.evidence >= 0.5]
+
+
+def test_a_small_face_is_followed_in_every_frame_while_its_tile_has_its_turn_seldom(
+    detector: MediapipeFaces, model: AppearanceModel
+) -> None:
+    detector.forget()
+    missed = 0
+    for index in range(40):
+        picture = drawn_faces.room((960, 540))
+        box = put(picture, model, 3, 40, 200 + 3 * index, 200 + index)
+        missed += found(list(detector(frame(picture, index))), box) is None
+    assert missed <= 2
+
+
+def test_somebody_who_comes_in_later_is_found_within_a_round_and_a_large_face_within_two_frames(
+    detector: MediapipeFaces, model: AppearanceModel
+) -> None:
+    for width, within in ((28, 33), (180, 2)):
+        detector.forget()
+        empty = drawn_faces.room((960, 540))
+        for index in range(3):
+            detector(frame(empty, index))
+        first = None
+        for index in range(3, 40):
+            picture = empty.copy()
+            box = put(picture, model, 5, width, 480, 270)
+            if found(list(detector(frame(picture, index))), box) is not None:
+                first = index - 3
+                break
+        assert first is not None
+        assert first <= within
+
+
+def test_nobody_is_seen_where_a_face_was(detector: MediapipeFaces, model: AppearanceModel) -> None:
+    detector.forget()
+    empty = drawn_faces.room((640, 480))
+    with_face = empty.copy()
+    put(with_face, model, 2, 120, 320, 240)
+    for index in range(5):
+        assert detector(frame(with_face, index))
+    assert not [f for index in range(5, 10) for f in detector(frame(empty, index)) if f.evidence >= 0.5]
+
+
+def test_a_second_look_knows_faces_from_noise(model: AppearanceModel) -> None:
+    look = SecondLook()
+    picture = drawn_faces.room((640, 480))
+    box = put(picture, model, 1, 90, 200, 200)
+    planes = frame(picture).planes
+    assert look(planes, box) > 0.5
+    assert look(planes, (400, 300, 490, 390)) < 0.2
+    assert look(planes, (box[0] + 90, box[1], box[2] + 90, box[3])) < 0.5
+    look.close()
+
+
+@pytest.mark.parametrize("box", [(-60.0, -50.0, 40.0, 60.0), (600.0, 440.0, 700.0, 560.0), (5.0, 5.0, 6.5, 6.5)])
+def test_a_view_reaches_beyond_the_picture_by_repeating_its_border(box: Box) -> None:
+    planes = frame(drawn_faces.room((640, 480))).planes
+    for width, side in ((32, 96), (64, 192)):
+        assert view(planes, box, width, side).shape == (side, side, 3)
+
+
+def test_a_view_shows_the_box_in_its_middle_at_the_asked_width() -> None:
+    picture = np.zeros((480, 640, 3), np.float32)
+    picture[200:260, 300:360] = 255
+    seen = view(frame(picture).planes, (300, 200, 360, 260), 48, 96)[:, :, 0]
+    rows = np.flatnonzero(seen.max(axis=1) > 128)
+    assert abs(rows[0] - 24) <= 1
+    assert abs(rows[-1] - 71) <= 1
+
+
+def test_a_function_of_a_picture_is_a_detector(model: AppearanceModel) -> None:
+    picture = drawn_faces.room((640, 480))
+    x0, y0, x1, y1 = put(picture, model, 1, 120, 300, 240)
+    seen = []
+
+    def find(image: NDArray[np.uint8]) -> list[tuple[float, ...]]:
+        seen.append((image.shape, image.dtype))
+        return [(x0, y0, x1, y1), (500, 20, 560, 80, 0.7), (700, 10, 760, 70)]
+
+    detect = PluggedIn(find)
+    faces = detect(frame(picture))
+    detect.close()
+    assert seen == [((480, 640, 3), np.dtype(np.uint8))]
+    assert len(faces) == 2  # the third lies beside the picture
+    assert faces[0].landmarks is not None
+    assert faces[0].landmarks.shape == (68, 2)
+    assert faces[1].landmarks is None
+    assert faces[1].score == 0.7
+    assert all(face.evidence == 1.0 for face in faces)
+    plain = PluggedIn(find, landmarks=False)
+    assert all(face.landmarks is None for face in plain(frame(picture)))
+    plain.close()
+
+
+@pytest.mark.parametrize("row", [(1.0, 2.0, 3.0), (1.0, 2.0, float("nan"), 4.0), (1.0, 2.0, 3.0, 4.0, 0.5, 1.0)])
+def test_what_is_no_box_fails_closed(row: tuple[float, ...]) -> None:
+    with pytest.raises(FailedClosed, match="no box"):
+        PluggedIn(lambda image: [row], landmarks=False)(frame(drawn_faces.room((64, 48))))

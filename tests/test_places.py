@@ -1,0 +1,151 @@
+"""What the detector remembers of a place: when to look again, when to search, when to give up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from streamdeid.detection.candidates import Candidate
+from streamdeid.detection.mediapipe_graphs import Region
+from streamdeid.detection.places import Place, matched, remembered, without_twins
+
+
+def sighting(score: float, side: float = 60.0, x: float = 100.0) -> Candidate:
+    """The detector sees a square at the place."""
+    return Candidate((x, 100.0, x + side, 100.0 + side), np.zeros((6, 2)), score, 3, False)
+
+
+def place(score: float = 0.6, side: float = 60.0, x: float = 100.0) -> Place:
+    """A place seen for the first time."""
+    first = sighting(score, side, x)
+    new = Place(first.box, score, first.tile)
+    new.sighted(first)
+    return new
+
+
+def test_a_new_place_is_looked_at_and_a_settled_face_is_not() -> None:
+    one = place(0.9)
+    assert one.look_due()
+    one.looked(0.9)
+    one.region = Region((130.0, 130.0), 90.0, 0.0)
+    for _ in range(100):
+        one.next_frame()
+        one.sighted(sighting(0.9))
+        assert not one.look_due()
+
+
+def test_a_doubtful_place_is_looked_at_again_at_first_often_then_seldom() -> None:
+    one, looks = place(0.5), []
+    for frame in range(60):
+        if one.look_due():
+            looks.append(frame)
+            one.looked(0.5)
+        one.next_frame()
+        one.sighted(sighting(0.5))
+    assert np.diff(looks).tolist()[:3] == [3, 3, 3]
+    assert set(np.diff(looks).tolist()[3:]) == {12}
+
+
+def test_a_rising_score_is_looked_at_at_once() -> None:
+    one = place(0.4)
+    one.looked(0.1)
+    one.next_frame()
+    one.sighted(sighting(0.6))
+    assert one.look_due()
+
+
+def test_evidence_is_a_mean_over_looks_and_one_lucky_look_is_soon_outvoted() -> None:
+    one = place(0.6)
+    one.looked(0.6)
+    assert one.evidence == pytest.approx(0.6)
+    for _ in range(8):
+        one.sighted(sighting(0.4))
+        one.looked(0.1)
+    assert one.evidence < 0.3
+    assert not one.possible
+
+
+def test_what_is_no_face_is_not_searched_for_but_a_small_box_is_not_rejected() -> None:
+    large, small = place(0.5), place(0.5, side=24)
+    for one in (large, small):
+        one.looked(0.0)
+    assert not large.possible
+    assert not large.wanted
+    assert small.possible
+    assert small.wanted
+
+
+def test_a_lost_face_is_searched_for_in_each_frame_for_a_while() -> None:
+    one = place(0.8)
+    one.looked(0.8)
+    wanted = []
+    for _ in range(20):
+        one.next_frame()
+        wanted.append(one.wanted)
+    assert wanted == [True] * 8 + [False] * 12
+
+
+def test_a_face_that_its_landmarks_follow_needs_no_detector() -> None:
+    one = place(0.8)
+    one.looked(0.8)
+    one.region = Region((130.0, 130.0), 90.0, 0.0)
+    assert not one.wanted
+    for _ in range(9):
+        one.next_frame()
+    assert not one.wanted
+    one.next_frame()
+    assert one.wanted  # to be checked
+    one.sighted(sighting(0.9))
+    assert not one.wanted
+
+
+def test_the_detectors_box_moves_along_with_the_landmarks() -> None:
+    one = place(0.9)
+    one.anchored(np.array([[110.0, 110], [150, 150]]))
+    one.moved(np.array([[210.0, 110], [290, 190]]))  # 100 to the right of it, and twice as large
+    assert one.box == pytest.approx((190, 90, 310, 210))
+    assert one.missed == 0
+
+
+def test_landmarks_that_the_detector_never_confirms_are_given_up_and_a_sighting_starts_anew() -> None:
+    one = place(0.9)
+    assert [one.doubted() for _ in range(15)] == [False] * 15
+    one.sighted(sighting(0.9))
+    assert [one.doubted() for _ in range(16)] == [False] * 15 + [True]
+
+
+def test_what_comes_back_to_a_place_after_a_while_is_judged_anew() -> None:
+    one = place(0.5)
+    for _ in range(5):
+        one.looked(0.0)
+    for _ in range(10):
+        one.next_frame()
+    one.sighted(sighting(0.5))
+    assert one.look_due()
+    one.looked(0.9)
+    assert one.evidence == pytest.approx(0.7)
+
+
+def test_each_candidate_gets_the_nearest_place_and_each_place_one_candidate() -> None:
+    places = [place(x=100), place(x=160)]
+    found = matched(places, [sighting(0.5, x=155), sighting(0.5, x=104), sighting(0.5, x=500)])
+    assert found == {0: 1, 1: 0}
+    assert matched([], [sighting(0.5)]) == {}
+    assert matched(places, []) == {}
+
+
+def test_old_places_are_forgotten() -> None:
+    one = place()
+    for _ in range(51):
+        assert remembered([one]) == [one]
+        one.next_frame()
+    assert remembered([one]) == []
+
+
+def test_two_places_followed_onto_one_face_are_one() -> None:
+    one, other, far = place(0.9), place(0.5), place(0.9, x=400)
+    for each, evidence in ((one, 0.9), (other, 0.5), (far, 0.9)):
+        each.looked(evidence)
+    one.region, other.region = Region((130.0, 130.0), 90.0, 0.0), Region((134.0, 130.0), 92.0, 0.0)
+    far.region = Region((430.0, 130.0), 90.0, 0.0)
+    assert set(map(id, without_twins([other, one, far]))) == {id(one), id(far)}
