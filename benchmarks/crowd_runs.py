@@ -91,11 +91,12 @@ def simulated(run: Run, donors: Vectors) -> Identities:
         vectors = own + error()
         of_face = {id(track.face): track for track in tracks if track.face is not None}
         person_of = {id(face): person for person, face in found.items() if face is not None}
-        for stretch in check.update(frame, tracks):
+        stretches = check.update(frame, tracks)
+        for stretch in stretches:
             if stretch.face is not None and not stretch.doubtful and stretch.face.width >= _SMALLEST:
                 samples.setdefault(stretch.number, deque(maxlen=_KEPT)).append(vectors[person_of[id(stretch.face)]])
                 check.saw(stretch.number)
-            check.settle(stretch)
+        check.settle(stretches)
         seen = [(w.person, of_face.get(id(found[w.person]))) for w in walkers if w.hidden <= HIDDEN]
         waiting.append((frame, seen))
         if len(waiting) > ahead:

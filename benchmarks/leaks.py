@@ -4,10 +4,10 @@
 
 Takes each video that has NAME.faces.csv beside it: frame, x0, y0, x1, y1, score, from any detector; boxes with score
 0.5 and up count as faces, all others only excuse a cover. The filter runs in this process, without encoding. A face is
-exposed where the middle half of its box keeps its pixels. --live: no look-ahead. --misses: the detector is silent for
-up to a second at a time, in a tenth of all frames, chosen by the seed. --sheet: a picture of every exposed face, to
-look at (keep it private). Exit code 1 when a face of 40 pixels and up is exposed; with --live, one that was covered
-before.
+exposed where more than a quarter of the pixels in the middle half of its box are the original's. --live: no look-ahead.
+--misses: the detector is silent for up to a second at a time, in a tenth of all frames, chosen by the seed and the
+clip's name. --sheet: a picture of every exposed face, to look at (keep it private). Exit code 1 when a face of 40
+pixels and up is exposed; with --live, one that was covered before.
 
 Causes: *never seen* (nothing was found there for a second before and after), *not believed* (something was found, and
 taken for no face), *late or lost* (covered there within a second, not in this frame), *misplaced* (a cover touches it).
@@ -17,12 +17,10 @@ False covers are places covered that touch no box, per frame that was looked at.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import itertools
 import math
-import time
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -30,35 +28,24 @@ from pathlib import Path
 import cv2
 import numpy as np
 from clips import VIDEOS, as_json, markdown
+from leaks_run import Corners, Moment, filtered
 
-from streamdeid.assemble import assemble, default_detector, lookahead_frames, open_source
 from streamdeid.colour import rectangle_to_rgb
 from streamdeid.errors import StreamdeidError
 from streamdeid.evaluation.attacks import gaps
-from streamdeid.evaluation.attacks.gaps import CLASSES, LEAST_SIDE, Box, compared
-from streamdeid.faces import Face, Track
-from streamdeid.frames import Frame, Planes
-from streamdeid.pipeline import Detector, Tracker, deidentified
+from streamdeid.evaluation.attacks.gaps import CLASSES, LEAST_SIDE, Box
+from streamdeid.frames import Planes
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models, load_models
 
 CAUSES = ("never seen", "not believed", "late or lost", "misplaced")
 _AROUND = 1
 """Seconds before and after in which something found or covered at the place counts."""
-_SILENT = 0.1
-"""Share of all frames in which the detector is made to see nothing."""
+_KEPT = 0.25
+"""Share of the pixels in the middle half of a box that are the original's, from which a face is exposed."""
+_REMEMBERED = 2
+"""Seconds for which a place that was covered is remembered, though no box was seen there."""
 _TILE = 120
-
-Corners = tuple[float, float, float, float]
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A published frame: what was found in it, and what was covered."""
-
-    time: Fraction
-    found: Sequence[Corners]
-    covers: Sequence[Corners]
 
 
 @dataclass
@@ -94,34 +81,65 @@ class Leaks:
 def measure(video: Path, models: Models, settings: Settings, misses: int | None) -> Leaks:
     """Filter a clip and compare it with its boxes. Raises what the filter raises, and ValueError for a bad table."""
     every = gaps.read_all_boxes(video.with_name(f"{video.stem}.faces.csv"))
-    step = gaps.looked_at_every(every)
+    boxes: dict[int, list[Box]] = defaultdict(list)
+    for box in every:
+        boxes[box.frame].append(box)
+    first = min(boxes, default=0)
+    step = math.gcd(*(frame - first for frame in boxes)) or 1
     leaks, moments, exposed = Leaks(video.name), [], []
-    covered: dict[Box, bool] = {}  # boxes of the last frame looked at, and whether the face was ever covered
+    covered: list[_Covered] = []
     false, looked_at, spent = 0, 0, [0.0]
-    for index, (planes, output, moment) in enumerate(_filtered(video, models, settings, misses, spent)):
+    for index, (planes, output, moment) in enumerate(filtered(video, models, settings, misses, spent)):
         moments.append(moment)
-        if index % step:
+        if index % step != first % step:
             continue
         looked_at += 1
-        here = [box for box in every if box.frame == index]
+        here = boxes.pop(index, [])
         false += sum(not any(_touch(cover, box.corners) for box in here) for cover in moment.covers)
-        before, covered = covered, {}
-        for found in compared(planes, output, planes, (box for box in here if box.score >= gaps.LEAST_SCORE)):
-            box = found.box
-            known = any(was and gaps.overlap(box.corners, old.corners) > gaps.SAME_PLACE for old, was in before.items())
-            covered[box] = known or not found.kept
+        covered = [one for one in covered if moment.time - one.time <= _REMEMBERED]
+        for box in (box for box in here if box.score >= gaps.LEAST_SCORE):
+            kept = kept_share(planes, output, box) > _KEPT
+            known = any(one.is_at(box, moment.time) for one in covered)
+            if known or not kept:
+                covered.append(_Covered(moment.time, box))
             size = next((_named(sizes) for sizes in CLASSES if sizes[0] <= box.side < sizes[1]), None)
             if size is None:
                 continue
             leaks.faces[size] += 1
-            if found.kept:
+            if kept:
                 leaks.exposed[size] += 1
                 leaks.after_a_cover += known and box.side >= LEAST_SIDE
                 leaks.pictures.append(_picture(planes, box))
                 exposed.append((index, box))
+    if boxes:
+        raise ValueError(f"{video.name} has no frame {max(boxes)}, but its table of faces has")
     leaks.causes.update(cause(moments, index, box.corners) for index, box in exposed)
     leaks.false_covers, leaks.detection_ms = false / max(looked_at, 1), 1000 * spent[0] / max(len(moments), 1)
     return leaks
+
+
+def kept_share(original: Planes, output: Planes, box: Box) -> float:
+    """Share of the pixels in the middle half of a box that are the original's, luma and colour; 0 outside."""
+    width, height = original.size
+    same = original.y == output.y
+    colour = (original.u == output.u) & (original.v == output.v)
+    same &= np.repeat(np.repeat(colour, 2, axis=0), 2, axis=1)[:height, :width]
+    middle = gaps.middle(same.astype(np.uint8), box)
+    return float(middle.mean()) if middle.size else 0.0
+
+
+@dataclass(frozen=True)
+class _Covered:
+    """A face that was covered."""
+
+    time: Fraction
+    box: Box
+
+    def is_at(self, box: Box, time: Fraction) -> bool:
+        """Whether a box seen later is the same face: as large, and no farther than it can have gone."""
+        centres = [((one.x0 + one.x1) / 2, (one.y0 + one.y1) / 2) for one in (self.box, box)]
+        reach = self.box.side * (0.5 + 2.0 * float(time - self.time))
+        return math.dist(*centres) <= reach and 0.5 <= box.side / max(self.box.side, 1e-9) <= 2
 
 
 def cause(moments: Sequence[Moment], index: int, box: Corners) -> str:
@@ -136,68 +154,6 @@ def cause(moments: Sequence[Moment], index: int, box: Corners) -> str:
     if any(_touch(found, middle) for one in near for found in one.found):
         return "not believed"
     return "never seen"
-
-
-def _filtered(
-    video: Path, models: Models, settings: Settings, misses: int | None, spent: list[float]
-) -> Iterator[tuple[Planes, Planes, Moment]]:
-    """Every frame's picture before and after the filter, and what led to it; CPU seconds of detection are added up."""
-    source = open_source(video, settings)
-    info = source.info
-    with contextlib.closing(default_detector(settings)) as own:
-        stream = assemble(settings, models, own, size=(info.width, info.height), rate=info.average_rate)
-        detect, tracker = _Timed(stream.detect, spent), _Listening(stream.tracker)
-        silent = detect if misses is None else _Silent(detect, misses, float(info.average_rate))
-        waiting: deque[Frame] = deque()
-        frames = (waiting.append(frame) or frame for frame in source)  # type: ignore[func-returns-value]
-        ahead = lookahead_frames(settings, info)
-        for published in deidentified(frames, silent, tracker, stream.deidentifier, ahead):
-            original, tracks = waiting.popleft(), tracker.said.popleft()
-            moment = Moment(original.time, [one.box for one in tracks], [one.box for one in published.covers])
-            yield original.planes, published.planes, moment
-
-
-class _Timed:
-    """A detector whose CPU time is added up."""
-
-    def __init__(self, detect: Detector, spent: list[float]) -> None:
-        self._detect, self._spent = detect, spent
-
-    def __call__(self, frame: Frame, /) -> Sequence[Face]:
-        start = time.process_time()
-        faces = self._detect(frame)
-        self._spent[0] += time.process_time() - start
-        return faces
-
-
-class _Silent:
-    """A detector that says nothing for up to a second at a time, in a tenth of all frames."""
-
-    def __init__(self, detect: Detector, seed: int, rate: float) -> None:
-        self._detect, self._rng, self._longest = detect, np.random.default_rng(seed), max(1, round(rate))
-        self._left = 0
-
-    def __call__(self, frame: Frame, /) -> Sequence[Face]:
-        faces = self._detect(frame)
-        if not self._left and self._rng.random() < _SILENT / (1 - _SILENT) / ((1 + self._longest) / 2):
-            self._left = int(self._rng.integers(1, self._longest + 1))
-        if self._left:
-            self._left -= 1
-            return []
-        return faces
-
-
-class _Listening:
-    """A tracker that keeps what it said."""
-
-    def __init__(self, tracker: Tracker) -> None:
-        self._tracker = tracker
-        self.said: deque[Sequence[Track]] = deque()
-
-    def update(self, faces: Sequence[Face], time: Fraction) -> Sequence[Track]:
-        tracks = self._tracker.update(faces, time)
-        self.said.append(tracks)
-        return tracks
 
 
 def _named(sizes: tuple[float, float]) -> str:
@@ -241,6 +197,9 @@ def main() -> int:
     given = parser.parse_args()
     videos = sorted(path for path in given.directory.iterdir() if path.suffix.lower() in VIDEOS)
     videos = [path for path in videos if path.with_name(f"{path.stem}.faces.csv").is_file()]
+    unknown = set(given.only) - {path.stem for path in videos}
+    if unknown:
+        parser.error(f"there is no {min(unknown)} with a table of faces")
     videos = [path for path in videos if not given.only or path.stem in given.only]
     if not videos:
         parser.error(f"{given.directory} holds no such video with its table of faces")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from typing import Any
 from clips import as_json, markdown
 
 from streamdeid.assemble import assemble, default_detector, lookahead_frames, open_source
+from streamdeid.deidentify.ladder import Cause
+from streamdeid.deidentify.replace_faces import ReplaceFaces
 from streamdeid.errors import StreamdeidError
 from streamdeid.frames import DeidentifiedFrame
 from streamdeid.pipeline import deidentified
@@ -41,9 +43,14 @@ def one(path: Path, frames: int | None) -> dict[str, Any]:
         given = islice(source, frames)
         ahead = lookahead_frames(settings, info)
         row = counted(deidentified(given, stream.detect, stream.tracker, stream.deidentifier, ahead))
-    causes = getattr(stream.deidentifier, "causes", {})
-    told = ", ".join(f"{count} {cause.value}" for cause, count in sorted(causes.items(), key=lambda item: -item[1]))
-    return {"clip": path.stem, **row, "causes": told or "none"}
+    causes = stream.inner.causes if isinstance(stream.inner, ReplaceFaces) else Counter[Cause]()
+    return {"clip": path.stem, **row, "causes": told(causes)}
+
+
+def told(causes: Mapping[Cause, int]) -> str:
+    """The causes and how often each was one, the most frequent first."""
+    rows = sorted(causes.items(), key=lambda item: -item[1])
+    return ", ".join(f"{count} {cause.value}" for cause, count in rows) or "none"
 
 
 def counted(published: Iterable[DeidentifiedFrame]) -> dict[str, Any]:

@@ -6,7 +6,9 @@ FACES holds `london` (two pictures of each person; thresholds were set on it), a
 which everybody is a stranger. TAR: share of smiling pictures known by the neutral one. FAR: share of pairs of different
 people that are accepted; its 95 % limits (Clopper and Pearson) take pairs for independent, so how many people were ever
 falsely accepted stands beside it. Pictures of one set are by one camera in one light: the hard case. lfpw, in which a
-person may occur twice, is compared with the others only. Spoilt: the probe is as a bad camera would deliver it.
+person may occur twice, is compared with the others only. Spoilt: the probe is as a bad camera would deliver it. Both
+blurred: both pictures are, by a Gaussian whose sigma is that share of the face's width, and only those count that are
+still sharp enough for the whitelist; with "any" in front, all.
 
 VIDEOS: the rule of `deidentify.whitelist` with a second of look-ahead. Two frames of each clip, and the pictures of
 canada and imm37, are put on the whitelist one at a time, and every track of every clip is shown or covered. Frames in
@@ -31,11 +33,12 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.assemble import photograph_detector, still_detector
 from streamdeid.colour import planes_from_rgb
-from streamdeid.deidentify.recognised_faces import Recogniser, unfit, vector_of
+from streamdeid.deidentify.recognised_faces import Recogniser, sharpness_of, unfit, vector_of
+from streamdeid.deidentify.signals import Sharpness
 from streamdeid.deidentify.upper_face import ACCEPT, UpperFace
 from streamdeid.errors import InputError, StreamdeidError
 from streamdeid.evaluation.identification import exact_limits, threshold_at
-from streamdeid.evaluation.photographs import NEUTRAL, listed, read_photograph, reduced
+from streamdeid.evaluation.photographs import NEUTRAL, Photograph, listed, read_photograph, reduced
 from streamdeid.settings import DLIB, Settings
 from streamdeid.shipped_models import load_models
 from streamdeid.whitelisting import LEAST_WIDTH, recogniser_of
@@ -43,6 +46,8 @@ from streamdeid.whitelisting import LEAST_WIDTH, recogniser_of
 Vectors = NDArray[np.float64]
 SAME, SET, LOOSE = "london", ("canada", "imm37"), "lfpw"
 SPOILT = ("64 px wide", "blur of 3 %", "light from the side", "JPEG 12")
+BLURS = (0.0, 0.005, 0.0075, 0.01, 0.015)
+"""Blur of both pictures, sigma as a share of the face's width."""
 _WIDTH = 240.0
 """Pixels that faces are reduced to: as much as a recogniser is given in a stream."""
 _RATES = (1e-3, 1e-4)
@@ -98,10 +103,25 @@ def spoilt(image: NDArray[np.uint8], width: float) -> Iterator[NDArray[np.uint8]
     yield np.asarray(cv2.imdecode(coded, cv2.IMREAD_COLOR), np.uint8)
 
 
+def blurred(
+    photograph: Photograph, model: AppearanceModel, known: Recogniser, measure: Sharpness
+) -> Iterator[tuple[str, Vectors | None]]:
+    """The vector of the photograph blurred in the ways of `BLURS`, by name; twice where it is still sharp enough."""
+    width = float(np.ptp(photograph.sample.points[:, 0]))
+    for blur in BLURS:
+        image = cv2.GaussianBlur(photograph.image, (0, 0), blur * width) if blur else photograph.image
+        planes = planes_from_rgb(np.asarray(image, np.uint8))
+        vector = vector_of(planes, photograph.face, model, known.describe)
+        yield f"any both blurred by {100 * blur:g} %", vector
+        if sharpness_of(planes, photograph.face, model, measure) >= known.sharpness:
+            yield f"both blurred by {100 * blur:g} %", vector
+
+
 def read_sets(root: Path, model: AppearanceModel, known: dict[str, Recogniser]) -> list[Picture]:
     """All pictures with a face that may be whitelisted."""
     detect = still_detector()
     find = photograph_detector(detect)
+    measure = Sharpness(model.fit_table)
     pictures = []
     for name in (SAME, *SET, LOOSE):
         folders = [root / name] if name != LOOSE else sorted(p for p in (root / name).glob("*") if p.is_dir())
@@ -116,6 +136,7 @@ def read_sets(root: Path, model: AppearanceModel, known: dict[str, Recogniser]) 
                 images = spoilt(photograph.image, float(np.ptp(photograph.sample.points[:, 0])))
                 for how, image in zip(SPOILT, images, strict=True):
                     vectors[how] = vector_of(planes_from_rgb(image), face, model, known["built-in"].describe)
+                vectors.update(blurred(photograph, model, known["built-in"], measure))
             found = {how: vector for how, vector in vectors.items() if vector is not None}
             if len(found) == len(vectors):
                 pictures.append(Picture(name, path.stem, expression, found))
@@ -159,9 +180,12 @@ def photographs_table(pictures: list[Picture], known: dict[str, Recogniser]) -> 
     rows: list[list[object]] = []
     cases: list[tuple[str, float, Get, Get]] = [(n, r.accept, get := own(n), get) for n, r in known.items()]
     cases += [(f"built-in, {how}", ACCEPT, own("built-in"), own(how)) for how in SPOILT]
+    both = [f"{which}both blurred by {100 * blur:g} %" for blur in BLURS for which in ("any ", "")]
+    cases += [(how, ACCEPT, get := own(how), get) for how in both]
     for name, accept, get, probe in cases:
-        genuine, strangers = pairs(pictures, get, probe)
-        tar = share(int((genuine <= accept).sum()), len(genuine))
+        usable = [p for p in pictures if name in p.vectors] if name in both else pictures
+        genuine, strangers = pairs(usable, get, probe)
+        tar = share(int((genuine <= accept).sum()), len(genuine)) if len(genuine) else ""
         for group, lists in strangers.items():
             hits, trials = sum(int((d <= accept).sum()) for d in lists), sum(len(d) for d in lists)
             if get is probe and group != LOOSE:  # each pair stands in two rows

@@ -195,8 +195,10 @@ class _SelfTestRegister:
 def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates: Surrogates | None) -> None:
     """Run the self-test with a tracker and a de-identifier of its own, and clear up after it. Raises FailedClosed."""
     tracker = FaceTracker()
+    hindsight = Hindsight(settings.threshold)
     deidentifier = _deidentifier(settings, models, surrogates, _SelfTestRegister())
-    self_test(models.fitting, _watch(detect, tracker, Hindsight(settings.threshold)), tracker.update, deidentifier)
+    whole = InHindsight(deidentifier, hindsight)
+    self_test(models.fitting, _watch(detect, tracker, hindsight), tracker.update, whole)
     # A detector without landmarks allows a solid fill at best; one with landmarks must lead to a synthetic face here.
     if isinstance(deidentifier, ReplaceFaces) and Rung.MEAN_FACE in deidentifier.rungs:
         raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")

@@ -30,22 +30,37 @@ def yuv_from_rgb(colour: Colour) -> tuple[NDArray[np.float32], NDArray[np.float3
     return inverse.astype(np.float32), (-inverse @ offset).astype(np.float32)
 
 
-def rectangle_to_rgb(planes: Planes, x0: int, y0: int, x1: int, y1: int, scale: float = 1.0) -> NDArray[np.uint8]:
+def rectangle_to_rgb(
+    planes: Planes, x0: int, y0: int, x1: int, y1: int, scale: float = 1.0, *, quick: bool = False
+) -> NDArray[np.uint8]:
     """RGB pixels of a rectangle, optionally area-downscaled before the conversion (cheaper than after).
 
-    x0 and y0 are even and the rectangle lies inside the frame; 0 < scale <= 1.
+    x0 and y0 are even and the rectangle lies inside the frame; 0 < scale <= 1. quick: halve first, as often as it goes,
+    which is several times faster and differs by rounding.
     Returns uint8 (round(scale (y1 - y0)), round(scale (x1 - x0)), 3).
     """
     y = planes.y[y0:y1, x0:x1]
     u, v = (p[y0 // 2 : (y1 + 1) // 2, x0 // 2 : (x1 + 1) // 2] for p in (planes.u, planes.v))
     size = max(1, round((x1 - x0) * scale)), max(1, round((y1 - y0) * scale))
+    if quick:
+        y, u, v = (_halved(plane, size) for plane in (y, u, v))
     if scale < 1:
         y = np.asarray(cv2.resize(y, size, interpolation=cv2.INTER_AREA), np.uint8)
-    how = cv2.INTER_LINEAR if scale > 0.5 else cv2.INTER_AREA
+    how = cv2.INTER_LINEAR if scale > 0.5 or quick else cv2.INTER_AREA
     u, v = (np.asarray(cv2.resize(p, size, interpolation=how), np.uint8) for p in (u, v))
     matrix, offset = rgb_from_yuv(planes.colour)
     yuv = cv2.merge([np.ascontiguousarray(y), u, v])
     return np.asarray(cv2.transform(yuv, np.concatenate([matrix, offset[:, None]], axis=1)), np.uint8)
+
+
+def _halved(plane: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """A plane halved while it stays at least as large as `size` (width, height); OpenCV has a fast path for that."""
+    while plane.shape[1] >= 2 * size[0] and plane.shape[0] >= 2 * size[1]:
+        height, width = plane.shape[0] // 2, plane.shape[1] // 2
+        if plane.shape != (2 * height, 2 * width):
+            break  # an odd row would shift the picture
+        plane = np.asarray(cv2.resize(plane, (width, height), interpolation=cv2.INTER_AREA), np.uint8)
+    return plane
 
 
 def planes_from_rgb(rgb: NDArray[np.uint8], colour: Colour = Colour()) -> Planes:

@@ -39,9 +39,10 @@ class Filter:
     alone; `streamdeid filter` does better on files.
 
     settings: as for a file; those of the output file are not used. detect: any function from a `Frame` to faces
-    instead of the built-in detector. Faces without landmarks are covered by a solid fill. self_test: False only for a
-    detector that cannot know a drawn face, such as one that replays known places. recognise: who recognises the people
-    of `settings.whitelist`, instead of what the settings name.
+    instead of the built-in detector (`PluggedIn` makes one of a function of a picture); closed with the filter where
+    that is possible. Faces without landmarks are covered by a solid fill. self_test: False only for a detector that
+    cannot know a drawn face, such as one that replays known places. recognise: who recognises the people of
+    `settings.whitelist`, instead of what the settings name.
 
     The first picture starts the filter and runs the self-test. Raises SettingsError, ModelError and FailedClosed; after
     an error show nothing, least of all the picture that was given. Not for several threads at once. Use as a context
@@ -68,7 +69,7 @@ class Filter:
             own = default_detector(settings)
             timed = in_time(own, settings, own.close)
         else:
-            timed = in_time(detect, settings)
+            timed = in_time(detect, settings, getattr(detect, "close", None))
         self._detect = self._cleanup.enter_context(contextlib.closing(timed))
         self._self_test = self_test
         self._size: tuple[int, int] | None = None

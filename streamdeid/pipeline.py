@@ -39,7 +39,7 @@ class Hindsight(Protocol):
 
     def note(self, tracks: Sequence[Track], time: Fraction, luma: Plane, /) -> None: ...
 
-    def shown(self, tracks: Sequence[Track], time: Fraction, /) -> Sequence[Track]: ...
+    def shown(self, tracks: Sequence[Track], /) -> Sequence[Track]: ...
 
 
 class InHindsight:
@@ -49,13 +49,13 @@ class InHindsight:
         self._inner, self._hindsight = inner, hindsight
 
     def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
-        """Note the tracks, and let the inner one observe them all."""
-        self._hindsight.note(tracks, frame.time, frame.planes.y)
+        """Let the inner one observe all tracks, and note them."""
         self._inner.observe(frame, tracks)
+        self._hindsight.note(tracks, frame.time, frame.planes.y)
 
     def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
         """The frame, covered where it has to be, as far as is known by now."""
-        return self._inner.deidentify(frame, self._hindsight.shown(tracks, frame.time))
+        return self._inner.deidentify(frame, self._hindsight.shown(tracks))
 
 
 def deidentified(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.faces import Track
@@ -46,13 +46,22 @@ class PersonRegister:
         return self._persons.person_of(track)
 
     def commit(self, track: int, identity: Points, frames: int) -> int | None:
-        """Tell the identity of a present stretch, averaged over its good frames; its person, None while undecided.
+        """`commit_together` of one alone."""
+        return self.commit_together({track: (identity, frames)})[track]
+
+    def commit_together(self, known: Mapping[int, tuple[Points, int]]) -> dict[int, int | None]:
+        """Tell the identities of present stretches and over how many good frames each is averaged, all of a frame at
+        once: of several who claim one person the nearest gets it. The person of each, None while undecided.
 
         Told again of a decided one, it is remembered better.
         """
-        known = Identity(identity, frames=frames)
-        person = self._persons.person_of(track)
-        if person is None:
-            return self._persons.commit({track: known})[track].person
-        self._persons.refresh(track, known)
-        return person
+        identities = {track: Identity(vector, frames=frames) for track, (vector, frames) in known.items()}
+        new = {track: one for track, one in identities.items() if self._persons.person_of(track) is None}
+        for track in identities.keys() - new.keys():
+            self._persons.refresh(track, identities[track])
+        self._persons.commit(new)
+        return {track: self._persons.person_of(track) for track in identities}
+
+    def forgotten(self) -> Set[int]:
+        """Persons forgotten since this was asked last: none of them will ever come back."""
+        return self._persons.forgotten()

@@ -22,7 +22,9 @@ MOST_LOOKAHEAD = 10.0
 MOST_COAST = 60.0
 BUILT_IN, DLIB = "built-in", "dlib"
 """Names for `--whitelist-recogniser`, besides the path of an ONNX file."""
-LEAST_FACE = 8.0
+LEAST_FACE = 12.0
+"""Pixels below which no face is looked for: pictures are not enlarged for the detector."""
+MOST_FACE = 10_000.0
 MOST_INTERVAL = 1000
 LEAST_DEADLINE, MOST_DEADLINE = 0.1, 600.0
 _LARGEST_CRF = 63
@@ -49,8 +51,8 @@ class Settings:
     threshold: float = 0.5
     """Evidence from which something counts as a face, above 0 and at most 1. Lower covers more, false ones too."""
     min_face: float | None = None
-    """Width in pixels of the smallest face looked for, `LEAST_FACE` or more; None: 16, or an 80th of the longer side of
-    the picture where that is more."""
+    """Width in pixels of the smallest face looked for, `LEAST_FACE` to `MOST_FACE`; None: 16, or an 80th of the longer
+    side of the picture where that is more."""
     detector_interval: int = 32
     """Frames within which every part of the picture is searched for small faces, 1 to `MOST_INTERVAL`; what was found
     is followed in every frame."""
@@ -106,8 +108,8 @@ class Settings:
         if not 0 < self.threshold <= 1:
             raise SettingsError(f"threshold must be above 0 and at most 1, not {self.threshold:g}")
         _check_seconds("detector deadline", self.detector_deadline, MOST_DEADLINE, LEAST_DEADLINE)
-        if self.min_face is not None and not LEAST_FACE <= self.min_face < math.inf:
-            raise SettingsError(f"min-face must be {LEAST_FACE:g} pixels or more, not {self.min_face:g}")
+        if self.min_face is not None and not LEAST_FACE <= self.min_face <= MOST_FACE:
+            raise SettingsError(f"min-face must be from {LEAST_FACE:g} to {MOST_FACE:g} pixels, not {self.min_face:g}")
         if not 1 <= self.detector_interval <= MOST_INTERVAL:
             raise SettingsError(f"detector-interval must be from 1 to {MOST_INTERVAL}, not {self.detector_interval}")
         _check_seconds("lookahead", self.lookahead, MOST_LOOKAHEAD)

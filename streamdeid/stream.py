@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from streamdeid.deidentify.mask_faces import MaskFaces
-from streamdeid.deidentify.replace_faces import ReplaceFaces
+from streamdeid.deidentify.replace_faces import EARLIER, ReplaceFaces
 from streamdeid.deidentify.surrogates import Surrogates
 from streamdeid.pipeline import Deidentifier, Detector
 from streamdeid.tracking.reentry import Persons
@@ -44,11 +44,14 @@ class Stream:
 
     @property
     def persons_by_rung(self) -> dict[str, dict[str, int]]:
-        """The same by person number, "0" for faces whose person was never decided; empty for a mask."""
+        """The same by person number, "0" for faces whose person was never decided, "earlier" for those of a long run's
+        first people together; empty for a mask."""
         if isinstance(self.inner, MaskFaces):
             return {}
         return {
-            str(person): {rung.label: count for rung, count in sorted(rungs.items())}
+            "earlier" if person == EARLIER else str(person): {
+                rung.label: count for rung, count in sorted(rungs.items())
+            }
             for person, rungs in sorted(self.inner.persons.items())
         }
 
@@ -57,7 +60,7 @@ class Stream:
         """Persons told apart; None for a mask, which knows nobody."""
         if isinstance(self.inner, MaskFaces):
             return None
-        return len(self.inner.persons.keys() - {0})
+        return self.inner.people
 
     @property
     def tracks(self) -> dict[str, int]:

@@ -88,10 +88,12 @@ def _checked(face: object, frame: Frame) -> Face:
     width, height = frame.planes.size
     if x1 <= 0 or y1 <= 0 or x0 >= width or y0 >= height:
         raise _doubt(frame, "a face outside the frame")
-    for name in ("score", "presence"):
+    for name in ("score", "presence", "evidence"):
         value = _numbers(getattr(face, name))
         if value is None or value.shape != () or not math.isfinite(float(value)):
             raise _doubt(frame, f"a face whose {name} is no number")
+        if name == "evidence" and not 0 <= float(value) <= 1:
+            raise _doubt(frame, "a face whose evidence is not from 0 to 1")
     for name, shape in _POINTS.items():
         points = getattr(face, name)
         if points is not None and not (isinstance(points, np.ndarray) and points.shape == shape and _finite(points)):

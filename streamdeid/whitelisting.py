@@ -15,8 +15,17 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.colour import planes_from_rgb
 from streamdeid.deidentify.fixed_regions import FixedRegions
 from streamdeid.deidentify.mask_faces import MaskFaces
-from streamdeid.deidentify.recognised_faces import Describe, Known, Recogniser, Vector, unfit, vector_of
+from streamdeid.deidentify.recognised_faces import (
+    Describe,
+    Known,
+    Recogniser,
+    Vector,
+    sharpness_of,
+    unfit,
+    vector_of,
+)
 from streamdeid.deidentify.replace_faces import ReplaceFaces
+from streamdeid.deidentify.signals import Sharpness
 from streamdeid.deidentify.upper_face import ACCEPT, UpperFace
 from streamdeid.deidentify.whitelist import Whitelist
 from streamdeid.errors import FailedClosed, InputError, SettingsError
@@ -65,7 +74,10 @@ def _vector(path: Path, recogniser: Recogniser, model: AppearanceModel, detect: 
     where = f"whitelisted picture {path}"
     if not path.is_file():
         raise SettingsError(f"{where} does not exist" if not path.exists() else f"{where} is not a file")
-    picture = cv2.imread(str(path), cv2.IMREAD_COLOR)
+    try:
+        picture = cv2.imread(str(path), cv2.IMREAD_COLOR)
+    except cv2.error as error:  # a header that announces more pixels than OpenCV takes
+        raise SettingsError(f"{where} is not a picture that can be read") from error
     if picture is None:
         raise SettingsError(f"{where} is not a picture that can be read")
     if min(picture.shape[:2]) < 2:
@@ -78,8 +90,11 @@ def _vector(path: Path, recogniser: Recogniser, model: AppearanceModel, detect: 
     reason = unfit(faces[0], model, LEAST_WIDTH)
     if reason is not None:
         raise SettingsError(f"the face in {where} {reason}")
+    planes = planes_from_rgb(image)
+    if not sharpness_of(planes, faces[0], model, Sharpness(model.fit_table)) >= recogniser.sharpness:
+        raise SettingsError(f"the face in {where} is too blurred")
     try:
-        vector = vector_of(planes_from_rgb(image), faces[0], model, recogniser.describe)
+        vector = vector_of(planes, faces[0], model, recogniser.describe)
     except FailedClosed as error:
         raise SettingsError(f"{where}: {error}") from error
     if vector is None:

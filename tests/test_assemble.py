@@ -80,6 +80,13 @@ def test_a_run_that_could_draw_no_synthetic_face_does_not_start(
     detector.close()
 
 
+def test_a_threshold_that_no_face_reaches_fails_the_self_test(models: Models) -> None:
+    detector = default_detector(Settings(threshold=1.0))
+    with pytest.raises(FailedClosed, match="self-test"):
+        assemble(Settings(threshold=1.0), models, detector, key=KEY)
+    detector.close()
+
+
 def test_a_detector_without_landmarks_passes_the_self_test(models: Models) -> None:
     place = known_face(models.fitting)[1]
     stream = assemble(Settings(), models, lambda _: [Face(place, 1.0)])

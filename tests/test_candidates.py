@@ -6,11 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamdeid.detection.candidates import Candidate, apart, covered, joined, overlap
+from streamdeid.detection.candidates import Candidate, covered, joined, overlap, part_of
 from streamdeid.detection.tiles import Tile
 
 TILES = (Tile(0, 0, 640, 480, 0.3), Tile(0, 0, 256, 256, 0.75), Tile(192, 0, 448, 256, 0.75))
-NOBODY = np.zeros((0, 4))
 
 
 def one(x: float, y: float, side: float, score: float = 0.6, tile: int = 0, cut: bool = False) -> Candidate:
@@ -43,24 +42,13 @@ def test_a_piece_cut_by_a_tile_goes_to_the_whole_face_that_holds_it() -> None:
     assert len(joined([piece], TILES)) == 1  # alone it is all there is of a face
 
 
-def test_a_nose_is_no_face_of_its_own() -> None:
-    large, nose = one(100, 100, 200, 0.9), one(160, 180, 70, 0.6, 1)
-    assert apart([large, nose], NOBODY) == [large]
-    assert apart([nose], np.array([[100.0, 100, 300, 300]])) == []
-
-
-def test_hair_beside_a_known_face_is_none_but_a_clear_neighbour_is() -> None:
-    known = np.array([[100.0, 100, 300, 300]])
-    beside = one(270, 90, 80, 0.4)
-    assert apart([beside], known) == [beside]  # hardly overlaps
-    assert apart([one(230, 60, 100, 0.5)], known) == []
-    clear = one(230, 60, 100, 0.85)
-    assert apart([clear], known) == [clear]
-
-
-def test_a_large_face_is_never_left_out_for_a_small_one() -> None:
-    small, large = np.array([[150.0, 150, 200, 200]]), one(100, 100, 200, 0.4)
-    assert apart([large], small) == [large]
+def test_a_nose_is_a_part_of_a_face_and_a_neighbour_is_not() -> None:
+    face = (100.0, 100.0, 300.0, 300.0)
+    assert part_of((160.0, 180.0, 230.0, 250.0), [face])
+    assert not part_of((250.0, 90.0, 330.0, 170.0), [face])
+    assert not part_of(face, [(150.0, 150.0, 200.0, 200.0)])  # a large face is never a part of a small one
+    assert not part_of(face, [face])
+    assert not part_of(face, [])
 
 
 boxes = st.tuples(*[st.floats(0, 500)] * 2, *[st.floats(1, 200)] * 2).map(

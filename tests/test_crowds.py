@@ -130,7 +130,7 @@ def played(check: IdentityCheck, states: str, start: int = 0) -> list[int]:
         (stretch,) = check.update(frame_at(index), [track])
         if stretch.face is not None and not stretch.doubtful:
             check.saw(stretch.number)
-        check.settle(stretch)
+        check.settle([stretch])
         stretches.append(stretch.number)
     return stretches
 

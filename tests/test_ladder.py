@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import cv2
 import numpy as np
@@ -16,7 +17,11 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.colour import planes_from_rgb
 from streamdeid.deidentify.ladder import Cause, Rung, Steps, deserved, severities
 from streamdeid.deidentify.observation import Observation, Observer
+from streamdeid.deidentify.replace_faces import ReplaceFaces
 from streamdeid.deidentify.signals import Signals
+from streamdeid.evaluation.published_pictures import TrackRegister
+from streamdeid.faces import Track
+from streamdeid.frames import Frame
 from tests.drawn_faces import Scene, pose_at, scene, some_identity, with_mouth
 
 Areas = NDArray[np.float64]
@@ -94,6 +99,54 @@ def test_nor_one_whose_triangles_fit_badly(seen: Observation, areas: Areas) -> N
 @pytest.mark.parametrize("signals", [{"odd": 0.2}, {"changed": 0.2}, {"strain": 0.2}])
 def test_nor_one_with_a_sign_of_a_cover(seen: Observation, areas: Areas, signals: dict[str, float]) -> None:
     assert holding(replace(seen, signals=replace(seen.signals, **signals)), areas) == {Cause.OCCLUDED}
+
+
+@pytest.mark.parametrize(
+    ("size", "shift", "good"),
+    [
+        (1.0, 0.0, True),
+        (0.93, 0.0, True),
+        (0.75, 0.0, False),
+        (0.6, 0.0, False),
+        (0.9, 0.12, False),
+        (0.9, -0.12, False),
+    ],
+)
+def test_landmarks_that_leave_much_of_the_box_bare_are_doubted_and_the_whole_box_is_covered(
+    fitting: FitModel, drawn: Scene, areas: Areas, size: float, shift: float, good: bool
+) -> None:
+    assert drawn.face.landmarks is not None and drawn.face.forehead is not None
+    middle, down = drawn.points.mean(axis=0), np.array([0.0, shift * drawn.face.height])
+    astray = replace(
+        drawn.face,
+        landmarks=middle + (drawn.face.landmarks - middle) * size + down,
+        forehead=middle + (drawn.face.forehead - middle) * size + down,
+        iris=None,
+        depth=None,
+    )
+    choice = _Nobody(len(fitting.model.variances))
+    filter = ReplaceFaces(fitting, choice, TrackRegister(set()))
+    frame = Frame(drawn.planes, Fraction(0), 0)
+    tracks = [Track(1, drawn.face.box, astray, 0, False)]
+    filter.observe(frame, tracks)
+    assert filter.allows(frame, tracks[0]) == good
+    done = filter.deidentify(frame, tracks)
+    if good:
+        assert [cover.rung for cover in done.covers] == [Rung.SYNTHETIC.label]
+    else:
+        x0, y0, x1, y1 = (int(side) for side in np.round(drawn.face.box))
+        same = done.planes.y[y0:y1, x0:x1] == drawn.planes.y[y0:y1, x0:x1]
+        assert done.covers[0].rung == Rung.MEAN_FACE.label and same.mean() < 0.05
+
+
+class _Nobody:
+    """Gives everybody the mean face."""
+
+    def __init__(self, length: int) -> None:
+        self.vector = np.zeros(length)
+
+    def surrogate(self, person: int, y: Areas) -> _Nobody:
+        return self
 
 
 def test_what_is_no_number_is_never_good(seen: Observation, areas: Areas) -> None:

@@ -72,6 +72,8 @@ CHOICE = {
     "gallery_sha256": str,
     "guarantee": str,
     "whitelisted_pictures": int,
+    "min_face": (int, float, type(None)),
+    "detector_interval": (int, type(None)),
     "regions": list,
 }
 SCHEMA = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -154,6 +154,15 @@ def test_a_face_that_jumps_and_changes_is_in_doubt_for_one_frame(after: Face, do
 def test_two_trackers_share_no_numbers() -> None:
     for _ in range(2):
         assert [track.number for track in FaceTracker().update([face(100)], Fraction(0))] == [1]
+
+
+def test_of_boxes_joined_into_one_face_the_surest_counts() -> None:
+    marked, plain = face(100), face(104, marked=False, score=0.95)
+    tracks = FaceTracker().update([replace(marked, evidence=0.3), replace(plain, evidence=0.9)], Fraction(0))
+    assert len(tracks) == 1
+    assert tracks[0].face is not None
+    assert tracks[0].face.landmarks is not None
+    assert (tracks[0].face.evidence, tracks[0].face.score) == (0.9, 0.95)
 
 
 def test_duplicates_are_one_track_that_holds_them_all() -> None:

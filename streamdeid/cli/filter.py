@@ -20,8 +20,11 @@ from streamdeid.settings import (
     DLIB,
     EYES,
     LEAST_DEADLINE,
+    LEAST_FACE,
     MOST_COAST,
     MOST_DEADLINE,
+    MOST_FACE,
+    MOST_INTERVAL,
     MOST_LOOKAHEAD,
     TRANSFERS,
     Settings,
@@ -53,17 +56,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     faces.add_argument("--transfer", help=f"how expressions are carried over: {' or '.join(TRANSFERS)}")
     faces.add_argument("--eyes", help=f"whose eyes are shown: {' or '.join(EYES)} (the person's own leak)")
     faces.add_argument(
-        "--threshold", type=float, default=default.threshold, help="evidence for a face, 0 to 1 (%(default)s)"
+        "--threshold",
+        type=float,
+        default=default.threshold,
+        help="evidence for a face, above 0, at most 1 (%(default)s)",
     )
     faces.add_argument(
-        "--min-face", type=float, metavar="PX", help="smallest face looked for (an 80th of the longer side, least 16)"
+        "--min-face",
+        type=float,
+        metavar="PX",
+        help=f"smallest face looked for, {LEAST_FACE:g} to {MOST_FACE:g} (an 80th of the longer side, least 16)",
     )
     faces.add_argument(
         "--detector-interval",
         type=int,
         metavar="N",
         default=default.detector_interval,
-        help="frames in which every part of the picture is searched once (%(default)s); 1 costs most",
+        help=f"frames in which every part of the picture is searched once, 1 to {MOST_INTERVAL} (%(default)s); 1 costs "
+        "most",
     )
     faces.add_argument(
         "--detector-deadline",
@@ -103,8 +113,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PICTURE",
         help="one face, frontal, 80 pixels wide or more: who is shown there stays unfiltered while recognition is "
-        "certain, and is covered in any doubt; a picture by the same camera in the same light serves best, others "
-        "mostly lead to covers. May be given more than once. Strangers who look much alike can be taken for them",
+        "certain, and is covered in any doubt; a sharp picture by the same camera in the same light serves best, a "
+        "blurred one is refused, others mostly lead to covers. May be given more than once. Strangers who look much "
+        "alike can be taken for them",
     )
     known.add_argument(
         "--whitelist-recogniser",

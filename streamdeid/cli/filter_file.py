@@ -147,6 +147,8 @@ def _choice(settings: Settings, models: Models, stream: Stream) -> Choice:
         keyed=settings.key_file is not None,
         threshold=settings.threshold,
         lookahead_seconds=settings.lookahead,
+        min_face=settings.min_face,
+        detector_interval=settings.detector_interval,
         coast_seconds=settings.coast,
         reentry=settings.reentry,
         tolerant=settings.tolerant,

@@ -35,6 +35,8 @@ _GROW = 1.05
 """The mean face is drawn so much larger: its landmarks are doubted."""
 _MIDDLE = 0.7
 """Axes of the ellipse that rung 2 covers whatever the landmarks say, share of the detector's box."""
+_AROUND = 1.42
+"""The same of the ellipse around the whole box."""
 _LAG = 0.03
 """Lag of the smoothed lips, share of the face's width, from which the mouth is taken from where the raw ones are."""
 _MEMBRANE_SHARE = 0.4
@@ -143,11 +145,12 @@ def draw_mean_face(
     fitting: FitModel,
     light: LightFrame,
     box: Box | None = None,
+    whole: bool = False,
 ) -> bool:
     """Rung 2: the mean face laid onto the landmarks, a little larger than they say, in the scene's light; in place.
 
     box: the detector's, pixels. The landmarks are doubted, so its middle is covered wherever they lie: what of it the
-    mean face leaves bare gets the mean face's colour.
+    mean face leaves bare gets the mean face's colour. whole: not only its middle, because landmarks and box disagree.
     """
     model = fitting.model
     centre = seen.points[OUTLINE].mean(axis=0)
@@ -161,7 +164,8 @@ def draw_mean_face(
     if box is not None:
         y, u, v = (int(value) for value in np.clip(np.median(texture, axis=(0, 1)), 0, 255))
         x0, y0, x1, y1 = box
-        dx, dy = 0.5 * (1 - _MIDDLE) * (x1 - x0), 0.5 * (1 - _MIDDLE) * (y1 - y0)
+        share = _AROUND if whole else _MIDDLE
+        dx, dy = 0.5 * (1 - share) * (x1 - x0), 0.5 * (1 - share) * (y1 - y0)
         fill_ellipse(out, (x0 + dx, y0 + dy, x1 - dx, y1 - dy), (y, u, v))
     alpha = feathered(patch.covered, 0.02 * seen.width / 2)
     return composed(patch, Blend(alpha, no_membrane()), out)

@@ -12,10 +12,10 @@ was recognised in time every frame shows its surrogate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.faces import Track
@@ -48,6 +48,15 @@ class Register(Protocol):
     def commit(self, track: int, identity: Points, frames: int) -> int | None: ...
 
 
+@runtime_checkable
+class ManyPersons(Register, Protocol):
+    """A register in which several stretches may claim one person, and that forgets persons in the end."""
+
+    def commit_together(self, known: Mapping[int, tuple[Points, int]]) -> Mapping[int, int | None]: ...
+
+    def forgotten(self) -> Set[int]: ...
+
+
 @dataclass
 class _Followed:
     """The present stretch of a track."""
@@ -66,7 +75,7 @@ class _Stretch:
     good: int = 0
     asked: int = 0
     """Good frames in `identity`."""
-    identity: Points | None = None
+    identity: Points | None = field(default=None, repr=False)
     learnt: bool = False
 
 
@@ -112,15 +121,19 @@ class IdentityCheck:
         """Count a good frame of a present stretch."""
         self._present[stretch].good += 1
 
-    def settle(self, track: Track) -> None:
-        """Ask for the person of a present stretch as soon as it is known well enough, or at last when it is lost."""
-        state = self._present[track.number]
-        if self._register.person_of(track.number) is None:
-            if state.good >= (_LEAST if track.missed > 0 else _ENOUGH):
-                self._ask(track.number, state)
-        elif state.good >= _LEARNT and not state.learnt:
-            self._ask(track.number, state)
-            state.learnt = True
+    def settle(self, tracks: Iterable[Track]) -> None:
+        """Ask for the persons of present stretches as soon as they are known well enough, or at last when they are
+        lost; once per frame, for all of them at a time."""
+        asked = []
+        for track in tracks:
+            state = self._present[track.number]
+            if self._register.person_of(track.number) is None:
+                if state.good >= (_LEAST if track.missed > 0 else _ENOUGH):
+                    asked.append(track.number)
+            elif state.good >= _LEARNT and not state.learnt:
+                asked.append(track.number)
+                state.learnt = True
+        self._ask({number: self._present[number] for number in asked})
 
     def learns(self, stretch: int) -> bool:
         """Whether more good frames would still teach something about who this is."""
@@ -145,7 +158,17 @@ class IdentityCheck:
         # Alone in the picture a face is named by its very first frame; among others it might be half hidden in that.
         if state.good < (_LEAST if len(self._present) > 1 else 1):
             return None
-        return self._ask(stretch, state)
+        # With it all others who are known as well: who is nearest is not for the order of drawing to say.
+        rivals = {n: s for n, s in self._present.items() if s.good >= _LEAST and self._register.person_of(n) is None}
+        return self._ask({**rivals, stretch: state})[stretch]
+
+    def waiting(self) -> frozenset[int]:
+        """The stretches of frames that are not published yet."""
+        return frozenset(stretch for stretches in self._at.values() for stretch in stretches.values())
+
+    def forgotten(self) -> Set[int]:
+        """Persons forgotten since this was asked last."""
+        return self._register.forgotten() if isinstance(self._register, ManyPersons) else frozenset()
 
     def present(self, stretch: int) -> bool:
         """Whether the stretch still goes on."""
@@ -157,17 +180,26 @@ class IdentityCheck:
 
     def _end(self, numbers: set[int]) -> None:
         """Tell the register, before it hears that they are gone, what was learned of stretches."""
-        for number in sorted(numbers):
-            state = self._present.pop(number)
-            if state.good >= _LEAST and not state.learnt:
-                self._ask(number, state, anew=state.good > state.asked)
+        ended = {number: self._present.pop(number) for number in sorted(numbers)}
+        asked = {number: state for number, state in ended.items() if state.good >= _LEAST and not state.learnt}
+        self._ask(asked, anew=True)
 
-    def _ask(self, number: int, state: _Stretch, *, anew: bool = False) -> int | None:
-        following = next((step for step in _STEPS if step > state.asked), state.asked + _EVERY)
-        if state.identity is None or anew or state.good >= following:
-            state.identity, state.asked = self._identity(number), state.good
-        before = self._register.person_of(number)
-        person = self._register.commit(number, state.identity, state.asked)
-        if person is not None and before is None:
-            self._named(person, state.identity)
-        return person
+    def _ask(self, states: Mapping[int, _Stretch], *, anew: bool = False) -> dict[int, int | None]:
+        """The persons of stretches, all asked for together. anew: from every good frame there was."""
+        known: dict[int, tuple[Points, int]] = {}
+        for number, state in states.items():
+            following = state.asked + 1 if anew else next((s for s in _STEPS if s > state.asked), state.asked + _EVERY)
+            if state.identity is None or state.good >= following:
+                state.identity, state.asked = self._identity(number), state.good
+            known[number] = state.identity, state.asked
+        if not known:
+            return {}
+        before = {number: self._register.person_of(number) for number in known}
+        if isinstance(self._register, ManyPersons):
+            persons = dict(self._register.commit_together(known))
+        else:
+            persons = {number: self._register.commit(number, *told) for number, told in known.items()}
+        for number, person in persons.items():
+            if person is not None and before[number] is None:
+                self._named(person, known[number][0])
+        return persons

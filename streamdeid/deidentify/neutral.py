@@ -7,7 +7,7 @@ median over them, drawn slowly towards newer estimates once it has been shown, s
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,11 +29,11 @@ _SETTLE = 2.0
 class Neutral:
     """A person at rest, in the model's frame."""
 
-    shape: Points
+    shape: Points = field(repr=False)
     """float64 (81, 2)."""
-    small_texture: Pixels
+    small_texture: Pixels = field(repr=False)
     """float32 (f, 3): RGB in the small frame of light."""
-    skin: Points | None
+    skin: Points | None = field(repr=False)
     """RGB (3,) of skin outside the hull; None where none was seen."""
 
 
@@ -61,10 +61,10 @@ class _Measures:
 @dataclass(frozen=True)
 class _Candidate:
     measures: _Measures
-    shape: Points
-    small_texture: Pixels
-    texture: Pixels | None
-    skin: Points | None
+    shape: Points = field(repr=False)
+    small_texture: Pixels = field(repr=False)
+    texture: Pixels | None = field(repr=False)
+    skin: Points | None = field(repr=False)
 
 
 def _between(old: Neutral, new: Neutral, share: float) -> Neutral:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
@@ -21,7 +21,7 @@ from streamdeid.faces import Face
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import JAW, LEFT_EYE, RIGHT_EYE
 
-_SMALL = 96
+SMALL_WIDTH = 96
 """Width in pixels that a face is reduced to for fit and light: half as wide again as their frame."""
 _MARGIN = 0.22
 """Surroundings looked at for skin, share of the face's width."""
@@ -44,22 +44,22 @@ lies between their landmarks then."""
 class Observation:
     """A face with landmarks, seen in one frame."""
 
-    points: Points
+    points: Points = field(repr=False)
     """float64 (81, 2): smoothed vertices in pixels of the frame."""
     pose: HeadPose
     """Smoothed."""
-    frontal: Points
+    frontal: Points = field(repr=False)
     """float64 (81, 2): smoothed vertices in the model's frame, head pose undone."""
-    iris: Points | None
+    iris: Points | None = field(repr=False)
     """float64 (2, 2): iris centres in pixels of the frame, smoothed with their eyes; None when not given."""
-    small_texture: Pixels
+    small_texture: Pixels = field(repr=False)
     """float32 (f, 3): RGB in the fit's frame."""
-    fit: Fit
-    skin: Points | None
+    fit: Fit = field(repr=False)
+    skin: Points | None = field(repr=False)
     """RGB (3,) of skin outside the hull, None where none is seen."""
-    raw: Points
+    raw: Points = field(repr=False)
     """float64 (81, 2): vertices in pixels of the frame as the landmarker gave them."""
-    sweep: Points
+    sweep: Points = field(repr=False)
     """float64 (81, 2): how far each raw vertex moved while the shutter was half open, pixels; zero when the last frame
     is not known."""
     onset: bool
@@ -67,6 +67,9 @@ class Observation:
     fresh: bool
     """True when nothing of the frames before counts: the track's first frame, or a jump."""
     signals: Signals
+    bare: Points = field(default_factory=lambda: np.zeros(4))
+    """float64 (4,): how far the detector's box reaches beyond the landmarks and forehead points at its left, right, top
+    and bottom, shares of its sides; negative where they reach farther."""
 
     @property
     def width(self) -> float:
@@ -127,7 +130,7 @@ class Observer:
                     for c, e in zip(face.iris[:, 0], (LEFT_EYE, RIGHT_EYE), strict=True)
                 ]
             )
-        reduced, to_reduced = reduced_face(planes, raw, _SMALL)
+        reduced, to_reduced = reduced_face(planes, raw, SMALL_WIDTH)
         places = to_reduced(raw)
         small = sample(reduced, places, self._fitting.table)
         start = frontal if self._correction is None else frontal + self._correction
@@ -137,7 +140,8 @@ class Observer:
         self._correction = 0.8 * (fitted.points - frontal) if fitted.converged else None
         skin = outside_skin(_surroundings(reduced, places), np.median(small, axis=0))
         signals = self._signals(small, fitted, time, fresh)
-        return Observation(points, pose, frontal, iris, small, fitted, skin, raw, sweep, onset, fresh, signals)
+        bare = _bare(raw, face.box)
+        return Observation(points, pose, frontal, iris, small, fitted, skin, raw, sweep, onset, fresh, signals, bare)
 
     def _moved(self, raw: Points, time: float) -> tuple[bool, Points, bool]:
         """Whether the face is a fresh one, its sweep (81, 2), and whether its motion has just begun."""
@@ -155,6 +159,14 @@ class Observer:
         length = np.linalg.norm(half, axis=1, keepdims=True)
         sweep = half * np.minimum(1.0, _MOST_SWEEP * width / np.maximum(length, 1e-9))
         return not _mean_length(moved) <= _JUMP * width, sweep, onset
+
+
+def _bare(raw: Points, box: tuple[float, float, float, float]) -> Points:
+    """`Observation.bare` of vertices (81, 2) and a detector's box."""
+    x0, y0, x1, y1 = box
+    width, height = max(x1 - x0, 1e-9), max(y1 - y0, 1e-9)
+    (left, top), (right, bottom) = raw.min(axis=0), raw.max(axis=0)
+    return np.array([(left - x0) / width, (x1 - right) / width, (top - y0) / height, (y1 - bottom) / height])
 
 
 def _sound(seen: Observation, frame_width: float) -> bool:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.aam.piecewise_affine import Points, sample
 from streamdeid.aam.pose import pose_of
-from streamdeid.deidentify.observation import reduced_face
+from streamdeid.deidentify.observation import SMALL_WIDTH, reduced_face
+from streamdeid.deidentify.signals import Sharpness
 from streamdeid.errors import FailedClosed, StreamdeidError
 from streamdeid.faces import Face
 from streamdeid.frames import Planes
@@ -31,6 +32,11 @@ _LEAST_WIDTH = 64.0
 _YAW, _PITCH = 0.35, 0.35
 """Radians: nor are faces turned or nodding more."""
 _PRESENCE = 0.8
+LEAST_SHARPNESS = 1.0
+"""Sharpness (`signals`) below which a face is too blurred to be told from others that are blurred as much. Of pairs
+of London pictures blurred alike by 0, 0.5, 0.75 and 1 % of the face's width, both sharper than this, the built-in
+recogniser accepts 0 of 20,604, 3 of 19,015, 6 of 12,803 and 0 of 3,705; at 1.5 % none is so sharp
+(`benchmarks/whitelist.py`). Sharp photographs are above it."""
 _GROWN = 1.2
 """The crop for a recogniser, over the width of the model's frame."""
 
@@ -42,6 +48,9 @@ class Recogniser:
     describe: Describe
     accept: float
     """Largest distance at which two faces are one person's; the false acceptances are its owner's to measure."""
+    sharpness: float = LEAST_SHARPNESS
+    """Sharpness that a face has at least, in a whitelisted picture and in the stream: pictures that are soft in the
+    same way grow alike, whomever they show."""
 
     @property
     def differ(self) -> float:
@@ -92,6 +101,14 @@ def unfit(face: Face, model: AppearanceModel, least_width: float = _LEAST_WIDTH)
     return None
 
 
+def sharpness_of(planes: Planes, face: Face, model: AppearanceModel, measure: Sharpness) -> float:
+    """Sharpness of a face that is not `unfit`. measure: one for the model's `fit_table`."""
+    assert face.landmarks is not None and face.forehead is not None
+    points = np.concatenate([face.landmarks, face.forehead])
+    image, into = reduced_face(planes, points, SMALL_WIDTH)
+    return measure(sample(image, into(points), model.fit_table))
+
+
 def vector_of(planes: Planes, face: Face, model: AppearanceModel, describe: Describe) -> Vector | None:
     """The vector of a face that is not `unfit`; None where it is no numbers.
 
@@ -102,8 +119,9 @@ def vector_of(planes: Planes, face: Face, model: AppearanceModel, describe: Desc
     image, into = reduced_face(planes, points, _GROWN * model.frame_size[0])
     try:
         vector = np.asarray(describe(image, into(points)), np.float64).ravel()
-    except StreamdeidError:
+    except FailedClosed:
         raise
     except Exception as error:
-        raise FailedClosed(f"the recogniser of the whitelist failed: {type(error).__name__}") from error
+        said = str(error) if isinstance(error, StreamdeidError) else type(error).__name__
+        raise FailedClosed(f"the recogniser of the whitelist failed: {said}") from error
     return vector if vector.size and np.isfinite(vector).all() else None

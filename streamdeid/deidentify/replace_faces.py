@@ -6,7 +6,7 @@ import contextlib
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.deidentify.draw_face import Blending, draw_mean_face, draw_surrogate
 from streamdeid.deidentify.identity_check import IdentityCheck, Register
 from streamdeid.deidentify.k_same_furthest_fet import PaperTransfer
-from streamdeid.deidentify.ladder import Cause, Rung, Steps, deserved, severities
+from streamdeid.deidentify.ladder import Cause, Rung, Steps, astray, deserved, severities
 from streamdeid.deidentify.light import LightFrame
 from streamdeid.deidentify.mask_faces import face_extent, grown
 from streamdeid.deidentify.masks import Box, fill
@@ -28,8 +28,10 @@ from streamdeid.frames import Cover, DeidentifiedFrame, Frame, Planes
 
 _DECODED = 64
 """Surrogates kept decoded; others are decoded again when they are needed."""
-_GONE = 250
-"""Frames after its last appearance at which a stretch's state is dropped, though not all of it was published."""
+KEPT = 400
+"""People whose rungs are counted apart. Those of earlier ones, forgotten by the register, are counted together."""
+EARLIER = -1
+"""Key in `ReplaceFaces.persons` of all of them."""
 
 
 class Chosen(Protocol):
@@ -48,6 +50,13 @@ class Choice(Protocol):
     def surrogate(self, person: int, y: Points, /) -> Chosen: ...
 
 
+@runtime_checkable
+class ForgettingChoice(Choice, Protocol):
+    """A choice that remembers people until it is told that they will not come back."""
+
+    def forget(self, person: int, /) -> None: ...
+
+
 @dataclass
 class _Followed:
     """State of one stretch of a track (`identity_check`)."""
@@ -58,7 +67,6 @@ class _Followed:
     blending: Blending = field(default_factory=Blending)
     seen: dict[int, Observation] = field(default_factory=dict)
     """Observations by frame number, from `observe` until the frame is published."""
-    last: int = 0
 
 
 class ReplaceFaces:
@@ -93,24 +101,26 @@ class ReplaceFaces:
         self.rungs: Counter[Rung] = Counter()
         """Faces covered, by rung."""
         self.persons: dict[int, Counter[Rung]] = {}
-        """The same by person; 0 stands for faces whose person was never decided."""
+        """The same by person; 0 stands for faces whose person was never decided, `EARLIER` for the first ones of a long
+        run."""
+        self._earlier = 0
+        self._over: set[int] = set()
+        """Persons whom the register forgot, as long as frames may wait in which they are shown."""
         self.causes: Counter[Cause] = Counter()
         """Why faces were covered by a lower rung than the first."""
 
     def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
         """Measure the faces of a frame. Frames come in order, each before it is published."""
-        for track in self._check.update(frame, tracks):
+        stretched = self._check.update(frame, tracks)
+        for track in stretched:
             followed = self._followed.setdefault(track.number, _Followed(Observer(self._fitting)))
-            followed.last = frame.index
             if track.face is not None and track.face.landmarks is not None and track.face.forehead is not None:
                 self._measure(frame, track, followed)
-            self._check.settle(track)
+        self._check.settle(stretched)
+        for track in stretched:
             if not self._check.learns(track.number):
-                followed.neutral.forget_textures()
-        for number, followed in list(self._followed.items()):
-            over = not self._check.present(number) and not followed.seen
-            if over or frame.index - followed.last > _GONE:
-                del self._followed[number]
+                self._followed[track.number].neutral.forget_textures()
+        self._forget()
 
     def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
         """The frame with every tracked face covered. Raises FailedClosed in any doubt.
@@ -130,7 +140,8 @@ class ReplaceFaces:
             self.persons.setdefault(person or 0, Counter())[rung] += 1
         self._check.published(frame)
         for followed in self._followed.values():
-            followed.seen.pop(frame.index, None)  # of faces that nobody asked to cover (whitelist)
+            for index in [index for index in followed.seen if index <= frame.index]:
+                del followed.seen[index]  # of faces that nobody asked to cover (whitelist)
         return DeidentifiedFrame(out, frame.time, frame.index, tuple(covers))
 
     def allows(self, frame: Frame, track: Track) -> bool:
@@ -139,9 +150,33 @@ class ReplaceFaces:
         seen = followed.seen.get(frame.index) if followed is not None else None
         return seen is not None and deserved(seen, self._areas) is Rung.SYNTHETIC
 
+    @property
+    def people(self) -> int:
+        """Persons covered so far."""
+        return len(self.persons.keys() - {0, EARLIER}) + self._earlier
+
     def vectors(self) -> Mapping[int, Points]:
         """The surrogate of each person, float64 (d,). They never enter a report."""
         return dict(self._vectors)
+
+    def _forget(self) -> None:
+        """Drop what no waiting frame needs: of stretches that are over, and of persons whom the register forgot."""
+        waiting = self._check.waiting()
+        for number, followed in list(self._followed.items()):
+            if not self._check.present(number) and not followed.seen and number not in waiting:
+                del self._followed[number]
+        self._over |= self._check.forgotten()
+        for person in self._over - {self._register.person_of(number) for number in waiting}:
+            self._over.discard(person)
+            self._vectors.pop(person, None)
+            self._new_faces.pop(person, None)
+            if isinstance(self._surrogates, ForgettingChoice):
+                self._surrogates.forget(person)
+        if len(self.persons) > KEPT:
+            known = self._vectors.keys() | {0, EARLIER}
+            for person in sorted(self.persons.keys() - known)[: len(self.persons) - KEPT]:
+                self.persons.setdefault(EARLIER, Counter()).update(self.persons.pop(person))
+                self._earlier += 1
 
     def _measure(self, frame: Frame, track: Track, followed: _Followed) -> None:
         assert track.face is not None
@@ -183,8 +218,8 @@ class ReplaceFaces:
             rung, drawn = Rung.SYNTHETIC, self._draw(out, frame, seen, followed, face)
         else:
             rung, cause = Rung.MEAN_FACE, cause or Cause.NOBODY
-            box = track.face.box
-            drawn = draw_mean_face(out, frame.planes, seen, self._mean, self._fitting, self._light, box)
+            box, whole = track.face.box, not astray(seen) <= 1
+            drawn = draw_mean_face(out, frame.planes, seen, self._mean, self._fitting, self._light, box, whole)
         if not drawn:
             fill(out, _extent(track, out.size))
             return Rung.SOLID_FILL, _extent(track, out.size), cause or Cause.NO_LANDMARKS

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import Fit, FitModel
-from streamdeid.aam.piecewise_affine import Pixels, Points, spread
+from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
 from streamdeid.ibug68 import LEFT_EYE, MOUTH, RIGHT_EYE
 
 _LUMA = np.array([0.299, 0.587, 0.114])
@@ -59,10 +59,7 @@ class SignalReader:
         eyes = np.isin(triangles, np.r_[LEFT_EYE, RIGHT_EYE]).sum(axis=1) >= 2
         lips = np.isin(triangles, np.r_[MOUTH]).all(axis=1)
         self._skin = ~(eyes | lips) & (self._count > 0)
-        self._mask = spread(np.ones((len(table.rows), 1), np.float32), table)[:, :, 0]
-        self._weights = {sigma: _blur(self._mask, sigma) + np.float32(1e-3) for sigma in (*_FINE, *_COARSE)}
-        side = 2 * _EDGE + 1
-        self._inner = cv2.erode(self._mask, np.ones((side, side), np.uint8)) > 0
+        self._sharpness = Sharpness(table)
         self._colours: Points | None = None
         self._residual = 0.0
         self._time = 0.0
@@ -91,9 +88,21 @@ class SignalReader:
         odd = (np.abs(chroma - usual[0]).max(axis=1) > _ODD_CHROMA) | (np.abs(luma - usual[1]) > _ODD_LUMA)
         return _share(odd, self._count * self._skin)
 
-    def _sharpness(self, texture: Pixels) -> float:
-        """Root of the least generalised eigenvalue of two gradient tensors, of the fine band over the coarse one:
-        motion blurs one direction only."""
+
+class Sharpness:
+    """Measures the sharpness of faces (`Signals.sharpness`); pure, but it keeps what is constant of the fit's frame."""
+
+    def __init__(self, table: WarpTable) -> None:
+        """table: of the fit's frame."""
+        self._table = table
+        mask = spread(np.ones((len(table.rows), 1), np.float32), table)[:, :, 0]
+        self._weights = {sigma: _blur(mask, sigma) + np.float32(1e-3) for sigma in (*_FINE, *_COARSE)}
+        side = 2 * _EDGE + 1
+        self._inner = cv2.erode(mask, np.ones((side, side), np.uint8)) > 0
+
+    def __call__(self, texture: Pixels) -> float:
+        """Of a small texture, float32 (f, 3): root of the least generalised eigenvalue of two gradient tensors, of the
+        fine band over the coarse one: motion blurs one direction only."""
         grey = spread((texture @ _LUMA)[:, None].astype(np.float32), self._table)[:, :, 0]
         soft = {sigma: _blur(grey, sigma) / weight for sigma, weight in self._weights.items()}
         fine, coarse = (self._tensor(soft[a] - soft[b]) for a, b in (_FINE, _COARSE))

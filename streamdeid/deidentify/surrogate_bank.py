@@ -21,7 +21,7 @@ guarantee needs (METHODS 2.2: "(ii)-(v) do not depend on y").
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,9 @@ _CALIBRATION_SIZE = 1024
 class Bank:
     """Candidates in the order in which they were drawn."""
 
-    candidates: Vectors
+    candidates: Vectors = field(repr=False)
     """float64 (m, d)."""
-    donor_distance: Vector
+    donor_distance: Vector = field(repr=False)
     """Distance of each candidate to the nearest donor, float64 (m,)."""
     drawn: int
     """How many draws it took to fill the bank."""

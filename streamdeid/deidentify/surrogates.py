@@ -25,7 +25,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -98,8 +98,8 @@ class SurrogateSettings:
 class Surrogate:
     """What is published instead of a person's identity, for as long as the person is remembered."""
 
-    vector: Vector
-    """P, float64 (d,), read-only."""
+    vector: Vector = field(repr=False)
+    """P, float64 (d,), read-only. Kept out of every repr, as all that is biometric."""
     certificate: Certificate
     method: str
     attempts: int

@@ -3,7 +3,8 @@
 A track is left unfiltered in a frame only while all of this holds:
 
 * in this frame, and in `AROUND` frames before it and (as far as was looked ahead) after it, its face was measured by
-  landmarks, is wide, frontal and good enough for a synthetic face, touches nobody else's place, and is in no doubt;
+  landmarks, is wide, frontal, sharp and good enough for a synthetic face, touches nobody else's place, and is in no
+  doubt;
 * the median distance to a whitelisted picture over its last `_WINDOW` such frames, `_LEAST` at least, is accepted, and
   no frame of them differs. One that does covers at once, for a second at least. Whatever breaks the row (a turned or
   lost face, a crossing) starts it anew;
@@ -23,7 +24,8 @@ import numpy as np
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.deidentify.fixed_regions import Inner
 from streamdeid.deidentify.mask_faces import face_extent, grown
-from streamdeid.deidentify.recognised_faces import Known, Recogniser, Vector, unfit, vector_of
+from streamdeid.deidentify.recognised_faces import Known, Recogniser, Vector, sharpness_of, unfit, vector_of
+from streamdeid.deidentify.signals import Sharpness
 from streamdeid.errors import FailedClosed
 from streamdeid.faces import Face, Track
 from streamdeid.frames import DeidentifiedFrame, Frame
@@ -85,6 +87,7 @@ class Whitelist:
     ) -> None:
         """good: whether what the inner one just observed of a track deserves the first rung."""
         self._inner, self._known, self._model, self._good = inner, known, model, good
+        self._sharpness = Sharpness(model.fit_table)
         self._recognition: dict[int, Recognition] = {}
         self._last: dict[int, int] = {}
         """By track: the frame in which it was last seen."""
@@ -107,12 +110,12 @@ class Whitelist:
         alone = _alone(tracks, {number for number, distances in measured.items() if distances is not None})
         for track in tracks:
             distances = measured[track.number]
-            if distances is not None:
+            if distances is not None:  # a blurred face is nobody's, but it may be a rival
                 for person in np.flatnonzero(distances <= self._known.recogniser.differ).tolist():
                     self._claims[person][track.number] = self._clock
             clear = track.number in alone and not track.doubtful and self._good(frame, track)
             one = self._recognition.setdefault(track.number, Recognition(self._known.recogniser))
-            one.add(distances if clear else None, self._clock)
+            one.add(distances if clear and self._sharp(frame, track) else None, self._clock)
             self._last[track.number] = frame.index
         certain = {} if frame.index in self._certain else self._sure(tracks)  # a repeated frame is a doubt
         self._certain[frame.index] = certain
@@ -151,6 +154,13 @@ class Whitelist:
         if vector.shape != self._known.vectors.shape[1:]:
             raise FailedClosed("the recogniser of the whitelist gave vectors of different lengths")
         return self._known.distances(vector)
+
+    def _sharp(self, frame: Frame, track: Track) -> bool:
+        """Whether a track's face is sharp enough in this frame; a sharpness that is no number is not."""
+        if track.face is None or unfit(track.face, self._model) is not None:
+            return False
+        found = sharpness_of(frame.planes, track.face, self._model, self._sharpness)
+        return found >= self._known.recogniser.sharpness
 
     def _sure(self, tracks: Sequence[Track]) -> dict[int, tuple[Face, int]]:
         """The tracks that are certain in the newest frame; who has a rival starts anew."""

@@ -15,10 +15,8 @@ _SAME = 0.4
 """IoU from which two boxes are one face."""
 _WITHIN = 0.6
 """Share of a box that was cut by a tile's edge from which another box, which holds it, is the same face."""
-_INSIDE, _BESIDE = 0.7, 0.35
-"""Share of a candidate that may lie in a larger face without being a part of it: of a clear candidate, of another."""
-_CERTAIN = 0.75
-"""Score that hardly anything but a face has."""
+_INSIDE = 0.7
+"""Share of a box that lies in a larger face from which it is a part of it."""
 _CLEAR = 0.5
 """Score from which the coarsest tile that saw a face is asked for its box: there it is seen with most around it."""
 
@@ -55,22 +53,11 @@ def joined(found: Sequence[Candidate], tiles: Sequence[Tile]) -> list[Candidate]
     return kept
 
 
-def apart(candidates: Sequence[Candidate], faces: NDArray[np.float64]) -> list[Candidate]:
-    """The candidates that are no part of a face known better: of one of `faces`, float64 (n, 4), or of a clear one.
-
-    A fine tile takes nose and mouth of a large face for a face. What lies inside is covered with it; and what overlaps
-    with it and is not clear by itself is hair, a collar or a hand.
-    """
-    clear = [one for one in candidates if one.score >= _CERTAIN]
-    known = np.concatenate([faces.reshape(-1, 4), np.reshape([one.box for one in clear], (-1, 4))])
-    kept = []
-    for one in candidates:
-        box = np.array([one.box])
-        larger = known[(known[:, 2:] - known[:, :2]).prod(axis=1) > 1.2 * (box[:, 2:] - box[:, :2]).prod()]
-        within = covered(box, larger).max(initial=0.0)
-        if within <= (_INSIDE if one.score >= _CERTAIN else _BESIDE):
-            kept.append(one)
-    return kept
+def part_of(box: tuple[float, float, float, float], faces: Sequence[tuple[float, float, float, float]]) -> bool:
+    """Whether a box lies, for the most part, in one of some larger faces, all in pixels: it is covered with it."""
+    one, others = np.array([box]), np.array(faces, dtype=np.float64).reshape(-1, 4)
+    larger = others[(others[:, 2:] - others[:, :2]).prod(axis=1) > 1.2 * (one[:, 2:] - one[:, :2]).prod()]
+    return bool(covered(one, larger).max(initial=0.0) > _INSIDE)
 
 
 def covered(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,24 +6,31 @@ A face with landmarks is followed by them from frame to frame; the detector only
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from streamdeid.colour import rectangle_to_rgb
-from streamdeid.detection.candidates import Candidate, apart, joined
+from streamdeid.detection.candidates import Candidate, joined, part_of
 from streamdeid.detection.landmarks import Landmarks, face_of, outline_of, region_of_box
 from streamdeid.detection.mediapipe_graphs import DetectionGraph
 from streamdeid.detection.places import Place, matched, remembered, without_twins
 from streamdeid.detection.second_look import SecondLook
 from streamdeid.detection.tiles import INPUT, Rounds, Tile, least_face, tiles_of
-from streamdeid.faces import Face, Points
+from streamdeid.faces import Face
 from streamdeid.frames import Frame, Planes
 
 _WHOLE_SIZE = 384
 """Longer side, pixels, of the copy of the whole picture that the detector sees: twice its 192-pixel input."""
 _FAINT = 0.6
 """Share of the threshold from which a score makes a candidate."""
+_SURE = 0.5
+"""Evidence from which a face is larger than its parts: nose and mouth look like a face in a fine tile."""
+_PLAIN = 24.0
+"""Width in the network's pixels from which a face that faces the camera is seen in the whole picture."""
+_PRESENT, _LIKE_A_FACE = 0.9, 0.3
+"""Presence, and second look, that keep landmarks on a face that the detector does not see (turned away)."""
 
 
 class MediapipeFaces:
@@ -38,7 +45,9 @@ class MediapipeFaces:
     def __init__(self, threshold: float = 0.5, min_face: float | None = None, interval: int = 32) -> None:
         self._detect = DetectionGraph(_FAINT * threshold)
         self._look = SecondLook()
-        self._landmarks = Landmarks()
+        self._quick = min_face != math.inf  # photographs are few, and what was trained on them is to be found again
+        self._landmarks = Landmarks(quick=self._quick)
+        self._threshold = threshold
         self._min_face, self._interval = min_face, interval
         self._size: tuple[int, int] | None = None
         self._tiles: tuple[Tile, ...] = ()
@@ -50,32 +59,20 @@ class MediapipeFaces:
         planes = frame.planes
         if planes.size != self._size:
             self._lay_out(planes.size)
-        meshes: dict[int, tuple[Points, float]] = {}
         for place in self._places:
             place.next_frame()
             if place.region is not None:
-                self._follow(planes, place, meshes)
+                self._follow(planes, place)
         self._places = without_twins(self._places)
         due = self._rounds.due({place.tile for place in self._places if place.wanted})
         candidates = joined([one for number in due for one in self._search(planes, number)], self._tiles)
-        followed = np.array([place.box for place in self._places if place.region is not None]).reshape(-1, 4)
-        candidates = apart(candidates, followed)
         belongs = matched(self._places, candidates)
-        seen = set(belongs.values())
-        for row, place in enumerate(self._places):
-            expected = place.tile in due or (0 in due and self._tiles[0].scale * _width(place.box) > 24)
-            if place.region is not None and row not in seen and expected and place.doubted():
-                place.region = None
-                meshes.pop(id(place), None)
-        for row, candidate in enumerate(candidates):
-            place = (
-                self._places[belongs[row]] if row in belongs else Place(candidate.box, candidate.score, candidate.tile)
-            )
-            if row not in belongs:
-                self._places.append(place)
-            self._sight(planes, place, candidate, meshes)
+        self._check(planes, set(belongs.values()), due)
+        known = {row: self._places[place] for row, place in belongs.items()}
+        for row in sorted(range(len(candidates)), key=lambda row: -_area(candidates[row].box)):
+            self._sight(planes, known.get(row), candidates[row])
         shown = [place for place in self._places if place.missed == 0 and place.possible]
-        faces = [face_of(one.box, one.score, one.evidence, *meshes.get(id(one), (None, 0.0))) for one in shown]
+        faces = [face_of(one.box, one.score, one.evidence, *(one.mesh or (None, 0.0))) for one in shown]
         self._places = remembered(self._places)
         return [face for face in faces if _inside(face.box, planes.size)]
 
@@ -96,7 +93,7 @@ class MediapipeFaces:
         self._rounds = Rounds(self._tiles, self._interval)
         self._places = []
 
-    def _follow(self, planes: Planes, place: Place, meshes: dict[int, tuple[Points, float]]) -> None:
+    def _follow(self, planes: Planes, place: Place) -> None:
         """Find a face's landmarks where they were in the last frame."""
         assert place.region is not None
         found = self._landmarks(planes, place.region)
@@ -104,15 +101,27 @@ class MediapipeFaces:
             place.region = None
             return
         mesh, presence, place.region = found
-        meshes[id(place)] = mesh, presence
+        place.mesh = mesh, presence
         place.moved(outline_of(mesh))
+
+    def _check(self, planes: Planes, seen: set[int], due: Sequence[int]) -> None:
+        """Give up landmarks where the detector looked and saw no face for long, unless they or a look are sure."""
+        for row, place in enumerate(self._places):
+            expected = place.tile in due or (0 in due and self._tiles[0].scale * _width(place.box) > _PLAIN)
+            if place.mesh is None or row in seen or not expected or not place.doubted():
+                continue
+            if place.mesh[1] >= _PRESENT or self._look(planes, place.box) >= _LIKE_A_FACE:
+                place.confirmed()
+            else:
+                place.region = place.mesh = None
 
     def _search(self, planes: Planes, number: int) -> list[Candidate]:
         """What the detector sees in a tile."""
         tile = self._tiles[number]
         size = tile.x1 - tile.x0, tile.y1 - tile.y0
         scale = min(1.0, (_WHOLE_SIZE if number == 0 else INPUT) / max(size))
-        boxes, keypoints, scores = self._detect(rectangle_to_rgb(planes, tile.x0, tile.y0, tile.x1, tile.y1, scale))
+        rgb = rectangle_to_rgb(planes, tile.x0, tile.y0, tile.x1, tile.y1, scale, quick=self._quick)
+        boxes, keypoints, scores = self._detect(rgb)
         corner = np.array([tile.x0, tile.y0])
         found = []
         for box, points, score in zip(boxes / scale, keypoints / scale, scores, strict=True):
@@ -122,25 +131,32 @@ class MediapipeFaces:
                 found.append(Candidate((x0, y0, x1, y1), points + corner, float(score), number, cut))
         return found
 
-    def _sight(
-        self, planes: Planes, place: Place, candidate: Candidate, meshes: dict[int, tuple[Points, float]]
-    ) -> None:
-        """The detector saw a place: how sure is it, and are there landmarks?"""
+    def _sight(self, planes: Planes, place: Place | None, candidate: Candidate) -> None:
+        """The detector saw something, where a place is known or not: how sure is it, and are there landmarks?"""
+        if place is None:
+            if part_of(candidate.box, [one.box for one in self._places if one.missed == 0 and one.evidence >= _SURE]):
+                return
+            place = Place(candidate.box, candidate.score, candidate.tile, least=self._threshold)
+            self._places.append(place)
         place.sighted(candidate)
         if place.look_due():
             place.looked(self._look(planes, candidate.box))
-        if id(place) not in meshes and place.likely:
+        if place.mesh is None and place.likely:
             found = self._landmarks(planes, region_of_box(candidate.box, candidate.keypoints))
             if found is not None:
                 mesh, presence, place.region = found
-                meshes[id(place)] = mesh, presence
-        if id(place) in meshes:
-            place.anchored(outline_of(meshes[id(place)][0]))
+                place.mesh = mesh, presence
+        if place.mesh is not None:
+            place.anchored(outline_of(place.mesh[0]))
 
 
 def _inside(box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:
     """Whether a box touches the picture; landmarks of somebody who walks out leave it."""
     return box[2] > 0 and box[3] > 0 and box[0] < size[0] and box[1] < size[1]
+
+
+def _area(box: tuple[float, float, float, float]) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
 
 
 def _width(box: tuple[float, float, float, float]) -> float:

@@ -53,6 +53,10 @@ class Place:
     """Number of the tile that sees it best."""
     evidence: float = 0.0
     """How sure it is that this is a face, 0 to 1: mean of scores and second looks, over the last `_LOOKS` looks."""
+    least: float = _UNLIKELY
+    """Evidence below which it is told to nobody, if that is lower than usual."""
+    mesh: tuple[Points, float] | None = None
+    """This frame's mesh (478, 3) and its presence; None where the landmark model saw none."""
     region: Region | None = None
     """Where the landmark model finds the face in the next frame; None while there are no landmarks."""
     missed: int = 0
@@ -68,7 +72,7 @@ class Place:
     @property
     def possible(self) -> bool:
         """Whether it may be a face: only such places are told to anybody."""
-        return self.evidence >= _UNLIKELY or self._small
+        return self.evidence >= min(_UNLIKELY, self.least) or self._small
 
     @property
     def wanted(self) -> bool:
@@ -87,10 +91,11 @@ class Place:
     @property
     def likely(self) -> bool:
         """Whether it is worth asking for landmarks."""
-        return self.evidence >= _LIKELY
+        return self.evidence >= min(_LIKELY, self.least)
 
     def next_frame(self) -> None:
         """A frame has passed."""
+        self.mesh = None
         self.missed += 1
         self._unseen += 1
         self._since_look += 1
@@ -112,8 +117,10 @@ class Place:
 
     def looked(self, look: float) -> None:
         """Note what a second look at this sighting said."""
-        self._looks += 1
-        self.evidence += ((self.score + look) / 2 - self.evidence) / min(self._looks, _LOOKS)
+        seen = (self.score + look) / 2
+        # Who turns to the camera is judged by that; a lucky look is soon outvoted, since looks are frequent again.
+        self._looks = 1 if seen > self.evidence + _RISEN else self._looks + 1
+        self.evidence += (seen - self.evidence) / min(self._looks, _LOOKS)
         self._since_look, self._score_then = 0, self.score
 
     def anchored(self, outline: Points) -> None:
@@ -126,6 +133,10 @@ class Place:
         corners = outline + self._offset * (outline[1] - outline[0])
         (x0, y0), (x1, y1) = corners
         self.box, self.missed = (float(x0), float(y0), float(x1), float(y1)), 0
+
+    def confirmed(self) -> None:
+        """Somebody else than the detector is sure that the landmarks are still on a face."""
+        self._doubts = self._unseen = 0
 
     def doubted(self) -> bool:
         """The detector looked and saw no face. True when that happened too often to follow the landmarks further."""

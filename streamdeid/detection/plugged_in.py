@@ -26,7 +26,7 @@ class PluggedIn:
 
     def __init__(self, find: Find, *, landmarks: bool = True) -> None:
         self._find = find
-        self._landmarks = Landmarks() if landmarks else None
+        self._landmarks = Landmarks(quick=True) if landmarks else None
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         """Faces of an upright frame; boxes that miss the picture are left out. FailedClosed for what is no box."""

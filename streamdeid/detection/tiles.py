@@ -22,7 +22,7 @@ _OVERLAP = 0.3
 _STEP = 5.0
 """Largest ratio between neighbouring scales. A face is whole in some tile up to 57 of the network's pixels, and found
 from 12 on, so nothing falls between two scales."""
-_WHOLE_EVERY = 2
+_WHOLE_EVERY = 3
 """Frames within which the whole picture is looked at: that finds large faces, which matter most."""
 
 
@@ -86,7 +86,7 @@ def _starts(length: int, side: float) -> list[int]:
 class Rounds:
     """Whose turn it is: all tiles at the start, then those of each scale in turn.
 
-    The whole picture has its turn every other frame, the finest tiles within the interval, those between within half of
+    The whole picture has its turn every third frame, the finest tiles within the interval, those between within half of
     it: the larger a face, the sooner it must be found.
     """
 

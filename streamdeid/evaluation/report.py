@@ -57,6 +57,10 @@ class Choice:
     """How many pictures of people who are left unfiltered were given. Nothing else of them is kept."""
     regions: tuple[str, ...] = ()
     """Fixed areas that were filled, as x,y,w,h."""
+    min_face: float | None = None
+    """Width in pixels of the smallest face looked for; None: by the picture's size."""
+    detector_interval: int | None = None
+    """Frames within which every part of the picture was searched; None in reports from before there was a choice."""
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
 """What is covered in a frame, known with the frames that followed it.
 
 The main loop publishes a frame some frames after it was tracked (none, on a live stream). What those frames showed is
-used here, and never takes a cover away from a track that was known to be a face:
+used here:
 
 * a track is shown from the moment on at which its sightings make it evident that it is a face, and for a second before;
+  it stays one until it ends;
 * a track that starts is followed backwards: its patch (`tracking.patches`) as far as it is found again, then a little
   further its motion, run back in time; as long as it lies in the picture, and not beyond the last scene cut;
-* a lost face is followed by its patch, too; where that fails, a gap after which the face was found again is bridged
-  from both sides, and otherwise the last place and the one it went to stay covered, growing with the uncertainty.
+* a lost face is followed by its patch, too. Where that fails, a gap after which the face was found again is bridged
+  from both sides, and otherwise the place it went to stays covered, growing with the uncertainty.
 """
 
 from __future__ import annotations
@@ -23,59 +24,56 @@ from numpy.typing import NDArray
 
 from streamdeid.faces import Track
 from streamdeid.tracking import kalman
+from streamdeid.tracking.association import iou
 from streamdeid.tracking.evident import evident
+from streamdeid.tracking.lost_faces import MOTION, Place, between, motion_of, predicted, rate_of, slack, trail, union
 from streamdeid.tracking.patches import Small, found_again, small
 
 Floats = NDArray[np.float64]
 Box = tuple[float, float, float, float]
 
-_PAST = 1
-"""Seconds of the past in which sightings count as evidence."""
-_MOTION = 8
-"""Sightings after the start from which the motion before it is derived."""
-_WALKS_ON = 0.4
-"""Seconds for which somebody whose patch is lost is taken to walk on, by a face's size at most. People stop as often,
-so both places are covered."""
-_WITHIN = 0.8
-"""Share of a lost face's last place that a seen face must hold to cover it as well."""
-_BEYOND = Fraction(1, 5)
+_AROUND = 1.0 + 1e-6
+"""Seconds before and after a frame in which sightings count as evidence (and what sums of times may be off)."""
+_PLENTY = 5
+"""Sightings within a second before after which a face is evident without looking ahead: turned away it stays one."""
+_BEYOND = 0.2 + 1e-6
 """Seconds for which a place is covered before the first frame in which its patch was found."""
-_SLACK, _SLACK_PER_SECOND, _SLACK_LIMIT = 0.1, 0.4, 0.4
-"""Growth of a box without a sighting, on each side: shares of its sides, and of the seconds to the nearer sighting."""
+_OTHER = 0.02
+"""IoU with a face that is seen, from which a patch is taken to have slid onto it."""
 
 
 @dataclass(frozen=True)
 class _Sighting:
     """A track's face in one frame."""
 
-    time: Fraction
-    box: Floats
+    index: int
+    place: Place
     evidence: float
     score: float
 
     @property
     def side(self) -> float:
-        return float((self.box[2:] - self.box[:2]).min())
+        return float((self.place.box[2:] - self.place.box[:2]).min())
 
 
 @dataclass
 class _Known:
     """What is known of a track."""
 
-    start: Fraction
+    start: int
+    """Number of the frame that it starts in."""
     scene: int
     sightings: deque[_Sighting] = field(default_factory=deque)
+    """From a second before the frame shown last to the newest frame."""
     face: bool = False
     """Whether it is evidently a face; stays so."""
-    place: Floats | None = None
-    """Where it was last found, by a sighting or by its patch, in a frame that was shown; None before the first."""
-    seen: Fraction = Fraction(0)
+    path: deque[Place] = field(default_factory=lambda: deque(maxlen=MOTION))
+    """Its last places in frames that were shown, by sightings and patches."""
+    seen: float = 0.0
     """When its face was last seen in a frame that was shown."""
-    lost: Fraction | None = None
-    """When its patch was last found; None while it is."""
-    rate: Floats = field(default_factory=lambda: np.zeros(2))
-    """Pixels per second at which it went then."""
-    trail: dict[Fraction, Floats] | None = None
+    lost: bool = False
+    """Whether its patch was lost since."""
+    trail: dict[float, Floats] | None = None
     """Where its patch was found in frames before its start; None until it was looked for."""
 
 
@@ -83,7 +81,8 @@ class _Known:
 class _Picture:
     """A frame that waits to be shown."""
 
-    time: Fraction
+    index: int
+    time: float
     scene: int
     small: Small
 
@@ -96,7 +95,9 @@ class Hindsight:
         self._threshold = threshold
         self._size = size
         self._known: dict[int, _Known] = {}
-        self._scene = 0
+        self._scene = self._index = 0
+        self._clock = 0.0
+        self._time: Fraction | None = None
         self._waiting: deque[_Picture] = deque()
         self._shown: _Picture | None = None
 
@@ -105,143 +106,96 @@ class Hindsight:
         self._scene += 1
 
     def note(self, tracks: Sequence[Track], time: Fraction, luma: NDArray[np.uint8]) -> None:
-        """Note the tracks of a frame, luma uint8 (h, w); frames come in order, each before it is shown."""
-        self._waiting.append(_Picture(time, self._scene, small(luma)))
-        for track in tracks:
-            known = self._known.setdefault(track.number, _Known(time, self._scene))
-            if track.face is not None:
-                box = np.array(track.face.box, dtype=np.float64)
-                known.sightings.append(_Sighting(time, box, track.face.evidence, track.face.score))
+        """Note the tracks of a frame, luma uint8 (h, w); frames come in order, each before it is shown.
 
-    def shown(self, tracks: Sequence[Track], time: Fraction) -> list[Track]:
-        """The tracks to cover in the frame at `time`, seconds: those of it that are faces, and those to come."""
+        time: seconds; one that repeats or steps back counts as no time at all.
+        """
+        self._clock += 0.0 if self._time is None else max(float(time - self._time), 0.0)
+        self._time = time
+        self._index += 1
+        for track in tracks:
+            known = self._known.setdefault(track.number, _Known(self._index, self._scene))
+            if track.face is not None:
+                place = Place(self._clock, np.array(track.face.box, dtype=np.float64))
+                known.sightings.append(_Sighting(self._index, place, track.face.evidence, track.face.score))
+                recent = [one for one in known.sightings if one.place.time >= self._clock - _AROUND]
+                known.face = known.face or (len(recent) >= _PLENTY and self._evident(recent))
+        self._waiting.append(_Picture(self._index, self._clock, self._scene, small(luma)))
+
+    def shown(self, tracks: Sequence[Track]) -> list[Track]:
+        """The tracks to cover in the next frame to be shown, whose own these are: those that are faces, and to come."""
         now = self._waiting.popleft()
-        present = {track.number for track in tracks}
         for known in self._known.values():
-            while known.sightings and known.sightings[0].time < time - _PAST:
+            while known.sightings and known.sightings[0].place.time < now.time - _AROUND:
                 known.sightings.popleft()
-            known.face = known.face or self._evident(known)
-        covered = [self._placed(track, now) for track in tracks if self._known[track.number].face]
-        faces = [np.array(track.face.box, dtype=np.float64) for track in covered if track.face is not None]
-        covered = [track for track in covered if track.face is not None or not self._behind(track, faces)]
+            known.face = known.face or self._evident(
+                [one for one in known.sightings if one.place.time <= now.time + _AROUND]
+            )
+        faces = {track.number: np.array(track.face.box, dtype=np.float64) for track in tracks if track.face is not None}
+        covered = [self._placed(track, now, faces) for track in tracks if self._known[track.number].face]
+        present = {track.number for track in tracks}
         for number, known in self._known.items():
-            if number not in present and known.start > time and known.scene == now.scene and known.face:
+            if number not in present and known.start > now.index and known.scene == now.scene and known.face:
                 box = self._before(known, now)
                 if box is not None:
                     covered.append(Track(number, box, face=None, missed=1, doubtful=False))
-        self._known = {n: k for n, k in self._known.items() if n in present or k.start > time}
+        self._known = {n: k for n, k in self._known.items() if n in present or k.start > now.index}
         self._shown = now
         return covered
 
-    def _evident(self, known: _Known) -> bool:
-        seen = known.sightings
+    def _evident(self, seen: Sequence[_Sighting]) -> bool:
         columns = np.array([(one.evidence, one.score, one.side) for one in seen], dtype=np.float64).reshape(-1, 3)
         return evident(columns[:, 0], columns[:, 1], columns[:, 2], self._threshold)
 
-    def _placed(self, track: Track, now: _Picture) -> Track:
+    def _placed(self, track: Track, now: _Picture, faces: dict[int, Floats]) -> Track:
         """A track with its place in this frame; a lost one has it by its patch, two sightings, or its motion."""
-        known, time = self._known[track.number], now.time
+        known = self._known[track.number]
         if track.face is not None:
-            known.place, known.lost = np.array(track.face.box, dtype=np.float64), None
-            known.seen = time
+            known.path.append(Place(now.time, faces[track.number]))
+            known.seen, known.lost = now.time, False
             return track
-        if known.place is None:  # never shown with its face
+        if not known.path:  # lost before it was known to be a face
             return track
-        since = max(float(time - known.seen), 0.0)
-        seen = known.sightings
-        later = next((place for place, one in enumerate(seen) if one.time > time), len(seen))
-        past = list(itertools.islice(seen, max(0, later - _MOTION), later))
-        rate = _motion(past).mean[0, :2, 1] if past else np.zeros(2)
-        if known.lost is None and self._shown is not None and self._shown.scene == now.scene:
-            step = max(float(time - self._shown.time), 0.0)
-            found = found_again(self._shown.small, now.small, known.place, rate * step)
-            if found is not None:
-                known.place = found
-                return replace(track, box=_slack(found, since))
-            known.lost, known.rate = self._shown.time, rate
-        if past and later < len(seen):
-            return replace(track, box=self._between(seen, later, time))
-        gone = since if known.lost is None else max(float(time - known.lost), 0.0)
-        sides = known.place[2:] - known.place[:2]
-        walked = np.clip(known.rate * min(gone, _WALKS_ON), -sides, sides)
-        return replace(track, box=_slack(_union(known.place, known.place + np.tile(walked, 2)), since, sides))
+        after = [one.place for one in itertools.islice((s for s in known.sightings if s.index > now.index), MOTION)]
+        path = list(known.path)
+        found = self._followed(known, now, [box for number, box in faces.items() if number != track.number])
+        if found is not None:
+            known.path.append(Place(now.time, found))
+            box = slack(found, now.time - known.seen)
+            return replace(track, box=_corners(union(box, between(path, after, now.time)) if after else box))
+        known.lost = True
+        return replace(track, box=_corners(between(path, after, now.time) if after else predicted(path, now.time)))
 
-    def _behind(self, track: Track, faces: Sequence[Floats]) -> bool:
-        """Whether the last place of a lost track lies within a face that is seen now: its cover covers both."""
-        place = self._known[track.number].place
-        if place is None:
-            return False
-        area = float((place[2:] - place[:2]).prod())
-        shares = [
-            np.maximum(np.minimum(place[2:], box[2:]) - np.maximum(place[:2], box[:2]), 0).prod() for box in faces
-        ]
-        return bool(max(shares, default=0.0) >= _WITHIN * area)
-
-    def _between(self, seen: deque[_Sighting], later: int, time: Fraction) -> Box:
-        """A place between the sightings `later` - 1 and `later`."""
-        before, after = seen[later - 1], seen[later]
-        share = float((time - before.time) / (after.time - before.time))
-        straight = (1 - share) * before.box + share * after.box
-        # People turn round as often as they walk on, so the motion of the nearer side counts too.
-        if share < 0.5:
-            side = list(itertools.islice(seen, max(0, later - _MOTION), later))
-        else:
-            side = list(itertools.islice(seen, later, later + _MOTION))[::-1]
-        nearer = float(abs(time - side[-1].time))
-        moved = kalman.boxes_of(kalman.predict(_motion(side), nearer))[0]
-        return _slack(_union(straight, moved), nearer, straight[2:] - straight[:2])
+    def _followed(self, known: _Known, now: _Picture, others: Sequence[Floats]) -> Floats | None:
+        """Where a lost face's patch is now; None where it is not found, or slid onto somebody else's face."""
+        if known.lost or self._shown is None or self._shown.scene != now.scene:
+            return None
+        shift = rate_of(known.path) * (now.time - self._shown.time)
+        found = found_again(self._shown.small, now.small, known.path[-1].box, shift)
+        if found is not None and others and float(iou(found[None], np.array(others)).max()) > _OTHER:
+            return None
+        return found
 
     def _before(self, known: _Known, now: _Picture) -> Box | None:
         """Where a track was before it started; None outside the picture, and before the patch was anywhere."""
-        seen = list(itertools.islice(known.sightings, _MOTION))
-        if not seen:
+        places = [one.place for one in itertools.islice(known.sightings, MOTION)]
+        if not places:
             return None
-        seconds = float(known.start - now.time)
         if known.trail is None:
-            known.trail = self._trail(known, seen, now)
+            frames = [one for one in (now, *self._waiting) if one.scene == known.scene and one.index <= known.start]
+            frames.reverse()
+            known.trail = trail([one.small for one in frames], [one.time for one in frames], places)
         if now.time in known.trail:
-            return _slack(known.trail[now.time], seconds)
-        first = min(known.trail, default=known.start)
+            return _corners(slack(known.trail[now.time], places[0].time - now.time))
+        first = min(known.trail, default=places[0].time)
         if first - now.time > _BEYOND:
             return None
-        start = known.trail.get(first, seen[0].box)
-        motion = kalman.predict(_motion(seen[::-1]), seconds)
-        x, y = motion.mean[0, :2, 0]
-        if self._size is not None and not (0 <= x <= self._size[0] and 0 <= y <= self._size[1]):
-            return None  # it came in here: its middle was outside
-        return _slack(_union(kalman.boxes_of(motion)[0], start), seconds, start[2:] - start[:2])
-
-    def _trail(self, known: _Known, seen: list[_Sighting], now: _Picture) -> dict[Fraction, Floats]:
-        """The places of a track's patch in the frames before its start, from there back to `now` or its first loss."""
-        pictures = [one for one in (now, *self._waiting) if one.scene == known.scene and one.time <= known.start]
-        place, trail = seen[0].box, dict[Fraction, Floats]()
-        rate = _motion(seen[::-1]).mean[0, :2, 1]  # of a motion that runs backwards
-        for after, before in itertools.pairwise(reversed(pictures)):
-            found = found_again(after.small, before.small, place, rate * max(float(after.time - before.time), 0.0))
-            if found is None:
-                break
-            place = trail[before.time] = found
-        return trail
-
-
-def _motion(seen: Sequence[_Sighting]) -> kalman.Motion:
-    """The motion after one or more sightings, forwards or backwards in time."""
-    motion = kalman.begin(seen[0].box[None])
-    for last, one in itertools.pairwise(seen):
-        motion = kalman.predict(motion, float(abs(one.time - last.time)))
-        motion = kalman.correct(motion, np.zeros(1, dtype=np.intp), one.box[None])
-    return motion
-
-
-def _slack(box: Floats, seconds: float, sides: Floats | None = None) -> Box:
-    """A box that was seen so many seconds ago, or will be, with what it may be off; sides (2,): the face's, if larger
-    boxes hold it."""
-    slack = min(_SLACK + _SLACK_PER_SECOND * seconds, _SLACK_LIMIT) * (box[2:] - box[:2] if sides is None else sides)
-    return _corners(np.concatenate([box[:2] - slack, box[2:] + slack]))
-
-
-def _union(a: Floats, b: Floats) -> Floats:
-    return np.concatenate([np.minimum(a[:2], b[:2]), np.maximum(a[2:], b[2:])])
+        start = known.trail.get(first, places[0].box)
+        moved = kalman.boxes_of(kalman.predict(motion_of(places[::-1]), places[0].time - now.time))[0]
+        box = slack(union(moved, start), places[0].time - now.time, start[2:] - start[:2])
+        if self._size is not None and ((box[2:] <= 0).any() or (box[:2] >= self._size).any()):
+            return None  # it came in here
+        return _corners(box)
 
 
 def _corners(box: Floats) -> Box:

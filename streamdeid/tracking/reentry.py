@@ -127,6 +127,7 @@ class Persons:
         self._stays: dict[int, _Stay] = {}  # by present track
         self._decisions: dict[int, Decision] = {}
         self._known: dict[int, _Person] = {}
+        self._forgotten: set[int] = set()
         self._persons = 0
         self._counts = dict.fromkeys((Outcome.NEW, Outcome.RETURNED, Outcome.UNCERTAIN), 0)
 
@@ -147,6 +148,11 @@ class Persons:
         """
         decision = self._decisions.get(track)
         return None if decision is None else decision.person
+
+    def forgotten(self) -> frozenset[int]:
+        """Numbers of the persons forgotten since this was asked last; nobody gets one of them again."""
+        found, self._forgotten = frozenset(self._forgotten), set()
+        return found
 
     def update(self, tracks: Sequence[Track], time: Fraction) -> None:
         """Note who is in the picture, once per frame, before any commit. Steps back in time count as none."""
@@ -283,5 +289,6 @@ class Persons:
             kept = self._reentry or min(undecided, default=math.inf) <= frame
             if place < surplus or self._clock - left > self._ttl or not kept:
                 del self._known[number]
+                self._forgotten.add(number)
                 for other in self._known.values():
                     other.beside.discard(number)

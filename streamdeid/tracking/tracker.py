@@ -154,7 +154,13 @@ class FaceTracker:
             # Joined by boxes alone, and not nearly equal: perhaps two people, so neither may be synthesised.
             unsure = ~marked[group] | ~marked[group[0]]
             doubtful = bool((unsure & (association.iou(boxes[0], boxes) < 0.7)).any())
-            seen.append(_Seen(kept[group[0]][0], whole, shapes.landmarks[group[0]], doubtful))
+            best = kept[group[0]][0]
+            together = [kept[row][0] for row in group]
+            sure = max((face.evidence for face in together if math.isfinite(face.evidence)), default=best.evidence)
+            score = max((face.score for face in together if math.isfinite(face.score)), default=best.score)
+            if (sure, score) != (best.evidence, best.score):
+                best = replace(best, evidence=sure, score=score)
+            seen.append(_Seen(best, whole, shapes.landmarks[group[0]], doubtful))
         return seen
 
     def _follow(self, seen: list[_Seen]) -> dict[int, int]:

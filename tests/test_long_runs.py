@@ -1,0 +1,138 @@
+"""Runs that never end: what is kept of people, stretches and frames stays bounded, and nothing is dropped too early."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.deidentify import replace_faces
+from streamdeid.deidentify.observation import Observation, Observer
+from streamdeid.deidentify.replace_faces import EARLIER, ReplaceFaces
+from streamdeid.faces import Face, Track
+from streamdeid.frames import Frame, Planes
+from streamdeid.pipeline import deidentified
+from streamdeid.register import PersonRegister, new_persons
+from tests import drawn_faces
+
+
+@dataclass
+class Vector:
+    vector: Points = field(repr=False)
+
+
+class Choice:
+    """Gives everybody another vector and remembers them."""
+
+    def __init__(self, length: int) -> None:
+        self.table: dict[int, Vector] = {}
+        self._length = length
+
+    def surrogate(self, person: int, y: Points) -> Vector:
+        return self.table.setdefault(person, Vector(np.full(self._length, float(person))))
+
+    def forget(self, person: int) -> None:
+        del self.table[person]
+
+
+@dataclass
+class Stage:
+    """A filter whose measuring and drawing are left out."""
+
+    filter: ReplaceFaces
+    choice: Choice
+    face: Face
+    planes: Planes
+
+    def frame(self, index: int, rate: float) -> Frame:
+        return Frame(self.planes, Fraction(index) / Fraction(rate), index)
+
+
+@pytest.fixture
+def stage(model: AppearanceModel, fitting: FitModel, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    shape, texture = model.decode(drawn_faces.some_identity(model, 4))
+    seen = drawn_faces.scene(model, shape, texture, drawn_faces.pose_at(model))
+    found = Observer(fitting)(seen.planes, seen.face, 0.0)
+    choice = Choice(len(model.variances))
+
+    def observer(fitting: FitModel) -> Any:
+        return lambda planes, face, time: found
+
+    class NoNeutral:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *given: False
+
+    def identity(self: ReplaceFaces, number: int) -> Points:
+        return np.r_[1e5 * number, np.zeros(len(model.variances) - 1)]
+
+    monkeypatch.setattr(replace_faces, "Observer", observer)
+    monkeypatch.setattr(replace_faces, "NeutralEstimator", NoNeutral)
+    monkeypatch.setattr(ReplaceFaces, "_identity", identity)
+    for name in ("draw_surrogate", "draw_mean_face"):
+        monkeypatch.setattr(replace_faces, name, lambda *given, **named: True)
+    made = ReplaceFaces(fitting, choice, PersonRegister(new_persons(reentry=True)))
+    blank = np.zeros((64, 64), np.uint8)
+    assert isinstance(found, Observation)
+    return Stage(made, choice, seen.face, Planes(blank, blank[::2, ::2], blank[::2, ::2]))
+
+
+def test_people_who_will_not_come_back_are_forgotten_everywhere(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One every 15 frames and ten seconds: 60 fit into the ten minutes for which they are remembered."""
+    monkeypatch.setattr(replace_faces, "KEPT", 90)
+    filter, people, each = stage.filter, 150, 15
+    for index in range(people * each):
+        frame = stage.frame(index, 1.5)
+        tracks = [Track(index // each + 1, stage.face.box, stage.face, 0, False)]
+        filter.observe(frame, tracks)
+        filter.deidentify(frame, tracks)
+        kept = (stage.choice.table, filter.vectors(), filter._new_faces, filter._over)
+        assert max(map(len, kept)) <= 64 and len(filter.persons) <= 92 and len(filter._followed) <= 2
+    assert filter.people == people and len(stage.choice.table) > 50
+    total = sum((counted for counted in filter.persons.values()), Counter[Any]())
+    assert total == filter.rungs and sum(total.values()) == people * each
+    assert len(filter.persons) > 60 and filter.persons[EARLIER].total() > each * (people - 92) / 2
+
+
+@pytest.mark.parametrize(("rate", "ahead"), [(30, 10.0), (60, 10.0)])
+def test_who_left_long_ago_is_still_drawn_in_the_frames_that_wait(stage: Stage, rate: int, ahead: float) -> None:
+    shown = 40
+    frames = [stage.frame(index, rate) for index in range(int(rate * ahead) + 60)]
+    given = iter(range(len(frames)))
+
+    class Tracker:
+        def update(self, faces: Sequence[Face], time: Fraction) -> Sequence[Track]:
+            return [Track(1, stage.face.box, stage.face, 0, False)] if next(given) < shown else []
+
+    done = deidentified(frames, lambda _: (), Tracker(), stage.filter, int(rate * ahead))
+    assert Counter(cover.rung for frame in done for cover in frame.covers) == {"synthetic": shown}
+    assert not stage.filter._followed and not stage.filter.causes
+
+
+def test_of_two_who_claim_one_person_in_a_frame_the_nearer_gets_it(stage: Stage) -> None:
+    """Both come in together; the stranger's track has the lower number, and his face is just near enough."""
+    near, far = 500.0, 3100.0
+    places = {1: 0.0, 2: far, 3: near}
+    check = stage.filter._check
+    check._identity = lambda stretch: np.array([places[stretch], 0.0])  # type: ignore[method-assign]
+    check._named = lambda person, identity: None
+
+    def played(start: int, numbers: Sequence[int]) -> None:
+        for index in range(start, start + 15):
+            tracks = [Track(number, stage.face.box, stage.face, 0, False) for number in numbers]
+            stretched = check.update(stage.frame(index, 25), tracks)
+            for track in stretched:
+                check.saw(track.number)
+            check.settle(stretched)
+
+    played(0, [1])
+    check.update(stage.frame(15, 25), [])
+    played(16, [2, 3])
+    assert check.person(1) == check.person(3) == 1 and check.person(2) == 2
