@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import signal
 import sys
 import traceback
+from collections.abc import Iterator
 
 from streamdeid.errors import ExitCode, SettingsError, StreamdeidError
 
@@ -17,9 +20,25 @@ class UsageError(SettingsError):
 class Stopped(BaseException):
     """A signal asked the run to end; no `except Exception` on the way out may hold it up."""
 
-    def __init__(self, signal: int) -> None:
-        super().__init__(signal)
-        self.signal = signal
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = number
+
+
+@contextlib.contextmanager
+def signals_held() -> Iterator[None]:
+    """Let signals that end the run wait until the end of this block, in which something is made and put in safe hands.
+
+    Between the making of a file and the beginning of the `with` that would remove it, a signal would leave it behind.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def explain(error: BaseException) -> tuple[ExitCode, str]:

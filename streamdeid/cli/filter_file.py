@@ -19,6 +19,7 @@ from streamdeid.assemble import (
     whitelisted,
     write_behind,
 )
+from streamdeid.cli.complaints import signals_held
 from streamdeid.cli.inputs import Job
 from streamdeid.cli.progress import Bar
 from streamdeid.deidentify.recognised_faces import Known
@@ -82,8 +83,10 @@ def filter_file(job: Job, workshop: Workshop, *, bar: bool) -> FileReport:
     settings = workshop.settings
     source = open_source(job.input, settings)
     info = source.info
-    file_sink = open_sink(job.output, info, settings)
-    with write_behind(file_sink) as sink:
+    with contextlib.ExitStack() as safe:
+        with signals_held():
+            file_sink = open_sink(job.output, info, settings)
+            sink = safe.enter_context(write_behind(file_sink))
         begun = time.perf_counter()
         tools = workshop.start()
         size = info.width, info.height
