@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from streamdeid.assemble import assemble, default_detector, lookahead_frames, open_source
-from streamdeid.faces import Face, Track
+from streamdeid.cli.evaluate_videos import Listening
+from streamdeid.faces import Face
 from streamdeid.frames import Frame, Planes
-from streamdeid.pipeline import Detector, Tracker, deidentified
+from streamdeid.pipeline import Detector, deidentified
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models
 
@@ -43,7 +44,7 @@ def filtered(
     info = source.info
     with contextlib.closing(default_detector(settings)) as own:
         stream = assemble(settings, models, own, size=(info.width, info.height), rate=info.average_rate)
-        detect, tracker = _Timed(stream.detect, spent), _Listening(stream.tracker)
+        detect, tracker = _Timed(stream.detect, spent), Listening(stream.tracker)
         silent = (
             detect
             if misses is None
@@ -88,16 +89,3 @@ class Silent:
             return []
         self._left -= 1
         return faces
-
-
-class _Listening:
-    """A tracker that keeps what it said."""
-
-    def __init__(self, tracker: Tracker) -> None:
-        self._tracker = tracker
-        self.said: deque[Sequence[Track]] = deque()
-
-    def update(self, faces: Sequence[Face], time: Fraction) -> Sequence[Track]:
-        tracks = self._tracker.update(faces, time)
-        self.said.append(tracks)
-        return tracks

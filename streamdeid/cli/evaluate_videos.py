@@ -151,7 +151,7 @@ class _Replayed:
         return self._faces[frame.index]
 
 
-class _Listening:
+class Listening:
     """A tracker that keeps what it said until it is asked."""
 
     def __init__(self, tracker: Tracker) -> None:
@@ -159,6 +159,7 @@ class _Listening:
         self.said: deque[Sequence[Track]] = deque()
 
     def update(self, faces: Sequence[Face], time: Fraction) -> Sequence[Track]:
+        """What the tracker says of a frame, kept."""
         tracks = self._tracker.update(faces, time)
         self.said.append(tracks)
         return tracks
@@ -178,7 +179,7 @@ def _shown(path: Path, settings: Settings, tools: _Tools, more: Callable[[int], 
     source = open_source(path, settings)
     size, rate = (source.info.width, source.info.height), source.info.average_rate
     stream = assemble(settings, tools.models, tools.detect, key=tools.key, size=size, rate=rate, tested=tools.tested)
-    tracker = _Listening(stream.tracker)
+    tracker = Listening(stream.tracker)
     waiting: deque[Frame] = deque()
 
     def frames() -> Iterator[Frame]:

@@ -62,19 +62,23 @@ def part_of(box: tuple[float, float, float, float], faces: Sequence[tuple[float,
 
 def covered(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Share of the area of boxes (n, 4) that lies in boxes (m, 4), (n, m)."""
-    wide = np.minimum(a[:, None, 2], b[None, :, 2]) - np.maximum(a[:, None, 0], b[None, :, 0])
-    high = np.minimum(a[:, None, 3], b[None, :, 3]) - np.maximum(a[:, None, 1], b[None, :, 1])
-    area = np.maximum((a[:, 2:] - a[:, :2]).prod(axis=1), 1e-9)[:, None]
-    return np.asarray(np.maximum(wide, 0) * np.maximum(high, 0) / area, np.float64)
+    return np.asarray(_intersection(a, b) / np.maximum(_area(a)[:, None], 1e-9), np.float64)
 
 
 def overlap(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """IoU of boxes (n, 4) and (m, 4) as (n, m); 0 for boxes without area."""
+    shared = _intersection(a, b)
+    return np.asarray(shared / np.maximum(_area(a)[:, None] + _area(b)[None] - shared, 1e-9), np.float64)
+
+
+def _intersection(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     low = np.maximum(a[:, None, :2], b[None, :, :2])
     high = np.minimum(a[:, None, 2:], b[None, :, 2:])
-    shared = np.maximum(high - low, 0).prod(axis=2)
-    area, other = ((box[:, 2:] - box[:, :2]).prod(axis=1) for box in (a, b))
-    return np.asarray(shared / np.maximum(area[:, None] + other[None] - shared, 1e-9), np.float64)
+    return np.asarray(np.maximum(high - low, 0).prod(axis=2), np.float64)
+
+
+def _area(boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray((boxes[:, 2:] - boxes[:, :2]).prod(axis=1), np.float64)
 
 
 def _rank(one: Candidate, tiles: Sequence[Tile]) -> float:
