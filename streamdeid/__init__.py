@@ -19,7 +19,52 @@ Any detector plugs in as a function from a picture to boxes, here one that knows
     with Filter(detect=PluggedIn(faces), self_test=False) as filter:
         safe = filter(picture)
 
-Importing this package is cheap: what is named here is loaded when it is first used.
+A program with a camera of its own::
+
+    import streamdeid
+
+    streamdeid.warm_up()  # compile now, or better `streamdeid warmup` when the image is built
+
+    def safe_pictures(pictures):  # of one camera, in order: (seconds, BGR picture)
+        with streamdeid.Filter(streamdeid.Settings(method="k-diff-furthest", coast=2.0)) as filter:
+            for seconds, picture in pictures:
+                try:
+                    safe = filter(picture, seconds)
+                except streamdeid.StreamdeidError:
+                    return  # fail closed: show nothing more of it, and begin again with a new Filter
+                yield safe
+
+Sizes. A picture is uint8 (height, width, 3) BGR, at least 2 pixels each way, odd sizes too; all pictures of a Filter
+have the size of the first. The result is a new array; pixels away from faces are returned bit for bit.
+
+Time. Give each picture's own time in seconds, not decreasing; without it, pictures count as 1/25 s apart. Fading and
+coasting are measured in it: where pictures are left out, the count must not stand for time.
+
+Threads. One Filter is one stream and belongs to one thread at a time. Several cameras take one Filter each, in threads
+of their own (the heavy parts run without the interpreter's lock) or, better isolated, in processes. The detector runs
+in a thread of the Filter's own, so that a hung one is noticed (`Settings.detector_deadline`). The same person gets the
+same surrogate in two Filters only with the same `Settings.key_file`. Set OPENBLAS_NUM_THREADS=1 before NumPy is
+imported: more threads only spin.
+
+Errors. `StreamdeidError` is the base of all that is raised on purpose, one line each: SettingsError and ModelError
+before anything was filtered; FailedClosed when the filter was in doubt: the self-test on a drawn face failed, the
+detector broke or hung. ValueError is for what is no picture, or one of another size. Fail closed: whatever was raised,
+show and keep nothing of that picture, least of all the picture itself; nothing half-filtered is ever returned.
+
+Closing. Use `with`, or call `close`: it stops the detector's thread and forgets everybody. A closed Filter takes no
+picture. It keeps faces, identities and the random key in memory only.
+
+Start. The first picture runs the self-test. A cold start takes 1.5 s of CPU to the first filtered picture when kernels
+and bytecode are there, and 5.5 s when neither is (`python benchmarks/cold_start.py`, 640x480, one face). `warm_up`, or
+`streamdeid warmup` where an image is built, compiles everything once and keeps it beside the installed package, in
+NUMBA_CACHE_DIR or in the user's cache; it is found there read-only too, and where nothing can be kept it is compiled in
+memory (`streamdeid.kernel_cache`). Kernels belong to a kind of processor: on another one they are compiled again.
+
+Cost. By the same command: 30 ms of CPU for a later picture of 640x480 with one face, and 395 MiB of memory at the
+peak. `python benchmarks/cost.py VIDEO` measures it on a video of yours, by stage.
+
+Importing this package is cheap: what is named here is loaded when it is first used. `streamdeid.Filter` and
+`streamdeid.Settings` describe every argument.
 """
 
 from __future__ import annotations
@@ -34,8 +79,9 @@ if TYPE_CHECKING:
     from streamdeid.frames import Frame
     from streamdeid.library import Filter
     from streamdeid.settings import Settings
+    from streamdeid.warming import WarmUp, warm_up
 
-__all__ = ["Face", "FailedClosed", "Filter", "Frame", "PluggedIn", "Settings", "StreamdeidError"]
+__all__ = ["Face", "FailedClosed", "Filter", "Frame", "PluggedIn", "Settings", "StreamdeidError", "WarmUp", "warm_up"]
 
 _HOMES = {
     "Face": "faces",
@@ -45,6 +91,8 @@ _HOMES = {
     "PluggedIn": "detection.plugged_in",
     "Settings": "settings",
     "StreamdeidError": "errors",
+    "WarmUp": "warming",
+    "warm_up": "warming",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 from streamdeid import assemble
 from streamdeid.arrays_file import read_arrays, write_arrays
 from streamdeid.cli import filter_file
+from streamdeid.cli.complaints import set_up_logging
 from streamdeid.cli.main import main
 from streamdeid.deidentify.mask_faces import MaskFaces
 from streamdeid.faces import Face, Track
@@ -360,3 +362,58 @@ def test_signals_leave_nothing_behind(number: signal.Signals, code: int, while_r
     assert err.startswith("streamdeid: stopped")
     assert [path.name for path in long_video.parent.iterdir()] == ["long.mp4"]
     assert hashlib.sha256(long_video.read_bytes()).hexdigest() == before
+
+
+URL = "rtsp://me:ge heim@camera/stream?token=geheim"
+
+
+def test_no_error_shows_a_password(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(arguments: object) -> int:
+        logging.getLogger("streamdeid.video").warning("opening %s", URL)
+        try:
+            raise OSError(f"no route to {URL}")
+        except OSError as error:
+            logging.getLogger("streamdeid.video").exception("lost %s", URL, stack_info=True)
+            raise ValueError(f"[Errno 5] {URL}", URL) from error
+
+    monkeypatch.setattr("streamdeid.cli.audit.run", broken)
+    for debug in ([], ["--debug"]):
+        assert main(["audit", "report.json", *debug]) == FAILED
+        err = capfd.readouterr().err
+        assert "heim" not in err, err
+        assert "rtsp://***@camera/stream" in err
+        assert ("opening rtsp://***@camera" in err and err.count("Traceback") >= 2) is bool(debug)
+
+
+def test_a_log_line_whose_arguments_do_not_fit(capfd: pytest.CaptureFixture[str]) -> None:
+    set_up_logging(True)
+    logging.getLogger("streamdeid").warning("%d at %s", URL)
+    set_up_logging(False)
+    assert "heim" not in capfd.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs Linux's /proc")
+def test_nobody_reads_a_password_in_the_list_of_processes() -> None:
+    code = (
+        "import threading, time\n"
+        "from streamdeid.cli import main\n"
+        "def broken(): raise OSError(main.sys.argv[2])\n"
+        "def stay():\n"
+        "    thread = threading.Thread(target=broken); thread.start(); thread.join()\n"
+        "    print(flush=True)\n"
+        "    time.sleep(60)\n"
+        "main.main = stay\n"
+        "main.run()\n"
+    )
+    command = [sys.executable, "-c", code, "filter", URL, "out put.mp4"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            title = Path(f"/proc/{process.pid}/cmdline").read_bytes()
+        finally:
+            process.kill()
+        _, err = process.communicate()
+    assert b"heim" not in title
+    assert b"filter 'rtsp://***@camera/stream?token=***' 'out put.mp4'" in title
+    assert "OSError: rtsp://***@camera" in err and "heim" not in err

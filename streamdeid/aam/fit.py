@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
@@ -19,6 +18,7 @@ from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, s
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.procrustes import Similarity, align
 from streamdeid.aam.train import normalised_grey
+from streamdeid.kernel_cache import kernel
 
 CONVERGED = 0.7
 """Residual (share of the texture's norm that the model cannot explain) up to which a fit counts as converged."""
@@ -182,7 +182,7 @@ def _steepest_descent(model: AppearanceModel, table: WarpTable, directions: Poin
     return np.ascontiguousarray(np.stack([_unexplained(model, image) for image in images], axis=1))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _triangle_rms(error, triangle, count):  # type: ignore[no-untyped-def]
     total = np.zeros(count)
     pixels = np.zeros(count)
@@ -194,7 +194,7 @@ def _triangle_rms(error, triangle, count):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weighted_gradient(jacobian, error, triangle, weights):  # type: ignore[no-untyped-def]
     q = jacobian.shape[1]
     out = np.zeros(q)

@@ -11,8 +11,9 @@ from typing import Any
 
 import cv2
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from streamdeid.kernel_cache import kernel
 
 Points = NDArray[np.float64]
 Pixels = NDArray[np.float32]
@@ -120,7 +121,7 @@ def render(
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rasterise(points, triangles, triangle, weights):  # type: ignore[no-untyped-def]
     height, width = triangle.shape
     for t in range(triangles.shape[0]):
@@ -142,7 +143,7 @@ def _rasterise(points, triangles, triangle, weights):  # type: ignore[no-untyped
                     weights[y, x, 2] = wc
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bilinear(image, x, y, out):  # type: ignore[no-untyped-def]
     height, width, channels = image.shape
     # Written so that what is no number ends at 0: clamped by min and max it would index memory far outside the image.
@@ -158,7 +159,7 @@ def _bilinear(image, x, y, out):  # type: ignore[no-untyped-def]
         out[c] = top * (one - fy) + bottom * fy
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sample(image, points, triangles, triangle, weights, out):  # type: ignore[no-untyped-def]
     for i in range(triangle.shape[0]):
         a, b, c = triangles[triangle[i]]
@@ -168,7 +169,7 @@ def _sample(image, points, triangles, triangle, weights, out):  # type: ignore[n
         _bilinear(image, x, y, out[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _render(texture, frame, points, triangles, out, covered):  # type: ignore[no-untyped-def]
     height, width = covered.shape
     for t in range(triangles.shape[0]):

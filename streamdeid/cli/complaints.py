@@ -1,15 +1,19 @@
-"""How the command line speaks of what went wrong: one line, one exit code."""
+"""How the command line speaks of what went wrong: one line, one exit code, and never a password of an address."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import os
+import shlex
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
+from types import TracebackType
 
+from streamdeid.addresses import scrubbed
 from streamdeid.errors import ExitCode, SettingsError, StreamdeidError
 
 
@@ -59,14 +63,14 @@ def complain(error: BaseException, *, debug: bool, about: str = "") -> ExitCode:
     """Print the line for an error on stderr, after its traceback with `debug`; the exit code."""
     code, line = explain(error)
     if debug:
-        traceback.print_exception(type(error), error, error.__traceback__)
+        _print_traceback(type(error), error, error.__traceback__)
     print(f"streamdeid: {about}{line}", file=sys.stderr, flush=True)
     return code
 
 
 def one_line(error: BaseException) -> str:
-    """An error's message without line breaks."""
-    return " ".join(str(error).split())
+    """An error's message without line breaks and passwords."""
+    return " ".join(scrubbed(str(error)).split())
 
 
 def set_up_logging(debug: bool) -> None:
@@ -75,7 +79,48 @@ def set_up_logging(debug: bool) -> None:
     logger.setLevel(logging.DEBUG if debug else logging.WARNING)
     for handler in list(logger.handlers):
         logger.removeHandler(handler)
-    logger.addHandler(logging.StreamHandler() if debug else logging.NullHandler())
+    handler = logging.StreamHandler() if debug else logging.NullHandler()
+    handler.addFilter(_scrub_record)
+    logger.addHandler(handler)
+    if logging.lastResort is not None:  # which prints the warnings of libraries
+        logging.lastResort.addFilter(_scrub_record)
+
+
+def hide_passwords() -> None:
+    """Hide passwords of addresses in the process's title and in tracebacks that nobody catches.
+
+    For the milliseconds before, while Python starts, `ps` shows the command line as it was typed. What the shell
+    remembers of it, and /proc/PID/environ, are the user's to guard: a file of `streamdeid serve` keeps both clean.
+    """
+    words = list(map(scrubbed, sys.orig_argv))
+    if words != sys.orig_argv:
+        from setproctitle import setproctitle
+
+        setproctitle(shlex.join(words))
+    sys.excepthook = _print_traceback
+    threading.excepthook = lambda gone: _print_traceback(gone.exc_type, gone.exc_value, gone.exc_traceback)
+
+
+def _print_traceback(
+    kind: type[BaseException], error: BaseException | None, trace: TracebackType | None = None
+) -> None:
+    if not issubclass(kind, SystemExit):
+        print(scrubbed("".join(traceback.format_exception(kind, error, trace))), end="", file=sys.stderr, flush=True)
+
+
+def _scrub_record(record: logging.LogRecord) -> bool:
+    """Hide the passwords in a log record, in place; for every handler that comes after."""
+    try:
+        message = record.getMessage()
+    except Exception:  # its arguments do not fit, and logging would print them
+        message = str(record.msg)
+    record.msg, record.args = scrubbed(message), None
+    if record.exc_info:
+        record.exc_text = scrubbed("".join(traceback.format_exception(*record.exc_info))).rstrip()
+        record.exc_info = None
+    if record.stack_info:
+        record.stack_info = scrubbed(record.stack_info)
+    return True
 
 
 def close_stdout() -> None:

@@ -12,20 +12,23 @@ from importlib import import_module, metadata
 from types import FrameType
 from typing import NoReturn
 
-from streamdeid.cli.complaints import Stopped, UsageError, close_stdout, complain, set_up_logging
+from streamdeid.cli.complaints import Stopped, UsageError, close_stdout, complain, hide_passwords, set_up_logging
 
 _COMMANDS = {
     "filter": "replace the faces in video files",
+    "serve": "filter several cameras as a service, with health, metrics and a preview page",
     "demo": "synthesise a clip of talking people and filter it; needs no video",
     "compare": "draw a sheet of faces before and after",
     "train": "train the models from photographs",
     "evaluate": "reproduce the papers, attack the methods, measure what is kept",
     "audit": "say what a finished run promises and counted",
+    "warmup": "compile everything once, for read-only images and a quick first frame",
 }
 
 
 def run() -> NoReturn:
     """Entry point of the program: ends the process with the exit code."""
+    hide_passwords()
     # Read when NumPy is imported. The products here are small: more BLAS threads only spin, 40 % of the CPU time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if "--debug" not in sys.argv and not sys.warnoptions:

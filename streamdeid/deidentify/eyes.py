@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numba import njit
 
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.synthesise import Patch
+from streamdeid.kernel_cache import kernel
 
 _PUPIL = 0.42
 """Pupil's radius over the iris's."""
@@ -76,7 +76,7 @@ def draw_eye(patch: Patch, lids: Points, centre: Points, radius: float, colours:
     _draw(patch.uv, (lids - origin - 0.5) / 2, (centre - origin - 0.5) / 2, radius / 2, palette[:, 1:], 0.7)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lid(u, ua, ha, ub, hb):  # type: ignore[no-untyped-def]
     """Height at u of the curve (u (1 - u))^0.7 (p + q u) through two lid points: zero at both corners, and steep
     enough there to leave an iris that looks sideways in the open."""
@@ -86,7 +86,7 @@ def _lid(u, ua, ha, ub, hb):  # type: ignore[no-untyped-def]
     return (u * (1 - u)) ** 0.7 * (ga + q * (u - ua))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _draw(out, lids, centre, radius, palette, soft):  # type: ignore[no-untyped-def]
     height, width, channels = out.shape
     ax, ay = lids[0]

@@ -1,0 +1,109 @@
+"""Addresses of cameras and servers, and how to speak of them: never with a password.
+
+A URL may carry a user and a password (`rtsp://user:password@host/path`) or a secret in its query (`?token=...`).
+Whatever is shown, logged or raised goes through `shown` or `scrubbed`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import SplitResult, urlsplit
+
+from streamdeid.errors import SettingsError
+
+READABLE = ("rtsp", "rtsps", "http", "https", "udp", "rtp", "tcp", "rtmp")
+"""Protocols of cameras."""
+PUBLISHABLE = ("rtsp", "rtsps")
+"""Protocols of servers that a filtered stream is published to."""
+HIDDEN = "***"
+# `pathlib` makes rtsp:/ of rtsp://, JSON may make rtsp:\/\/ of it, and a query %3A%2F%2F.
+_HEAD = re.compile(r"(?:[a-z][a-z0-9+.-]{1,30}:\\?/|:\\?/\\?/|%3a%2f%2f)(?:\\?/)*", re.IGNORECASE)
+_NEXT = re.compile(r"[\r\n]|[\s\"'<>,;|=(\[{](?=(?:rtsps?|https?|udp|rtp|tcp|srt|rtmps?)://)", re.IGNORECASE)
+# Some cameras have user and password in the path: /user=admin_password=secret_channel=1.
+_SECRET = re.compile(
+    r"[?&;/#,][\w.-]{0,60}(?:pass|pwd|pswd|psw|token|secret|key|auth|sig|usr|user|credential|session)[\w.-]{0,60}="
+    r"(?P<hidden>[^&;\s\"'<>]+)",
+    re.IGNORECASE,
+)
+
+
+def is_address(text: str) -> bool:
+    """Whether this is a URL, not a path."""
+    return "://" in text
+
+
+def is_device(text: str) -> bool:
+    """Whether this is a V4L2 device of Linux, as in `/dev/video0`."""
+    return re.fullmatch(r"/dev/video\d+|/dev/v4l/\S+", text) is not None
+
+
+def shown(address: str) -> str:
+    """The address without user, password and what its query keeps secret: what a log may hold."""
+    return scrubbed(address)
+
+
+def scrubbed(text: str) -> str:
+    """Any text with users, passwords and secret parameters of all addresses in it hidden.
+
+    It hides too much rather than too little: of an @ later in the line nobody can tell whether it belongs to a password
+    that was pasted with spaces and slashes in it.
+    """
+    out, end = [], 0
+    secrets = [match.span("hidden") for match in _SECRET.finditer(text)]
+    for begin, stop in _merged([*_credentials(text), *secrets]):
+        out += [text[end:begin], HIDDEN]
+        end = stop
+    return "".join([*out, text[end:]])
+
+
+def _credentials(text: str) -> Iterator[tuple[int, int]]:
+    """A pasted password may hold any character: from :// to the last @ of the line, or before the next address."""
+    ends = [match.end() for match in _NEXT.finditer(text)]
+    for begin, end in zip([0, *ends], [*ends, len(text)], strict=True):
+        if head := _HEAD.search(text, begin, end):
+            last = max(text.rfind("@", head.end(), end), text.rfind("%40", head.end(), end))
+            if last >= 0:
+                yield head.end(), last
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for begin, end in sorted(spans):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((begin, end))
+    return merged
+
+
+def checked_source(address: str) -> str:
+    """The address of a camera. Raises SettingsError, without a password, for what cannot be one."""
+    return _checked(address, READABLE, "a camera")
+
+
+def checked_target(address: str) -> str:
+    """The address to publish to. Raises SettingsError, without a password, for what cannot be one."""
+    return _checked(address, PUBLISHABLE, "an output")
+
+
+def _checked(address: str, schemes: tuple[str, ...], what: str) -> str:
+    if any(not character.isprintable() for character in address):  # `urlsplit` drops them, servers may obey them
+        raise SettingsError(f"{shown(ascii(address))} is no address of {what}: it holds control characters")
+    parts = _split(address)
+    if parts is None or not parts.hostname or parts.scheme.lower() not in schemes:
+        names = ", ".join(f"{scheme}://" for scheme in schemes)
+        hint = "; in a password @ : / ? # are written %40 %3A %2F %3F %23" if "@" in address else ""
+        raise SettingsError(
+            f"{shown(address)} is no address of {what}; it begins with one of {names} and names a host{hint}"
+        )
+    return address
+
+
+def _split(address: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(address)
+        _ = parts.port  # raises for a port that is no number
+    except ValueError:
+        return None
+    return parts

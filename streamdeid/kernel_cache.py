@@ -1,0 +1,172 @@
+"""Compiled kernels on disk, so that only the first start ever compiles.
+
+numba's own cache wants to write wherever it reads. On a read-only image that was filled when it was built, numba 0.68
+compiles again when the user has some other directory to write to, and refuses to import at all ("no locator
+available") when there is none, with `NUMBA_CACHE_DIR` too. Here every place is read, and the first that can be written
+is written; where there is none, kernels are compiled in memory, never a failure. Places, in this order:
+
+1. `NUMBA_CACHE_DIR`, where it is set,
+2. `__pycache__` beside the source, inside an installed package or an image,
+3. the user's cache directory (`XDG_CACHE_HOME` or `~/.cache`; `LOCALAPPDATA` on Windows).
+
+An entry belongs to one signature, the content of the source (not its date: images and wheels change dates), Python,
+numba, and the processor with its features: another processor compiles for itself. It carries its own SHA-256, since a
+power cut may leave half a file. Entries are pickles, as numba's are: whoever can write these directories can run code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import pickle
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar
+
+import numba
+from numba import njit
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+_SUFFIX = ".kernel"
+_DIGEST = 32
+"""Bytes of the SHA-256 at the head of an entry."""
+_log = logging.getLogger(__name__)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class KernelCache:
+    """Where numba's dispatcher of one function looks before it compiles, and hands over what it compiled.
+
+    The methods are those that `numba.core.dispatcher` calls; none of them raises.
+    """
+
+    def __init__(self, function: FunctionType) -> None:
+        self._source = Path(function.__code__.co_filename)
+        self._name = f"{function.__module__}.{function.__qualname__}"
+        try:
+            content = self._source.read_bytes()
+        except OSError:
+            content = b""  # from a zip file, say: nothing to tell one version from another, so nothing is kept
+        self._stamp = hashlib.sha256(content + function.__code__.co_code).hexdigest() if content else ""
+        self.entries: dict[str, bytes] = {}
+        """What this process compiled or loaded, by file name."""
+        self.found: list[Path] = []
+        """Entries that were loaded."""
+        self.stored: list[Path] = []
+        """Entries that were written."""
+        self.compiled = 0
+        """Signatures that this process had to compile."""
+        self.cache_path: str | None = None
+        """Asked for by numba's statistics; there is no single path."""
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """The compiled function for a signature (its argument types), or None."""
+        target.refresh()  # what numba does first: a loaded function needs its symbols
+        if not self._stamp:
+            return None
+        name = self._file_name(signature, target.codegen())
+        for place in places(self._source):
+            path = place / name
+            try:
+                data = path.read_bytes()
+                digest, content = data[:_DIGEST], data[_DIGEST:]
+                if hashlib.sha256(content).digest() != digest:
+                    continue
+                result = CompileResult._rebuild(target, *pickle.loads(content))
+            except Exception:  # whatever is wrong with an entry, compiling is right
+                continue
+            if tuple(result.signature.args) != tuple(signature):
+                continue
+            self.entries[name] = data
+            self.found.append(path)
+            return result
+        return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep what was compiled for a signature, in the first place that takes it."""
+        self.compiled += 1
+        _log.info("compiled %s", self._name)
+        if not self._stamp or result.library.has_dynamic_globals:
+            return
+        content = dumps(result._reduce())
+        name = self._file_name(signature, result.codegen)
+        self.entries[name] = hashlib.sha256(content).digest() + content
+        for place in places(self._source):
+            if _written(place / name, self.entries[name]):
+                self.stored.append(place / name)
+                return
+
+    def flush(self) -> None:
+        """Nothing: entries are never stale."""
+
+    def _file_name(self, signature: Any, codegen: Any) -> str:
+        python = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
+        key = repr((numba.__version__, python, repr(signature), codegen.magic_tuple(), self._stamp))
+        return f"{self._name}.{python}.{hashlib.sha256(key.encode()).hexdigest()[:24]}{_SUFFIX}"
+
+
+_CACHES: list[KernelCache] = []
+
+
+def kernel(function: _Function) -> _Function:
+    """Compile a function with numba when it is first called, or load it. It runs without the interpreter's lock."""
+    compiled: Any = njit(nogil=True)(function)
+    cache = KernelCache(function)  # type: ignore[arg-type]
+    compiled._cache = cache  # what `njit(cache=True)` does, with numba's own
+    _CACHES.append(cache)
+    return compiled  # type: ignore[no-any-return]
+
+
+def caches() -> tuple[KernelCache, ...]:
+    """The caches of all kernels that were imported."""
+    return tuple(_CACHES)
+
+
+def places(source: Path) -> list[Path]:
+    """Directories in which the kernels of a source file may lie, the preferred one first."""
+    found = [source.parent / "__pycache__"]
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        found.insert(0, shared_place(Path(chosen)))
+    home = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if os.path.isabs(home):  # a user without a home keeps the ~
+        found.append(shared_place(Path(home)))
+    return found
+
+
+def shared_place(directory: Path) -> Path:
+    """Where in a directory of caches the kernels lie; the same wherever streamdeid is installed."""
+    return directory / "streamdeid"
+
+
+def copy_entries(directory: Path) -> int:
+    """Write every kernel that this process uses to a directory for `NUMBA_CACHE_DIR`; how many. Raises OSError."""
+    count = 0
+    for cache in _CACHES:
+        for name, data in cache.entries.items():
+            path = shared_place(directory) / name
+            if not _written(path, data):
+                raise OSError(f"{directory} cannot be written")
+            count += 1
+    return count
+
+
+def _written(path: Path, data: bytes) -> bool:
+    """Write a file whole or not at all; whether that worked."""
+    partial = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(partial, 0o644)  # an image is filled by one user and read by another
+        os.replace(partial, path)
+    except OSError:
+        if partial is not None:
+            Path(partial).unlink(missing_ok=True)
+        return False
+    return True

@@ -1,0 +1,258 @@
+"""After a warm-up nothing is compiled any more, also where nothing can be written."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import py_compile
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import streamdeid
+from streamdeid import bytecode, kernel_cache, warming
+from streamdeid.aam.fit import FitModel
+from streamdeid.deidentify.gallery import Gallery
+from streamdeid.kernel_cache import KernelCache, caches, copy_entries
+from streamdeid.shipped_models import shipped
+from tests.talking_clip import talking_clip
+
+PACKAGE = Path(streamdeid.__file__).parent
+REAL_USE = [
+    [],
+    ["--eyes", "original"],
+    ["--transfer", "paper", "--method", "k-same-furthest"],
+    ["--method", "k-same-m"],
+    ["--method", "k-diff-furthest-paper"],
+    ["--method", "blur"],
+]
+REAL_RUN = """
+import json, sys
+from streamdeid.cli.main import main
+from streamdeid.kernel_cache import caches
+clip, out, real_use = sys.argv[1:]
+for options in json.loads(real_use):
+    assert main(["filter", clip, out, "--overwrite", "--quiet", *options]) == 0
+print(sum(each.compiled for each in caches()), sum(len(each.found) for each in caches()))
+"""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A copy of the package whose kernels were compiled by `streamdeid warmup` when it lay elsewhere."""
+
+    site: Path
+    second: Path
+    """What `--cache` filled."""
+    output: str
+
+    def run(self, code: str, *words: str | Path, before: Sequence[str | Path] = (), **environment: str) -> str:
+        """Run code with this copy; its output."""
+        home = self.site.parent / "home"
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
+        own = {"HOME": str(home), "PYTHONPATH": str(self.site), "PYTHONPYCACHEPREFIX": str(self.site.parent / "pyc")}
+        command = [*before, sys.executable, "-c", code, *words]
+        done = subprocess.run(
+            command, env=clean | own | environment, cwd=self.site, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """It is moved and all its dates are changed after the warm-up, as builders of images do."""
+    built = tmp_path_factory.mktemp("built")
+    shutil.copytree(PACKAGE, built / "site" / "streamdeid", ignore=shutil.ignore_patterns("__pycache__", "models"))
+    (built / "site" / "streamdeid" / "models").symlink_to(shipped())
+    code = "from streamdeid.cli.main import run; run()"
+    output = Installed(built / "site", built / "second", "").run(code, "warmup", "--cache", built / "second")
+    target = tmp_path_factory.mktemp("target") / "image"
+    (built / "home").mkdir(exist_ok=True)
+    built.rename(target)
+    for path in (target / "site" / "streamdeid").rglob("*.py"):
+        os.utime(path, (0, 315532800))
+    return Installed(target / "site", target / "second", output)
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory, fitting: FitModel, gallery: Gallery) -> Path:
+    """A clip of one talking face."""
+    path = tmp_path_factory.mktemp("clip") / "talk.mp4"
+    talking_clip(path, fitting, gallery, seconds=0.2)
+    return path
+
+
+def kernels(directory: Path) -> set[Path]:
+    """The files of compiled kernels below a directory, by path."""
+    return set(directory.rglob("*.kernel"))
+
+
+def test_the_command_says_what_it_did(installed: Installed) -> None:
+    assert "9 kernels in " in installed.output and ", 9 compiled" in installed.output
+    assert str(Path("streamdeid") / "aam" / "__pycache__") in installed.output and "second" in installed.output
+    assert len(kernels(installed.site)) == len(kernels(installed.second)) == 9
+
+
+def test_a_real_run_after_it_compiles_nothing(installed: Installed, clip: Path, tmp_path: Path) -> None:
+    before = kernels(installed.site.parent)
+    assert installed.run(REAL_RUN, clip, tmp_path / "out.mp4", json.dumps(REAL_USE)) == "0 6\n"
+    assert kernels(installed.site.parent) == before
+
+
+ONE_FRAME = """
+import numpy as np, sys
+from streamdeid import Filter
+from streamdeid.kernel_cache import caches
+with Filter() as filter:
+    filter(np.zeros((240, 320, 3), np.uint8))  # the self-test draws a face
+print(sum(each.compiled for each in caches()), sum(len(each.found) for each in caches()))
+"""
+
+
+@pytest.fixture
+def read_only(installed: Installed) -> Sequence[str]:
+    """The head of a command that runs with the whole installation and its home mounted read-only."""
+    place = installed.site.parent
+    script = f'mount --bind "{place}" "{place}" && mount -o remount,ro,bind "{place}" && exec "$@"'
+    head = ["unshare", "--mount", "sh", "-c", script, "sh"]
+    if shutil.which("unshare") is None or subprocess.run([*head, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("mounting read-only needs root")
+    return head
+
+
+def test_a_read_only_image_compiles_nothing(installed: Installed, read_only: Sequence[str]) -> None:
+    with_probe = (
+        f"import os\ntry: os.mkdir({str(installed.site / 'x')!r})\nexcept OSError: pass\nelse: raise SystemExit(9)\n"
+    )
+    assert installed.run(with_probe + ONE_FRAME, before=read_only) == "0 6\n"
+
+
+def test_a_read_only_cache_of_its_own(installed: Installed, read_only: Sequence[str], tmp_path: Path) -> None:
+    bare = tmp_path / "site"
+    shutil.copytree(installed.site, bare, symlinks=True, ignore=shutil.ignore_patterns("*.kernel"))
+    found = installed.run(ONE_FRAME, before=read_only, NUMBA_CACHE_DIR=str(installed.second), PYTHONPATH=str(bare))
+    assert found == "0 6\n" and not kernels(bare)
+
+
+SOURCE = "from streamdeid.kernel_cache import kernel\n\n\n@kernel\ndef twice(x):\n    return 2 * x\n"
+
+
+@pytest.fixture(autouse=True)
+def away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test here touches the user's own cache, or leaves a kernel in the list."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(kernel_cache, "_CACHES", [])
+
+
+def loaded(path: Path) -> ModuleType:
+    """A module with one kernel, imported as a fresh process would."""
+    spec = importlib.util.spec_from_file_location("doubling", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def used(path: Path, value: float = 2) -> KernelCache:
+    """The cache of that kernel after a call."""
+    assert loaded(path).twice(value) == 2 * value
+    return caches()[-1]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """The file of such a module."""
+    path = tmp_path / "package" / "doubling.py"
+    path.parent.mkdir()
+    path.write_text(SOURCE)
+    return path
+
+
+def test_a_kernel_is_compiled_once(source: Path, tmp_path: Path) -> None:
+    first = used(source)
+    assert (first.compiled, len(first.stored), len(first.found)) == (1, 1, 0)
+    assert first.stored[0].parent == source.parent / "__pycache__"
+    os.utime(source, (0, 0))
+    again = used(source)
+    assert (again.compiled, again.found) == (0, first.stored)
+    assert used(source, 2.5).compiled == 1  # another signature
+    source.write_text(SOURCE.replace("2 * x", "x + x"))
+    assert used(source).compiled == 1
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_damaged_kernel_is_compiled_again(source: Path) -> None:
+    path = used(source).stored[0]
+    whole = path.read_bytes()
+    for spoilt in (b"", whole[:-1], whole[:40], b"x" + whole[1:], whole[:-1] + b"x"):
+        path.write_bytes(spoilt)
+        assert used(source).compiled == 1
+        assert used(source).compiled == 0
+
+
+def test_a_kernel_under_a_wrong_name_is_not_run(source: Path) -> None:
+    whole, fraction = used(source, 2).stored[0], used(source, 2.5).stored[0]
+    fraction.write_bytes(whole.read_bytes())
+    assert used(source, 2.5).compiled == 1
+
+
+def test_another_processor_compiles_for_itself(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used(source)
+    other = "other" if not hasattr(os, "uname") else os.uname().machine + "-other"
+    codegen = type(loaded(source).twice.targetctx.codegen())
+    monkeypatch.setattr(codegen, "magic_tuple", lambda self: (other, "cpu", "features"))
+    assert used(source).compiled == 1
+    assert used(source).compiled == 0
+
+
+def test_where_nothing_can_be_written_kernels_still_run(source: Path, tmp_path: Path) -> None:
+    (source.parent / "__pycache__").write_text("a file in the way")
+    (tmp_path / "home").write_text("another")
+    cache = used(source)
+    assert (cache.compiled, cache.stored) == (1, [])
+    with pytest.raises(OSError, match="cannot be written"):
+        copy_entries(tmp_path / "home")
+    assert copy_entries(tmp_path / "elsewhere") == 1
+
+
+def test_the_users_cache_is_the_last_resort(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (source.parent / "__pycache__").write_text("a file in the way")
+    assert used(source).stored[0].parent == tmp_path / "home" / "streamdeid"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
+    assert used(source).compiled == 0
+    assert used(source, 2.5).stored[0].parent == tmp_path / "chosen" / "streamdeid"
+
+
+def test_code_without_a_source_file_runs() -> None:
+    names: dict[str, object] = {"__name__": "nowhere"}
+    exec(compile(SOURCE, "<nowhere>", "exec"), names)
+    assert names["twice"](4) == 8  # type: ignore[operator]
+    assert caches()[-1].compiled == 1 and caches()[-1].stored == []
+
+
+def test_bytecode_survives_new_dates(tmp_path: Path) -> None:
+    source = tmp_path / "module.py"
+    source.write_text("x = 1\n")
+    assert bytecode._written(source) is True
+    os.utime(source, (0, 0))
+    assert bytecode._written(source) is False
+    source.write_text("x = 2\n")
+    assert bytecode._written(source) is True
+    py_compile.compile(str(source), invalidation_mode=py_compile.PycInvalidationMode.TIMESTAMP)
+    assert bytecode._written(source) is False
+    os.utime(source, (0, 0))
+    assert bytecode._written(source) is True
+    assert bytecode._written(tmp_path / "missing.py") is False
+
+
+def test_the_call_is_not_hidden_by_its_module() -> None:
+    assert callable(streamdeid.warm_up) and streamdeid.warm_up is warming.warm_up
