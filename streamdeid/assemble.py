@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -111,27 +112,32 @@ def assemble(
     rate: Fraction | None = None,
     tested: bool = True,
     known: Known | None = None,
+    earlier: Stream | None = None,
 ) -> Stream:
     """Build the parts for one stream and run the self-test over them.
 
     key None: fresh random bytes. size (width, height) and rate (frames per second) of the stream, where known.
     tested False leaves the self-test out, for a detector that cannot know a drawn face. known: the `whitelisted`
-    people, who are read again without.
+    people, who are read again without. earlier: the part of the same stream before this one (the camera was lost, its
+    picture changed, the filter failed): its people keep their faces, the key stays its own, and all else begins anew.
     Raises SettingsError for settings that the models do not allow, FailedClosed when the self-test fails.
     """
     settings.check_gallery(len(models.gallery.identities))
-    surrogates = _surrogates(settings, models, key) if settings.synthesises else None
+    if earlier is not None:
+        surrogates, persons, part = earlier.surrogates, earlier.persons, earlier.part + 1
+    else:
+        surrogates = _surrogates(settings, models, key) if settings.synthesises else None
+        persons, part = new_persons(reentry=settings.reentry), 0
     timed = in_time(detect, settings)
     hindsight = Hindsight(settings.threshold, size)
     watch = _watch(timed, tracker := _tracker(settings, size, rate), hindsight)
     _forget(timed)
     if tested:
         _test(settings, models, timed, surrogates)
-    persons = new_persons(reentry=settings.reentry)
-    deidentifier = _deidentifier(settings, models, surrogates, PersonRegister(persons))
+    deidentifier = _deidentifier(settings, models, surrogates, PersonRegister(persons, part))
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
     outer = InHindsight(around.outer, hindsight)
-    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around)
+    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, part)
 
 
 def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
@@ -196,6 +202,7 @@ def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates:
     """Run the self-test with a tracker and a de-identifier of its own, and clear up after it. Raises FailedClosed."""
     tracker = FaceTracker()
     hindsight = Hindsight(settings.threshold)
+    counts = Counter(surrogates.counts) if surrogates is not None else Counter()
     deidentifier = _deidentifier(settings, models, surrogates, _SelfTestRegister())
     whole = InHindsight(deidentifier, hindsight)
     self_test(models.fitting, _watch(detect, tracker, hindsight), tracker.update, whole)
@@ -206,6 +213,7 @@ def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates:
     if surrogates is not None:
         surrogates.forget(_SELF_TEST_PERSON)
         surrogates.counts.clear()
+        surrogates.counts.update(counts)
 
 
 def _surrogates(settings: Settings, models: Models, key: bytes | None) -> Surrogates:

@@ -9,7 +9,7 @@ from streamdeid.deidentify.mask_faces import MaskFaces
 from streamdeid.deidentify.replace_faces import EARLIER, ReplaceFaces
 from streamdeid.deidentify.surrogates import Surrogates
 from streamdeid.pipeline import Deidentifier, Detector
-from streamdeid.tracking.reentry import Persons
+from streamdeid.tracking.reentry import Outcome, Persons
 from streamdeid.tracking.tracker import FaceTracker
 from streamdeid.whitelisting import Around
 
@@ -29,6 +29,8 @@ class Stream:
     cuts: Callable[[], int]
     """How many scene cuts were seen so far."""
     around: Around
+    part: int = 0
+    """How many parts of the same stream went before (`assemble`)."""
 
     @property
     def covered(self) -> int:
@@ -61,6 +63,14 @@ class Stream:
         if isinstance(self.inner, MaskFaces):
             return None
         return self.inner.people
+
+    @property
+    def known_people(self) -> int | None:
+        """Persons told apart in this part of the stream and those before it; None for a mask."""
+        if isinstance(self.inner, MaskFaces):
+            return None
+        counts = self.persons.counts
+        return counts[Outcome.NEW] + counts[Outcome.UNCERTAIN]
 
     @property
     def tracks(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""`streamdeid filter`: files in, de-identified files out."""
+"""`streamdeid filter`: files in, de-identified files out; or a camera in, and a filtered stream out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 from streamdeid.assemble import ENCODER_PRESETS, WRITABLE
 from streamdeid.cli.complaints import UsageError, complain, explain
 from streamdeid.cli.filter_file import Workshop, filter_file
+from streamdeid.cli.filter_live import is_live, run_live
 from streamdeid.cli.inputs import Job, plan
+from streamdeid.cli.live_options import add_live_options, refuse_live_options
 from streamdeid.deidentify.fixed_regions import read_region
 from streamdeid.errors import ExitCode, OutputError
 from streamdeid.evaluation.report import FileFailure, FileReport, Report, write_report
@@ -31,7 +33,7 @@ from streamdeid.settings import (
 )
 
 DESCRIPTION = """\
-Replace every face in video files by a synthetic one (or cover it by a mask).
+Replace every face in video files or in a live stream by a synthetic one (or cover it by a mask).
 
 INPUT is a file, a directory (the videos in it) or a quoted pattern. With two arguments the second is OUTPUT: a file, or
 a directory; with more, the last one is when it is a directory. Use -o where that is not what you mean. Without OUTPUT
@@ -39,14 +41,18 @@ each result lies beside its input as <stem>_deidentified.<ext>.
 
 Files are filtered one after another; a bad one is reported and does not stop the others. The exit code is then the
 highest of all files: 0 done, 1 an input could not be read, 2 wrong usage or settings, 3 an output could not be
-written, 4 the filter failed closed. 130 and 143: stopped by Ctrl-C or SIGTERM, and the file at hand was not written."""
+written, 4 the filter failed closed. 130 and 143: stopped by Ctrl-C or SIGTERM, and the file at hand was not written.
+
+Live: `filter rtsp://camera/stream rtsp://server/path` goes on until it is stopped, and opens again what is lost. A
+frame that cannot be filtered is withheld: the last filtered one is repeated for at most 2 seconds, then comes a slate.
+What was recorded until a signal stays, playable."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     default = Settings()
     parser.add_argument("arguments", nargs="+", metavar="INPUT [OUTPUT]", help="files, a directory or a pattern")
-    parser.add_argument("-o", "--output", type=Path, help="file or directory for the result; all others are inputs")
+    parser.add_argument("-o", "--output", help="file or directory for the result; all others are inputs")
     faces = parser.add_argument_group("faces")
     faces.add_argument("--method", default=default.method, help=f"one of {', '.join(ALL_METHODS)} (%(default)s)")
     faces.add_argument("--k", type=int, help=f"reference faces in a cluster ({default.k})")
@@ -86,8 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--lookahead",
         type=float,
         metavar="S",
-        default=default.lookahead,
-        help=f"seconds, 0 to {MOST_LOOKAHEAD:g}, known ahead of what is written (%(default)s)",
+        help=f"seconds, 0 to {MOST_LOOKAHEAD:g}, known ahead of what is written ({default.lookahead}; live: 0)",
     )
     faces.add_argument(
         "--coast",
@@ -127,6 +132,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--whitelist-threshold", type=float, metavar="D", help="largest distance of one person (the recogniser's own)"
     )
     faces.add_argument("--models", type=Path, metavar="DIR", help="own models, from `streamdeid train`")
+    add_live_options(parser)
     files = parser.add_argument_group("files")
     files.add_argument("--codec", help="video encoder, as in libx264 (the container's default)")
     files.add_argument("--crf", type=int, help="quality, lower is better (the encoder's default)")
@@ -144,8 +150,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Run the command; the exit code of the worst file. Raises what concerns the whole run."""
-    settings = settings_of(arguments)
-    jobs = plan(arguments.arguments, arguments.output, WRITABLE)
+    live = is_live(arguments)
+    settings = settings_of(arguments, lookahead=0.0 if live else Settings().lookahead)
+    if live:
+        return run_live(arguments, settings)
+    refuse_live_options(arguments)
+    jobs = plan(arguments.arguments, Path(arguments.output) if arguments.output else None, WRITABLE)
     if arguments.report is not None and not arguments.report.absolute().parent.is_dir():
         raise OutputError(f"{arguments.report} cannot be written: its directory does not exist")
     done: list[FileReport] = []
@@ -177,8 +187,11 @@ def _attempt(job: Job, workshop: Workshop, arguments: argparse.Namespace) -> Fil
         return FileFailure(job.input.name, line, int(code))
 
 
-def settings_of(arguments: argparse.Namespace) -> Settings:
-    """Settings from the options. Raises SettingsError, also for an option that the method does not use."""
+def settings_of(arguments: argparse.Namespace, *, lookahead: float) -> Settings:
+    """Settings from the options. Raises SettingsError, also for an option that the method does not use.
+
+    lookahead: seconds, where none are given.
+    """
     default = Settings()
     given = {name: getattr(arguments, name) for name in ("k", "q", "transfer", "eyes")}
     preserve = arguments.preserve
@@ -190,7 +203,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         min_face=arguments.min_face,
         detector_interval=arguments.detector_interval,
         detector_deadline=arguments.detector_deadline,
-        lookahead=arguments.lookahead,
+        lookahead=lookahead if arguments.lookahead is None else arguments.lookahead,
         coast=arguments.coast,
         reentry=not arguments.no_reentry,
         regions=tuple(read_region(text) for text in arguments.region),

@@ -1,0 +1,134 @@
+"""`streamdeid filter` with a camera as its input: for days, until it is stopped."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from datetime import datetime, timezone
+
+from streamdeid.addresses import is_address, is_device, scrubbed, shown
+from streamdeid.assemble_live import open_live
+from streamdeid.cli.complaints import Stopped, UsageError
+from streamdeid.cli.live_options import live_settings_of
+from streamdeid.errors import ExitCode
+from streamdeid.live import LiveFilter
+from streamdeid.live_states import LiveStatus
+from streamdeid.settings import Settings
+
+_EVERY = 1.0
+"""Seconds between looks at the state."""
+
+
+def is_live(arguments: argparse.Namespace) -> bool:
+    """Whether the command line asks for a live run. Raises UsageError when only its output is a stream."""
+    words = [*arguments.arguments, *([] if arguments.output is None else [arguments.output])]
+    if arguments.realtime or is_address(words[0]) or is_device(words[0]):
+        return True
+    if len(words) == 2 and (words[1] == "-" or is_address(words[1]) or words[1].endswith(".m3u8")):
+        raise UsageError("a file becomes a stream with --realtime, which replays it at its own pace")
+    return False
+
+
+def run_live(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
+    """Filter until a signal, or the end of a replayed file. Raises StreamdeidError."""
+    live = live_settings_of(arguments)
+    words = list(arguments.arguments)
+    output = words.pop() if len(words) == 2 and arguments.output is None else arguments.output
+    if len(words) != 1 or output is None:
+        raise UsageError(
+            "a live stream needs one INPUT and one OUTPUT (an rtsp:// address, -, an .m3u8 or a video file)"
+        )
+    address = words[0]
+    if live.realtime and is_address(address):
+        raise UsageError("--realtime is for files; an address has its own pace")
+    if output == "-" and arguments.json:
+        raise UsageError("--json needs standard output, which carries the video")
+    if _same_file(address, output):
+        raise UsageError("INPUT and OUTPUT are the same file")
+    begun = time.monotonic()
+    live_filter = open_live(address, output, settings, live)
+    try:
+        with live_filter, _told(live_filter, _teller(arguments, output)):
+            live_filter.run(threading.Event())
+    except (Stopped, KeyboardInterrupt) as stopped:
+        number = stopped.signal if isinstance(stopped, Stopped) else 2
+        return _ended(live_filter, arguments, output, begun, ExitCode(128 + number))
+    return _ended(live_filter, arguments, output, begun, ExitCode.DONE)
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return not is_address(one) and not is_address(other) and os.path.samefile(one, other)
+    except OSError:  # one of them is not there
+        return False
+
+
+def _ended(
+    live_filter: LiveFilter, arguments: argparse.Namespace, output: str, begun: float, code: ExitCode
+) -> ExitCode:
+    status = live_filter.status()
+    if arguments.json:
+        print(json.dumps(asdict(status)), flush=True)
+    elif not arguments.quiet:
+        lost = f", {status.source.dropped} dropped unfiltered, {status.withheld} withheld"
+        seconds = time.monotonic() - begun
+        _say(f"{shown(output)}: {status.filtered} frames in {seconds:.0f} s{lost}; {_faces(status)}")
+    return code
+
+
+@contextlib.contextmanager
+def _told(live_filter: LiveFilter, tell: Callable[[LiveStatus], None]) -> Iterator[None]:
+    """Tell the status about once a second from a thread, for as long as the block lasts."""
+    over = threading.Event()
+
+    def watch() -> None:
+        with contextlib.suppress(BrokenPipeError):  # nobody listens; the filter goes on
+            while not over.wait(_EVERY):
+                tell(live_filter.status())
+
+    thread = threading.Thread(target=watch, name="status", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _teller(arguments: argparse.Namespace, output: str) -> Callable[[LiveStatus], None]:
+    """How the state is told: as JSON, as a line that is written over, or each change on a line of its own."""
+    if arguments.json:
+        return lambda status: print(json.dumps(asdict(status)), flush=True)
+    if arguments.quiet:
+        return lambda status: None
+    terminal = sys.stderr.isatty()
+    last: list[str] = []
+
+    def tell(status: LiveStatus) -> None:
+        now = scrubbed(f"{status.state}{': ' + status.reason if status.reason else ''}")
+        if [now] != last:
+            last[:] = [now]
+            _say(("\r\033[K" if terminal else "") + f"{datetime.now(timezone.utc):%H:%M:%S} {now}")
+        if terminal:
+            line = (
+                f"{status.rate:.1f} per s, {status.filtered} frames, {_faces(status)}, {status.source.dropped} dropped"
+            )
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+    return tell
+
+
+def _faces(status: LiveStatus) -> str:
+    covered = ", ".join(f"{count} {rung}" for rung, count in status.faces.items())
+    return f"covers: {covered}" if covered else "no faces"
+
+
+def _say(text: str) -> None:
+    print(f"streamdeid: {text}" if not text.startswith("\r") else text, file=sys.stderr, flush=True)

@@ -1,0 +1,228 @@
+"""One connection to a camera: opened with a deadline, read packet by packet, only sound pictures handed out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+from av.container import InputContainer
+
+from streamdeid.frames import Planes
+from streamdeid.video.camera_address import is_refusal, opening, reason_of
+from streamdeid.video.coded_gaps import CodedGaps
+from streamdeid.video.pictures import colour_of, orientation_of, planes_of, turn_upright
+from streamdeid.video.reading import fraction_of, is_cover, open_container
+
+_DEFAULT_RATE = 25.0
+_FASTEST_RATE = 240.0
+_KEY_PATIENCE = 12.0
+"""Seconds that a key frame may take while packets come: cameras with clever codecs send one in ten seconds."""
+_WAITING_MOST = 64
+"""Packets whose arrival is remembered until their picture comes out of the decoder."""
+_LOW_DELAY = 0x80000
+"""AV_CODEC_FLAG_LOW_DELAY."""
+_TEXT: dict[str, Any] = {} if int(av.__version__.split(".")[0]) >= 19 else {"metadata_errors": "replace"}
+
+
+class Lost(Exception):
+    """A connection could not be made or is over; the message is a few words without address and password."""
+
+    def __init__(self, reason: str, *, refused: bool = False, ended: bool = False) -> None:
+        super().__init__(reason)
+        self.refused = refused
+        """Whether user or password were refused."""
+        self.ended = ended
+        """Whether the stream came to its end in good order."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A decoded picture that may still be left out; it holds the decoder's memory, `planes` copies it."""
+
+    picture: av.VideoFrame
+    stamp: Fraction | None
+    """The stream's own time in seconds."""
+    arrived: float
+    """`time.monotonic` when its packet had been read."""
+
+    def planes(self) -> Planes:
+        """The upright picture. Raises ValueError or av.FFmpegError for a pixel format that cannot be converted."""
+        colour = colour_of(self.picture, int(self.picture.colorspace), int(self.picture.color_range))
+        return turn_upright(planes_of(self.picture, colour), orientation_of(self.picture))
+
+
+class Camera:
+    """One connection to a camera (URL, device), or one pass over a file.
+
+    Timeouts in seconds; opening may take twice its own, reading and closing once each.
+    Raises Lost, in the constructor too.
+    """
+
+    def __init__(self, address: str, transport: str, open_timeout: float, read_timeout: float, *, file: bool) -> None:
+        self._address = address
+        self._read_timeout = read_timeout
+        self._file = file
+        begun = time.monotonic()
+        self.damaged = 0
+        """Places where something was missing or could not be decoded."""
+        try:
+            self._container = _open(address, transport, open_timeout, read_timeout, file)
+        except MemoryError:
+            raise
+        except (av.FFmpegError, OSError, ValueError) as error:
+            # FFmpeg calls an answer that does not come in time by several names, invalid data among them.
+            late = time.monotonic() - begun >= 0.9 * open_timeout
+            reason = reason_of(error, address, opened=False, late=late, patience=open_timeout)
+            raise Lost(reason, refused=is_refusal(error)) from None
+        try:
+            self._stream = _video_of(self._container)
+        except Lost:
+            self._container.close()
+            raise
+        self._packets: Any = self._container.demux()
+        self._codec = self._stream.codec_context.codec.canonical_name
+        self._base = fraction_of(self._stream.time_base)
+        self._gaps = CodedGaps(self._codec, self._stream.codec_context.extradata)
+        self._sound = False
+        self._format: str | None = None
+        self._arrivals: dict[int, float] = {}
+        now = time.monotonic()
+        self._packet_at = self._sound_at = self._key_wanted_since = now
+
+    @property
+    def rate(self) -> float:
+        """Frames per second by the stream's word, or 25."""
+        words = (self._stream.average_rate, self._stream.codec_context.framerate, self._stream.guessed_rate)
+        rates = (float(rate) for rate in map(fraction_of, words) if rate)
+        return next((rate for rate in rates if 0 < rate <= _FASTEST_RATE), _DEFAULT_RATE)
+
+    def read(self) -> list[Picture]:
+        """Wait for the next packet, up to the deadline, and return the pictures it completes: none, one or more.
+
+        Pictures from a place of damage to the next key frame are left out; so are those before the first key frame.
+        """
+        packet = self._next()
+        now = time.monotonic()
+        found: list[Picture] = []
+        if packet is None:
+            found = self._pictures(None, now)
+            if not found:
+                raise Lost("the stream ended", ended=True)
+            return found
+        if packet.stream_index == self._stream.index and packet.size:
+            self._packet_at = now
+            if packet.pts is not None:
+                self._arrivals[packet.pts] = now
+                if len(self._arrivals) > _WAITING_MOST:
+                    del self._arrivals[next(iter(self._arrivals))]
+            if packet.is_corrupt or self._gaps.before(bytes(packet)):
+                self._note()
+            found = self._pictures(packet, now)
+        if not self._file:
+            self._check_patience(bool(found), now)
+        return found
+
+    def close(self) -> None:
+        """End the connection."""
+        self._packets.close()
+        self._container.close()
+
+    def _next(self) -> Any:
+        begun = time.monotonic()
+        try:
+            packet = next(self._packets, None)
+        except MemoryError:
+            raise
+        except (av.FFmpegError, OSError, ValueError) as error:
+            late = time.monotonic() - begun >= 0.9 * self._read_timeout
+            reason = reason_of(error, self._address, opened=True, late=late, patience=self._read_timeout)
+            raise Lost(reason, refused=is_refusal(error)) from None
+        if not self._file and time.monotonic() - begun >= self._read_timeout:
+            # At its deadline FFmpeg first gives out the frame that its parser held back, and then waits once more.
+            raise Lost(f"nothing came for {self._read_timeout:g} s")
+        return packet
+
+    def _pictures(self, packet: Any, now: float) -> list[Picture]:
+        try:
+            decoded = self._stream.decode(packet)
+        except av.EOFError:
+            return []
+        except MemoryError:
+            raise
+        except (av.FFmpegError, ValueError):
+            self._note()
+            return []
+        return [self._picture(picture, now) for picture in decoded if self._is_sound(picture)]
+
+    def _is_sound(self, picture: av.VideoFrame) -> bool:
+        if picture.is_corrupt:
+            self._note()
+        elif picture.key_frame:
+            self._sound = True
+        return self._sound
+
+    def _note(self) -> None:
+        """Something is missing: pieces of faces may lie where nobody is until the next key frame."""
+        if self._sound:
+            self._key_wanted_since = time.monotonic()
+            self.damaged += 1
+        self._sound = False
+
+    def _picture(self, picture: av.VideoFrame, now: float) -> Picture:
+        stamp = None if picture.pts is None or self._base is None else picture.pts * self._base
+        arrived = now if picture.pts is None else self._arrivals.pop(picture.pts, now)
+        found = Picture(picture, stamp, arrived)
+        if picture.format.name != self._format:
+            try:
+                found.planes()
+            except (av.FFmpegError, ValueError):
+                raise Lost(f"its pixel format {picture.format.name} is not supported") from None
+            self._format = picture.format.name
+        return found
+
+    def _check_patience(self, found: bool, now: float) -> None:
+        if self._stream.codec_context.codec.canonical_name != self._codec:
+            raise Lost("its codec changed")
+        if found:
+            self._sound_at = now
+        elif now - self._packet_at > self._read_timeout:
+            raise Lost(f"no video came for {self._read_timeout:g} s, though other data did")
+        elif self._sound and now - self._sound_at > self._read_timeout:
+            raise Lost(f"no picture could be decoded for {self._read_timeout:g} s")
+        elif not self._sound and now - self._key_wanted_since > max(_KEY_PATIENCE, self._read_timeout):
+            raise Lost(f"no picture could be decoded for {max(_KEY_PATIENCE, self._read_timeout):g} s")
+
+
+def _open(address: str, transport: str, open_timeout: float, read_timeout: float, file: bool) -> InputContainer:
+    if file:
+        return open_container(Path(address))
+    how = opening(address, transport, open_timeout, read_timeout)
+    container: InputContainer = av.open(
+        how.name,
+        mode="r",
+        format=how.format,
+        container_options=how.options,
+        timeout=(open_timeout, read_timeout),
+        **_TEXT,
+    )
+    return container
+
+
+def _video_of(container: InputContainer) -> av.VideoStream:
+    streams = [stream for stream in container.streams.video if not is_cover(stream)]
+    if not streams:
+        raise Lost("there is no video in it")
+    stream = streams[0]
+    if stream.codec_context is None:
+        raise Lost("its video codec is not supported")
+    # Threads over frames would hold back as many frames as there are threads.
+    stream.thread_type = "SLICE"
+    stream.codec_context.flags |= _LOW_DELAY
+    if stream.codec_context.name == "hevc":
+        # Its decoder leaves out pictures without references in silence unless errors are made to explode.
+        stream.codec_context.options = {"err_detect": "explode"}
+    return stream

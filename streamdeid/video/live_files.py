@@ -1,0 +1,108 @@
+"""Names of live files: which comes next, which is deleted, and what a killed HLS muxer leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import time
+from collections import deque
+from pathlib import Path
+
+from streamdeid.errors import OutputError, SettingsError
+from streamdeid.video.atomic_file import remove
+
+_STAMP = "%Y%m%d-%H%M%S"
+
+
+class FileNames:
+    """Gives a live run's files their names, and deletes the oldest ones of this run.
+
+    The last part of the path may hold fields of strftime. Without any, the first file that is not rotated has the
+    plain name and each other one gets the time before its extension. Raises SettingsError when the first file exists
+    and OutputError when its directory does not.
+    """
+
+    def __init__(self, path: str, *, rotating: bool, keep: int | None, overwrite: bool) -> None:
+        self._path = Path(path).absolute()
+        check_directory(self._path)
+        self._keep = keep
+        self._own: deque[Path] = deque()
+        self._plain: Path | None = None
+        if not rotating:
+            self._plain = self._path.with_name(time.strftime(self._path.name))
+            check_free(self._plain, overwrite)
+
+    def following(self) -> Path:
+        """The name of the next file: none that exists, but for the first one that may be overwritten."""
+        path, self._plain = self._plain, None
+        if path is None:
+            stem, extension = self._path.stem, self._path.suffix
+            name = self._path.name if "%" in stem else f"{stem.replace('%', '%%')}-{_STAMP}{extension}"
+            first = self._path.with_name(time.strftime(name))
+            numbered = (first.with_name(f"{first.stem}-{number}{extension}") for number in itertools.count(1))
+            path = next(path for path in itertools.chain([first], numbered) if not path.exists())
+        return path
+
+    def opened(self, path: Path) -> None:
+        """Count a file that exists now, and delete those that are too many."""
+        self._own.append(path)
+        while self._keep is not None and len(self._own) > self._keep:
+            remove(self._own.popleft())
+
+
+class Playlist:
+    """An HLS playlist with its segments beside it. Raises as `FileNames` does."""
+
+    def __init__(self, path: str, *, overwrite: bool) -> None:
+        self.path = Path(path).absolute()
+        check_directory(self.path)
+        check_free(self.path, overwrite)
+        # Segments of each run have names of their own: players and proxies keep what they have fetched.
+        self._prefix = f"{self.path.stem}-{time.strftime(_STAMP)}-{os.getpid()}-"
+        self._begun = False
+
+    def options(self) -> dict[str, str]:
+        """The muxer's options for the next opening; the list goes on where it was, with a discontinuity."""
+        segments = str(self.path.with_name(self._prefix)).replace("%", "%%") + "%06d.ts"
+        options = {"hls_segment_filename": segments}
+        if self._begun and self.path.exists():
+            self._clear()
+            options["hls_flags"] = "append_list"
+        self._begun = True
+        return options
+
+    def end(self) -> None:
+        """Say in the list that nothing more comes."""
+        with contextlib.suppress(OSError):
+            temporary = self.path.with_name(f"{self._prefix}list.tmp")
+            temporary.write_text(self.path.read_text() + "#EXT-X-ENDLIST\n")
+            os.replace(temporary, self.path)
+
+    def _clear(self) -> None:
+        """Delete what a killed muxer did not put into the list."""
+        with contextlib.suppress(OSError):
+            listed = set(self.path.read_text().splitlines())
+            for path in self.path.parent.iterdir():
+                if path.name.startswith(self._prefix) and path.name not in listed:
+                    remove(path)
+
+
+def check_directory(path: Path) -> None:
+    """Raises OutputError when a file cannot come to be there."""
+    if path.is_dir():
+        raise OutputError(f"{path} cannot be written: it is a directory")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path} cannot be written: its directory does not exist")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"{path} cannot be written: permission denied")
+
+
+def check_free(path: Path, overwrite: bool) -> None:
+    """Raises SettingsError when a file would be overwritten."""
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise OutputError(f"{path} cannot be written: it is not a regular file")
+    if not overwrite:
+        raise SettingsError(f"{path} exists already; use --overwrite to replace it")

@@ -1,0 +1,183 @@
+"""The live loop: what is filtered leaves, what cannot be is withheld, and nothing of a scene outlives it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from streamdeid import live as live_module
+from streamdeid.errors import FailedClosed, InputError, ModelError, OutputError
+from streamdeid.frames import Frame
+from streamdeid.live import LiveFilter
+from streamdeid.live_states import LATENCY_BOUNDS, LiveStatus
+from tests.live_fakes import FakeCamera, FakeParts, FakeReceiver
+
+
+class Run:
+    """A live filter with fakes around it; `go` runs it to the end of what the camera has."""
+
+    def __init__(self, fails: Callable[[Frame], None] = lambda frame: None, lookahead: float = 0.0) -> None:
+        self.camera, self.receiver, self.parts = FakeCamera(ends=True), FakeReceiver(), FakeParts(fails)
+        self.filter = LiveFilter(self.camera, self.receiver, self.parts, lookahead=lookahead)
+
+    def go(self) -> LiveStatus:
+        self.filter.run(threading.Event())
+        return self.filter.status()
+
+    @property
+    def left(self) -> list[int]:
+        """Grey levels of what left."""
+        return [int(frame.planes.y[0, 0]) for frame in self.receiver.frames]
+
+
+@pytest.fixture
+def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Run]]:
+    monkeypatch.setattr(live_module, "_PAUSE", 0.01)
+    runs: list[Run] = []
+
+    def new(*args: object, **named: object) -> Run:
+        runs.append(Run(*args, **named))  # type: ignore[arg-type]
+        return runs[-1]
+
+    yield new
+    for run in runs:
+        run.filter.close()
+        assert run.camera.closed == run.receiver.closed == 1
+
+
+def test_every_frame_is_filtered_and_leaves(make: Callable[..., Run]) -> None:
+    run = make()
+    for value in range(5):
+        run.camera.give(value)
+    status = run.go()
+    assert run.left == [0, 1, 2, 3, 4] and status.filtered == 5 and status.withheld == 0
+    assert status.state == "live" and status.reason is None and status.size == (64, 48)
+    assert sum(status.latency) == 5 and len(status.latency) == len(LATENCY_BOUNDS) + 1
+    assert len(run.parts.built) == 1 and status.rate == 1.0
+
+
+def test_a_frame_in_doubt_never_leaves_and_the_parts_begin_anew(make: Callable[..., Run]) -> None:
+    def fails(frame: Frame) -> None:
+        if frame.index == 2:
+            raise FailedClosed("the detector is in doubt")
+
+    run = make(fails)
+    for value in range(5):
+        run.camera.give(value)
+    status = run.go()
+    assert run.left == [0, 1, 3, 4] and status.withheld == 1 and status.filtered == 4
+    (_, first), (_, second) = run.parts.built
+    assert first is None and second is not None  # the people are handed on
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ValueError("x"), KeyError(1)])
+def test_any_failure_withholds(make: Callable[..., Run], error: Exception) -> None:
+    def fails(frame: Frame) -> None:
+        if frame.index == 1:
+            raise error
+
+    run = make(fails)
+    for value in range(3):
+        run.camera.give(value)
+    assert run.go().withheld == 1 and run.left == [0, 2]
+
+
+def test_a_filter_that_fails_from_the_start_ends_the_run(make: Callable[..., Run]) -> None:
+    for error in (FailedClosed("the self-test failed"), ModelError("damaged")):
+        run = make()
+        run.parts.error = error
+        run.camera.give()
+        with pytest.raises(type(error), match=str(error)):
+            run.go()
+        assert run.left == []
+
+
+def test_a_minute_of_doubt_ends_the_run(make: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_module, "_HOPELESS", 0.05)
+
+    def fails(frame: Frame) -> None:
+        if frame.index > 0:
+            raise FailedClosed("doubt")
+
+    run = make(fails)
+    for value in range(100):
+        run.camera.give(value)
+    with pytest.raises(FailedClosed, match="no frame could be filtered"):
+        run.go()
+    assert run.left == [0]
+
+
+def test_a_new_connection_a_new_size_and_a_new_colour_begin_anew(make: Callable[..., Run]) -> None:
+    run = make()
+    run.camera.give()
+    run.camera.give()
+    run.camera.give(connection=2)
+    run.camera.give(connection=2, size=(32, 24))
+    status = run.go()
+    assert [size for size, _ in run.parts.built] == [(64, 48), (64, 48), (32, 24)]
+    assert [earlier is None for _, earlier in run.parts.built] == [True, False, False]
+    assert status.filtered == 4 and status.size == (32, 24)
+
+
+def test_a_look_ahead_delays_and_is_dropped_unfiltered_at_a_loss(make: Callable[..., Run]) -> None:
+    run = make(lookahead=0.08)  # two frames at 25 per second
+    for value in range(4):
+        run.camera.give(value)
+    run.camera.give(9, connection=2)
+    status = run.go()
+    assert run.left == [0, 1, 9] and status.source.dropped == 2 and status.filtered == 3
+
+
+def test_errors_of_both_ends_are_raised(make: Callable[..., Run]) -> None:
+    run = make()
+    run.camera.error = InputError("the camera refuses")
+    with pytest.raises(InputError):
+        run.go()
+    run = make()
+    run.camera.give()
+    run.receiver.error = OutputError("the disk is full")
+    with pytest.raises(OutputError, match="disk"):
+        run.go()
+
+
+def test_stop_ends_it(make: Callable[..., Run]) -> None:
+    run = make()
+    run.camera.ends = False
+    stop = threading.Event()
+    thread = threading.Thread(target=run.filter.run, args=(stop,))
+    thread.start()
+    assert thread.is_alive()
+    stop.set()
+    thread.join(2.0)
+    assert not thread.is_alive() and run.filter.status().state == "starting"
+
+
+def test_what_is_said_of_a_lost_camera_and_a_lost_receiver(make: Callable[..., Run]) -> None:
+    run = make()
+    run.camera.give()
+    run.go()
+    run.receiver.told = replace(run.receiver.told, connected=False, reason="connection refused")
+    assert (run.filter.status().state, run.filter.status().reason) == ("degraded", "connection refused")
+    run.receiver.told = replace(run.receiver.told, connected=True)
+    assert run.filter.status().state == "live"
+    run.camera.told = replace(run.camera.told, connected=False, reason="no answer in time")
+    time.sleep(1.05)
+    status = run.filter.status()
+    assert (status.state, status.reason) == ("degraded", "no answer in time")
+    assert status.frame_age is not None and status.frame_age > 1 and status.repeated > 0
+    run.filter.close()
+    assert run.filter.status().state == "ended"
+
+
+def test_whoever_watches_sees_what_leaves(make: Callable[..., Run]) -> None:
+    run = make()
+    seen: list[int] = []
+    run.filter.watch = lambda frame: seen.append(frame.index)
+    run.camera.give()
+    run.camera.give()
+    run.go()
+    assert seen == [0, 1]

@@ -1,0 +1,107 @@
+"""Parts of a live stream that begin anew: the people keep their faces, nothing else is kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import pytest
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.assemble_live import StreamParts
+from streamdeid.deidentify.gallery import Gallery
+from streamdeid.deidentify.replace_faces import ReplaceFaces
+from streamdeid.errors import FailedClosed, SettingsError
+from streamdeid.evaluation.synthetic_people import SyntheticFrame, synthetic_people
+from streamdeid.faces import Face
+from streamdeid.frames import Frame
+from streamdeid.settings import Settings
+from streamdeid.stream import Stream
+from tests.live_fakes import planes
+
+RATE = Fraction(25)
+
+
+@pytest.fixture(scope="module")
+def people(fitting: FitModel, gallery: Gallery) -> list[SyntheticFrame]:
+    return list(synthetic_people(fitting, gallery, people=1, seconds=2.0, size=(320, 240), rate=25))
+
+
+@pytest.fixture
+def parts() -> Iterator[StreamParts]:
+    made = StreamParts(Settings(lookahead=0.0))
+    yield made
+    made.close()
+
+
+def _run(stream: Stream, frames: Sequence[Frame]) -> None:
+    for frame in frames:
+        tracks = stream.tracker.update(stream.detect(frame), frame.time)
+        stream.deidentifier.observe(frame, tracks)
+        stream.deidentifier.deidentify(frame, tracks)
+
+
+def test_people_keep_their_faces_over_a_loss(parts: StreamParts, people: list[SyntheticFrame]) -> None:
+    frames = [Frame(one.frame.planes, one.frame.time, index) for index, one in enumerate(people)]
+    first = parts((320, 240), RATE, None)
+    _run(first, frames[:25])
+    assert isinstance(first.inner, ReplaceFaces) and first.known_people == 1
+    before = first.inner.vectors()
+    second = parts((320, 240), RATE, first)
+    _run(second, [Frame(frame.planes, frame.time + 5, frame.index) for frame in frames[25:]])
+    assert isinstance(second.inner, ReplaceFaces) and second.inner is not first.inner
+    after = second.inner.vectors()
+    assert len(before) == 1 and after.keys() == before.keys()
+    assert all((after[person] == before[person]).all() for person in before)
+    assert second.known_people == 1 and second.part == 1
+    assert second.rungs.get("synthetic", 0) > 15
+
+
+def test_strangers_after_a_loss_get_faces_of_their_own(
+    parts: StreamParts, people: list[SyntheticFrame], fitting: FitModel, gallery: Gallery
+) -> None:
+    first = parts((320, 240), RATE, None)
+    _run(first, [Frame(one.frame.planes, one.frame.time, index) for index, one in enumerate(people[:15])])
+    others = list(synthetic_people(fitting, gallery, people=1, seconds=1.0, size=(320, 240), rate=25, seed=77))
+    second = parts((320, 240), RATE, first)
+    _run(second, [Frame(one.frame.planes, one.frame.time + 9, 100 + i) for i, one in enumerate(others)])
+    assert isinstance(first.inner, ReplaceFaces) and isinstance(second.inner, ReplaceFaces)
+    old, new = first.inner.vectors(), second.inner.vectors()
+    assert len(new) == 1 and new.keys().isdisjoint(old)
+    assert not any((vector == other).all() for vector in new.values() for other in old.values())
+
+
+def test_a_detector_that_hung_is_replaced_a_few_times_only() -> None:
+    release, made = threading.Event(), []
+
+    def detector() -> tuple[object, None]:
+        made.append(len(made))
+
+        def detect(frame: Frame) -> Sequence[Face]:
+            release.wait(20)
+            return []
+
+        return detect, None
+
+    settings = Settings(method="blackout", detector_deadline=0.1)
+    parts = StreamParts(settings, detector=detector, tested=False)  # type: ignore[arg-type]
+    stream = None
+    try:
+        for _ in range(4):
+            stream = parts((64, 48), RATE, stream)
+            with pytest.raises(FailedClosed, match="did not answer"):
+                stream.detect(Frame(planes(90), Fraction(0), 0))
+        with pytest.raises(FailedClosed, match="hung 4 times"):
+            parts((64, 48), RATE, stream)
+        assert len(made) == 4
+    finally:
+        release.set()
+        parts.close()
+    with pytest.raises(FailedClosed, match="closed"):
+        parts((64, 48), RATE, stream)
+
+
+def test_wrong_settings_are_known_before_anything_is_opened() -> None:
+    with pytest.raises(SettingsError, match="k must be"):
+        StreamParts(Settings(k=100))
