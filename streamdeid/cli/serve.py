@@ -1,0 +1,48 @@
+"""`streamdeid serve`: the cameras of a file, filtered until the service is stopped."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from pathlib import Path
+
+from streamdeid.errors import ExitCode
+from streamdeid.service.cameras_file import read_cameras
+from streamdeid.service.supervisor import Supervisor, say
+
+DESCRIPTION = """\
+Filter the cameras of a TOML file, each in a process of its own that is started again when it dies or stalls.
+
+  [http]                                    # optional
+  listen = "127.0.0.1:8090"                 # or "off"; any other interface needs a token_file
+  [defaults]                                # optional: settings for all cameras
+  key = "house"                             # cameras that name the same key draw from the same faces
+  [[camera]]
+  name = "door"
+  source = "rtsp://${DOOR_LOGIN}@192.168.1.20/stream1"      # ${NAME}: from the environment
+  output = "rtsp://127.0.0.1:8554/door"     # or NAME.m3u8, or a video file
+
+Settings are those of `streamdeid filter`, with _ for -. SIGHUP reads the file again, SIGTERM ends within 5 s. Under
+http://127.0.0.1:8090/ are the filtered pictures, /healthz, /readyz and /metrics. Exit codes: 2 wrong settings, 4 the
+service broke, 130 and 143 stopped by Ctrl-C or SIGTERM."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("file", type=Path, metavar="FILE", help="the cameras, as above")
+    parser.add_argument("--check", action="store_true", help="check the file and do nothing")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Run the command until a signal. Raises SettingsError and FailedClosed."""
+    if arguments.check:
+        file = read_cameras(arguments.file)
+        for line in file.warnings:
+            say(line)
+        print(f"{arguments.file}: {', '.join(camera.name for camera in file.cameras)}")
+        return ExitCode.DONE
+
+    async def supervise() -> int:
+        return await Supervisor(arguments.file).run()
+
+    return ExitCode(128 + asyncio.run(supervise()))

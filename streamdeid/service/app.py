@@ -1,0 +1,160 @@
+"""The pages of the service: health, metrics, the cameras' state, and pictures that were made from filtered frames."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from importlib import resources
+from typing import Protocol
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from streamdeid.service.camera_report import CameraReport
+from streamdeid.service.http_settings import HttpSettings
+from streamdeid.service.metrics import metrics_text
+from streamdeid.service.visitors import guarded
+
+MOST_VIEWERS = 8
+"""Streams of one camera that are sent at a time."""
+_PATIENCE = 3.0
+"""Seconds to wait for a picture."""
+_BOUNDARY = "streamdeid-picture"
+_FILES = {
+    "/": ("index.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
+
+
+class Viewed(Protocol):
+    """A camera, as `supervised_camera.SupervisedCamera`: its pictures are bytes made from filtered frames."""
+
+    def report(self) -> CameraReport: ...
+
+    async def preview(self, after: int, timeout: float) -> tuple[int, bytes] | None: ...
+
+    async def snapshot(self, timeout: float) -> bytes | None: ...
+
+
+class Overview(Protocol):
+    """The service, as `supervisor.Supervisor`."""
+
+    @property
+    def cameras(self) -> Mapping[str, Viewed]: ...
+
+    begun: float
+    reloads: dict[str, int]
+
+
+def app_of(overview: Overview, http: HttpSettings, over: asyncio.Event) -> ASGIApp:
+    """The application. over: set when the service ends, so that streams end."""
+    viewers: Counter[str] = Counter()
+
+    def reports() -> list[CameraReport]:
+        return [camera.report() for camera in overview.cameras.values()]
+
+    async def healthz(request: Request) -> Response:
+        states = {report.name: {"state": report.state, "reason": report.reason} for report in reports()}
+        degraded = [name for name, state in states.items() if state["state"] not in ("live", "ended")]
+        return JSONResponse(
+            {"status": "degraded" if degraded else "ok", "degraded": degraded, "cameras": states},
+        )
+
+    async def readyz(request: Request) -> Response:
+        waiting = {report.name: report.reason or report.state for report in reports() if not report.ready}
+        return JSONResponse({"ready": not waiting, "not_ready": waiting}, 503 if waiting else 200)
+
+    async def metrics(request: Request) -> Response:
+        text = metrics_text(reports(), overview.begun, overview.reloads)
+        return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+    async def cameras(request: Request) -> Response:
+        return JSONResponse({"cameras": [report.as_json() for report in reports()]})
+
+    async def nothing(request: Request) -> Response:
+        return Response(status_code=204)
+
+    async def preview(request: Request) -> Response:
+        camera = overview.cameras.get(request.path_params["name"])
+        if camera is None:
+            return _none_such()
+        picture = await camera.preview(0, _PATIENCE)
+        if picture is None:
+            return _no_picture()
+        return Response(picture[1], media_type="image/jpeg")
+
+    async def snapshot(request: Request) -> Response:
+        name = request.path_params["name"]
+        camera = overview.cameras.get(name)
+        if camera is None:
+            return _none_such()
+        picture = await camera.snapshot(_PATIENCE)
+        if picture is None:
+            return _no_picture()
+        saved = {"Content-Disposition": f'attachment; filename="{name}.jpg"'}
+        return Response(picture, media_type="image/jpeg", headers=saved)
+
+    async def stream(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in overview.cameras:
+            return _none_such()
+        if viewers[name] >= MOST_VIEWERS:
+            return PlainTextResponse(f"{MOST_VIEWERS} already look at this camera\n", 503, {"Retry-After": "5"})
+        if request.method == "HEAD":
+            return Response(media_type=f"multipart/x-mixed-replace; boundary={_BOUNDARY}")
+        return StreamingResponse(pictures(name), media_type=f"multipart/x-mixed-replace; boundary={_BOUNDARY}")
+
+    async def pictures(name: str) -> AsyncIterator[bytes]:
+        if viewers[name] >= MOST_VIEWERS:
+            return  # several came at the same moment
+        viewers[name] += 1
+        try:
+            shown = 0
+            yield f"--{_BOUNDARY}\r\n".encode()
+            while not over.is_set() and (camera := overview.cameras.get(name)) is not None:
+                picture = await camera.preview(shown, _PATIENCE)
+                if picture is None:
+                    await asyncio.sleep(0.25)
+                    continue
+                shown, data = picture
+                # The boundary behind a picture comes with it: a browser shows a picture when it is complete.
+                head = f"Content-Type: image/jpeg\r\nContent-Length: {len(data)}\r\n\r\n"
+                yield head.encode() + data + f"\r\n--{_BOUNDARY}\r\n".encode()
+        finally:
+            viewers[name] -= 1
+
+    routes = [
+        Route("/healthz", healthz),
+        Route("/readyz", readyz),
+        Route("/metrics", metrics),
+        Route("/api/cameras", cameras),
+        Route("/cameras/{name}/preview.jpg", preview),
+        Route("/cameras/{name}/stream.mjpeg", stream),
+        Route("/cameras/{name}/snapshot.jpg", snapshot, methods=["GET", "POST"]),
+        Route("/favicon.ico", nothing),
+        *(Route(path, _file(*of)) for path, of in _FILES.items()),
+    ]
+    return guarded(Starlette(routes=routes), http)
+
+
+def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    content = (resources.files("streamdeid.service") / "preview_page" / name).read_bytes()
+
+    async def answer(request: Request) -> Response:
+        return Response(content, media_type=kind)
+
+    return answer
+
+
+def _none_such() -> Response:
+    return PlainTextResponse("there is no such camera\n", 404)
+
+
+def _no_picture() -> Response:
+    return PlainTextResponse("there is no picture now\n", 503, {"Retry-After": "1"})

@@ -1,0 +1,161 @@
+"""The process of one camera: `python -m streamdeid.service.camera_process`, started by the service only.
+
+Its first line of standard input is everything it knows (`pipe_messages`), so that no password is in its arguments or
+its environment; later lines ask for pictures, and the end of the input ends the process. It tells its status twice a
+second on standard output, which nothing else can write to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from streamdeid.addresses import scrubbed
+from streamdeid.assemble import secret
+from streamdeid.assemble_live import open_live
+from streamdeid.errors import ExitCode, StreamdeidError
+from streamdeid.live import LiveFilter
+from streamdeid.live_states import LiveStatus
+from streamdeid.service.camera import Camera
+from streamdeid.service.pipe_messages import LONGEST_LINE, picture_head, read_order
+from streamdeid.service.preview import PREVIEW_QUALITY, PREVIEW_WIDTH, jpeg
+from streamdeid.service.status_lines import status_line
+from streamdeid.service.wanted_pictures import PREVIEW, WantedPictures
+
+EVERY = 0.5
+"""Seconds between status lines."""
+_LAST = 8.0
+"""Seconds after the end of the input, when the service is gone, after which a hung process ends the hard way."""
+
+
+class Teller:
+    """Tells the service the status of a filter and the pictures it asked for, from a thread of its own."""
+
+    def __init__(self, pipe: BinaryIO, wanted: WantedPictures, stop: threading.Event) -> None:
+        self._pipe, self._wanted, self._stop = pipe, wanted, stop
+        self._filter: LiveFilter | None = None
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="teller", daemon=True)
+        self._thread.start()
+
+    def begin(self, live_filter: LiveFilter) -> None:
+        """Tell of this filter from now on."""
+        live_filter.watch = self._wanted.offer
+        self._filter = live_filter
+
+    def close(self) -> None:
+        """Tell the last status."""
+        self._over.set()
+        self._thread.join(timeout=2)
+
+    def _run(self) -> None:
+        # A pipe without a reader: the service is gone.
+        with contextlib.suppress(BrokenPipeError):
+            due = time.monotonic()
+            while not self._over.is_set():
+                self._picture(max(0.0, min(due - time.monotonic(), EVERY)))
+                if time.monotonic() >= due:
+                    self._write(status_line(self._status()))
+                    due = time.monotonic() + EVERY
+            self._write(status_line(self._status()))
+            return
+        self._stop.set()
+
+    def _picture(self, timeout: float) -> None:
+        wish = self._wanted.take(timeout)
+        if wish is None:
+            return
+        kind, frame = wish
+        data = jpeg(frame, PREVIEW_WIDTH, PREVIEW_QUALITY) if kind == PREVIEW else jpeg(frame)
+        self._write(picture_head(kind, len(data)) + data)
+
+    def _status(self) -> LiveStatus:
+        return LiveStatus() if self._filter is None else self._filter.status()
+
+    def _write(self, data: bytes) -> None:
+        self._pipe.write(data)
+        self._pipe.flush()
+
+
+def main() -> int:
+    """Filter the camera that the first line of standard input describes, until told to stop; the exit code.
+
+    0: a replayed file is at its end, or the service closed the input; 143: SIGTERM; else as `streamdeid.errors`.
+    """
+    warnings.simplefilter("ignore")
+    stop = threading.Event()
+    signals: list[int] = []
+
+    def stopped(number: int, _frame: object) -> None:
+        signals.append(number)
+        stop.set()
+
+    signal.signal(signal.SIGTERM, stopped)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the service, which ends its cameras in order
+    name = "camera"
+    try:
+        with _own_output() as pipe:
+            # Unbuffered: a thread that waits in a buffered one at the end of the program makes Python abort.
+            given = io.FileIO(0, closefd=False)
+            camera, key = read_order(given.readline(LONGEST_LINE))
+            name = camera.name
+            _run(camera, key, given, pipe, stop)
+    except Exception as error:
+        print(f"streamdeid: {name}: {_line(error)}", file=sys.stderr, flush=True)
+        return int(error.exit_code if isinstance(error, StreamdeidError) else ExitCode.FAILED_CLOSED)
+    return int(ExitCode.TERMINATED if signals else ExitCode.DONE)
+
+
+def _run(camera: Camera, key: bytes | None, given: io.FileIO, pipe: BinaryIO, stop: threading.Event) -> None:
+    """Filter until `stop` is set or a replayed file is at its end. Raises StreamdeidError."""
+    wanted = WantedPictures()
+    threading.Thread(target=_listen, args=(given, wanted, stop), name="listener", daemon=True).start()
+    with contextlib.closing(Teller(pipe, wanted, stop)) as teller:
+        chosen = key if key is not None else secret(camera.settings)
+        with open_live(camera.source, camera.output, camera.settings, camera.live, key=chosen) as live_filter:
+            teller.begin(live_filter)
+            live_filter.run(stop)
+
+
+def _listen(given: io.FileIO, wanted: WantedPictures, stop: threading.Event) -> None:
+    """Take wishes from standard input; at its end the service is gone, and so is this process soon."""
+    with contextlib.suppress(OSError, ValueError):
+        while line := given.readline(64):
+            wanted.ask(line.decode("ascii", "replace").strip())
+    stop.set()
+    time.sleep(_LAST)
+    os._exit(ExitCode.FAILED_CLOSED)
+
+
+@contextlib.contextmanager
+def _own_output() -> Iterator[BinaryIO]:
+    """Standard output for the messages alone: what a library prints goes to stderr."""
+    with os.fdopen(os.dup(1), "wb") as pipe:
+        os.dup2(2, 1)
+        # At the end a reader that is gone is no news.
+        try:
+            yield pipe
+        finally:
+            with contextlib.suppress(BrokenPipeError):
+                pipe.flush()
+
+
+def _line(error: Exception) -> str:
+    """One line without a password."""
+    text = " ".join(str(error).split())
+    if isinstance(error, StreamdeidError):
+        return scrubbed(text) or type(error).__name__
+    # A library's error may quote an address in parts; its kind is enough.
+    return f"failed closed on an unexpected error ({type(error).__name__})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""The file that says which cameras there are: TOML, read strictly.
+
+::
+
+    [http]                          # optional
+    listen = "127.0.0.1:8090"       # or "off"
+    token_file = "token"            # needed for any other interface
+
+    [defaults]                      # optional, for all cameras
+    key = "house"
+
+    [[camera]]
+    name = "door"
+    source = "rtsp://${DOOR_LOGIN}@192.168.1.20/stream1"
+    output = "rtsp://127.0.0.1:8554/door"
+
+Relative paths start at the file's directory. Cameras that name the same `key` share one that the service draws and
+keeps in memory: the same possible faces and the same draws, also after a restart. That is not recognition across
+cameras: one person has a number of its own in each, and may look different in each.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamdeid.addresses import is_address, is_device, scrubbed
+from streamdeid.deidentify.session_key import read_key_file
+from streamdeid.errors import SettingsError
+from streamdeid.service.camera import CHOICES, KEY, Camera, read_camera, unused_by
+from streamdeid.service.http_settings import HttpSettings, read_http
+from streamdeid.service.toml_values import (
+    Table,
+    check_names,
+    filled_in,
+    holds_password,
+    read_by_others,
+    table,
+    text,
+    texts,
+)
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_MOST_BYTES = 1 << 20
+_MOST_CAMERAS = 64
+_ADDRESSES = ("source", "output")
+_PATHS = ("key_file", "models")
+
+
+@dataclass(frozen=True)
+class CamerasFile:
+    """What the file says."""
+
+    cameras: tuple[Camera, ...]
+    http: HttpSettings | None
+    warnings: tuple[str, ...] = ()
+    """Lines for the user."""
+    variables: frozenset[str] = frozenset()
+    """Names of the environment's variables that were filled in, which camera processes need not know."""
+
+
+def read_cameras(file: Path, environment: Mapping[str, str] = os.environ) -> CamerasFile:
+    """Read and check the file. Raises SettingsError, one line that names the place and shows no password."""
+    try:
+        return _read(file, environment)
+    except SettingsError as error:
+        raise SettingsError(scrubbed(f"{file}: {error}")) from None
+
+
+def _read(file: Path, environment: Mapping[str, str]) -> CamerasFile:
+    whole = _parsed(file)
+    check_names(whole, ("http", "defaults", "camera"))
+    directory = file.absolute().parent
+    http = read_http(table("[http]", whole.get("http", {})), directory)
+    defaults = table("[defaults]", whole.get("defaults", {}))
+    try:
+        check_names(defaults, CHOICES)
+    except SettingsError as error:
+        raise SettingsError(f"[defaults]: {error}") from None
+    given = whole.get("camera", [])
+    if not isinstance(given, list) or not given:
+        raise SettingsError("there is no camera; each begins with a line [[camera]]")
+    if len(given) > _MOST_CAMERAS:
+        raise SettingsError(f"{len(given)} cameras are more than {_MOST_CAMERAS}")
+    cameras: list[Camera] = []
+    variables: set[str] = set()
+    secret = False
+    for place, each in enumerate(given, 1):
+        own = table(f"camera {place}", each)
+        secret |= any(isinstance(own.get(name), str) and holds_password(str(own[name])) for name in _ADDRESSES)
+        try:
+            filled, names = _filled(_merged(defaults, own), environment, directory)
+            camera = read_camera(filled)
+            if camera.settings.key_file is not None:
+                read_key_file(camera.settings.key_file)
+        except SettingsError as error:
+            name = own.get("name")
+            known = str(error).startswith(f"camera {name}: ")
+            called = f"camera {name}" if isinstance(name, str) and name.isprintable() else f"camera number {place}"
+            raise SettingsError(str(error) if known else f"{called}: {error}") from None
+        cameras.append(camera)
+        variables |= names
+    _check_apart(cameras)
+    others = secret and read_by_others(file)
+    warnings = (f"{file} holds a password and can be read by everybody (chmod o-r)",) if others else ()
+    return CamerasFile(tuple(cameras), http, warnings, frozenset(variables))
+
+
+def _parsed(file: Path) -> Table:
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise SettingsError(f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+    if len(content) > _MOST_BYTES:
+        raise SettingsError(f"is larger than {_MOST_BYTES} bytes")
+    try:
+        return tomllib.loads(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise SettingsError("is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"is no TOML: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise SettingsError("is no TOML: too deeply nested") from None
+
+
+def _merged(defaults: Table, own: Table) -> dict[str, object]:
+    """The camera's table over the defaults, of which those are left out that mean nothing to it."""
+    dropped: set[str] = set()
+    if "key_file" in own or KEY in own:
+        dropped |= {"key_file", KEY}
+    method = own.get("method", defaults.get("method"))
+    if method is not None:
+        dropped |= set(unused_by(method))
+    if own.get("rotate", defaults.get("rotate")) is None:
+        dropped.add("keep_files")
+    source = own.get("source")
+    if isinstance(source, str) and (is_address(source) or is_device(source)):
+        dropped.add("loop")
+    return {name: value for name, value in defaults.items() if name not in dropped} | dict(own)
+
+
+def _filled(
+    camera: dict[str, object], environment: Mapping[str, str], directory: Path
+) -> tuple[dict[str, object], set[str]]:
+    """The table with variables filled in and absolute paths, and the names of the variables. Raises SettingsError."""
+    names: set[str] = set()
+    for name in _ADDRESSES:
+        if name in camera:
+            value, used = filled_in(name, text(name, camera[name]), environment)
+            names |= used
+            place = is_address(value) or is_device(value) or value == "-"
+            camera[name] = value if place else str(directory / value)
+    for name in _PATHS:
+        if name in camera:
+            camera[name] = str(directory / text(name, camera[name]))
+    if "whitelist" in camera:
+        camera["whitelist"] = [str(directory / each) for each in texts("whitelist", camera["whitelist"])]
+    recogniser = camera.get("whitelist_recogniser")
+    if isinstance(recogniser, str) and recogniser.endswith(".onnx"):
+        camera["whitelist_recogniser"] = str(directory / recogniser)
+    return camera, names
+
+
+def _check_apart(cameras: list[Camera]) -> None:
+    names: set[str] = set()
+    targets: dict[str, str] = {}
+    for camera in cameras:
+        if camera.name in names:
+            raise SettingsError(f"two cameras are named {camera.name}")
+        names.add(camera.name)
+        other = targets.setdefault(camera.target, camera.name)
+        if other != camera.name:
+            raise SettingsError(f"the cameras {other} and {camera.name} have the same output")

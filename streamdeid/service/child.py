@@ -1,0 +1,101 @@
+"""A running camera process as the service sees it: messages, complaints, wishes, and its end in any case."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping, Sequence
+
+from streamdeid.live_states import LiveStatus
+from streamdeid.service.pipe_messages import LONGEST_LINE, Picture, read_message
+
+_MOST_UNREAD = 1 << 16
+"""Bytes of wishes that a process may leave unread; after them nothing more is asked."""
+
+
+class Child:
+    """One process in a group of its own, so that its encoder ends with it."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        self._process, self._input = process, process.stdin
+        self._output, self._errors = process.stdout, process.stderr
+
+    @classmethod
+    async def started(cls, command: Sequence[str], order: bytes, environment: Mapping[str, str]) -> Child:
+        """Start a process and tell it what it is to do. Raises OSError when there is no such program."""
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=dict(environment),
+            limit=LONGEST_LINE,
+            start_new_session=True,
+        )
+        child = cls(process)
+        child._input.write(order)
+        return child
+
+    @property
+    def number(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    async def message(self) -> LiveStatus | Picture | None:
+        """The next message, None at the end. Raises ValueError for anything that is none."""
+        try:
+            return await read_message(self._output)
+        except asyncio.IncompleteReadError:
+            return None
+
+    async def complaint(self) -> str | None:
+        """The next line on its standard error, None at the end; one that is far too long is cut out."""
+        try:
+            line = await self._errors.readline()
+        except ValueError:
+            return ""
+        return line.decode("utf-8", "replace").strip() if line else None
+
+    def ask(self, kind: str) -> None:
+        """Wish for a picture."""
+        if not self._input.is_closing() and self._input.transport.get_write_buffer_size() < _MOST_UNREAD:
+            self._input.write(kind.encode() + b"\n")
+
+    async def end(self, grace: float, patience: float) -> int:
+        """Its exit code (below 0: a signal's) after up to `grace` s of waiting, SIGTERM, `patience` s, and SIGKILL."""
+        try:
+            if await self._over(grace):
+                return self._code()
+            self._send(signal.SIGTERM)
+            self._input.close()
+            await self._over(patience)
+        finally:
+            self._send_group(signal.SIGKILL)  # whatever it started ends with it
+            self._input.close()
+            await self._process.wait()
+            with contextlib.suppress(OSError):
+                await self._input.wait_closed()
+        return self._code()
+
+    async def _over(self, seconds: float) -> bool:
+        if self._process.returncode is None and seconds > 0:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._process.wait(), seconds)
+        return self._process.returncode is not None
+
+    def _code(self) -> int:
+        code = self._process.returncode
+        assert code is not None
+        return code
+
+    def _send(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(number)
+
+    def _send_group(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)

@@ -1,0 +1,90 @@
+"""Where the service listens for HTTP: this machine only, or with a token anywhere."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streamdeid.errors import SettingsError
+from streamdeid.service.toml_values import Table, check_names, path, text
+
+LISTEN = "127.0.0.1:8090"
+"""Where it listens when the file does not say."""
+OFF = "off"
+LEAST_TOKEN = 16
+_MOST_TOKEN = 1024
+
+
+@dataclass(frozen=True)
+class HttpSettings:
+    """An interface, a port and a token. Raises SettingsError for another interface than loopback without a token."""
+
+    host: str = "127.0.0.1"
+    port: int = 8090
+    """0: any that is free."""
+    token: str | None = field(default=None, repr=False)
+    """What a visitor must know; None: nothing."""
+
+    def __post_init__(self) -> None:
+        if not self.loopback and self.token is None:
+            raise SettingsError(f"listening on {self.host} needs a token_file: others could watch the cameras")
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    def opened(self) -> socket.socket:
+        """A socket that listens there; close it. Raises SettingsError."""
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind((self.host, self.port))
+            listening.listen(64)
+        except OSError as error:
+            listening.close()
+            why = (error.strerror or str(error)).lower()
+            raise SettingsError(f"cannot listen on {self.host} port {self.port}: {why}") from None
+        listening.setblocking(False)
+        return listening
+
+
+def read_http(table: Table, directory: Path) -> HttpSettings | None:
+    """The `[http]` table, None when it is off. directory: where a relative token_file lies. Raises SettingsError."""
+    try:
+        return _read(table, directory)
+    except SettingsError as error:
+        raise SettingsError(f"[http]: {error}") from None
+
+
+def _read(table: Table, directory: Path) -> HttpSettings | None:
+    check_names(table, ("listen", "token_file"))
+    listen = text("listen", table.get("listen", LISTEN))
+    token = read_token(directory / path("token_file", table["token_file"])) if "token_file" in table else None
+    if listen == OFF:
+        return None
+    host, colon, port = listen.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise SettingsError(f'listen is "host:port", as in "{LISTEN}", or "{OFF}", not {listen!r}')
+    return HttpSettings(host, int(port), token)
+
+
+def read_token(file: Path) -> str:
+    """The token of a file, without the line end. Raises SettingsError; its message never shows it."""
+    try:
+        with file.open("rb") as opened:
+            token = opened.read(_MOST_TOKEN + 1).strip()
+    except OSError as error:
+        raise SettingsError(f"cannot read token_file {file}: {(error.strerror or str(error)).lower()}") from None
+    if not LEAST_TOKEN <= len(token) <= _MOST_TOKEN:
+        raise SettingsError(f"the token of {file} must have {LEAST_TOKEN} to {_MOST_TOKEN} characters")
+    if not all(33 <= byte <= 126 for byte in token):
+        raise SettingsError(f"the token of {file} must be one line of printable ASCII without spaces")
+    return token.decode("ascii")

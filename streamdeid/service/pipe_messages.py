@@ -1,0 +1,77 @@
+"""What a camera's process tells the service over a pipe: lines of JSON, some with the bytes of a picture behind them.
+
+`{"status": {...}}` or `{"picture": "preview", "length": 12345}` and then as many bytes of JPEG. The service asks with
+the lines `preview` and `snapshot`; the first line it sends is the camera's table and key.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Protocol
+
+from streamdeid.errors import SettingsError
+from streamdeid.live_states import LiveStatus
+from streamdeid.service.camera import Camera, read_camera
+from streamdeid.service.status_lines import read_status
+from streamdeid.service.wanted_pictures import KINDS
+
+LONGEST_LINE = 1 << 20
+MOST_PICTURE = 64 << 20
+_JPEG = b"\xff\xd8\xff"
+
+
+class Reader(Protocol):
+    """What `asyncio.StreamReader` can do."""
+
+    async def readline(self) -> bytes: ...
+
+    async def readexactly(self, n: int, /) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A JPEG file made from a filtered frame."""
+
+    kind: str
+    data: bytes
+
+
+def order_line(camera: Camera, key: bytes | None) -> bytes:
+    """The first line that a camera's process gets. It holds passwords and the key: for a pipe only."""
+    return json.dumps({"camera": dict(camera.table), "key": None if key is None else key.hex()}).encode() + b"\n"
+
+
+def read_order(line: bytes) -> tuple[Camera, bytes | None]:
+    """The camera and the key of such a line. Raises SettingsError."""
+    try:
+        order = json.loads(line)
+        table, key = order["camera"], order["key"]
+        secret = None if key is None else bytes.fromhex(key)
+    except (ValueError, KeyError, TypeError):
+        raise SettingsError("the camera process is started by streamdeid serve only") from None
+    return read_camera(table), secret
+
+
+def picture_head(kind: str, length: int) -> bytes:
+    """The line before the bytes of a picture."""
+    return json.dumps({"picture": kind, "length": length}).encode() + b"\n"
+
+
+async def read_message(reader: Reader) -> LiveStatus | Picture | None:
+    """The next message, None at the end. Raises ValueError for anything that is none."""
+    line = await reader.readline()
+    if not line:
+        return None
+    table = json.loads(line)
+    if not isinstance(table, dict):
+        raise ValueError("no message")
+    if table.keys() == {"status"}:
+        return read_status(table["status"])
+    kind, length = table.get("picture"), table.get("length")
+    if kind not in KINDS or not isinstance(length, int) or not len(_JPEG) <= length <= MOST_PICTURE:
+        raise ValueError("no picture")
+    data = await reader.readexactly(length)
+    if not data.startswith(_JPEG):
+        raise ValueError("no JPEG")
+    return Picture(kind, data)

@@ -1,0 +1,26 @@
+"""Pictures for people to look at, made from what may leave and from nothing else."""
+
+from __future__ import annotations
+
+import cv2
+
+from streamdeid.colour import rectangle_to_rgb
+from streamdeid.errors import FailedClosed
+from streamdeid.frames import DeidentifiedFrame
+
+PREVIEW_WIDTH = 640
+PREVIEW_QUALITY = 75
+SNAPSHOT_QUALITY = 95
+
+
+def jpeg(frame: DeidentifiedFrame, widest: int | None = None, quality: int = SNAPSHOT_QUALITY) -> bytes:
+    """The frame as a JPEG file, no wider than `widest` pixels. Raises FailedClosed for a raw one."""
+    if not isinstance(frame, DeidentifiedFrame):
+        raise FailedClosed("a frame that was not filtered was to be shown")
+    width, height = frame.planes.size
+    scale = 1.0 if widest is None else min(1.0, widest / width)
+    rgb = rectangle_to_rgb(frame.planes, 0, 0, width, height, scale)
+    done, data = cv2.imencode(".jpg", rgb[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
+    if not done:
+        raise FailedClosed("a picture could not be encoded")
+    return data.tobytes()

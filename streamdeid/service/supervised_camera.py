@@ -1,0 +1,273 @@
+"""One camera, looked after: its process is started, watched, restarted, and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from streamdeid.addresses import scrubbed
+from streamdeid.errors import ExitCode
+from streamdeid.live_states import LiveStatus
+from streamdeid.service.camera import Camera
+from streamdeid.service.camera_report import CameraReport, RecentLatency
+from streamdeid.service.child import Child
+from streamdeid.service.pipe_messages import Picture, order_line
+from streamdeid.service.restarts import Restarts, left
+from streamdeid.service.status_lines import added, never_back
+from streamdeid.service.wanted_pictures import PREVIEW, SNAPSHOT
+
+TICK = 0.25
+PATIENCE = 4.0
+"""Seconds from SIGTERM to SIGKILL; the service has five to end."""
+_GRACE = 3.0
+"""Seconds that a process that has closed its output may take to end."""
+_ASK_EVERY = 1.0
+_FRESH = 3.0
+"""Seconds after which a preview is old and not shown."""
+_SILENT = 3.0
+"""Seconds without a status line after which a camera is not called live."""
+_PREFIX = "streamdeid: "
+_GARBAGE = "its process told something that cannot be understood"
+_LINE = 300
+"""Characters of a complaint that are shown."""
+
+
+class SupervisedCamera:
+    """Keeps one camera's process running until `stop`.
+
+    camera, key: what the process is told. command, environment: how it is started. say: shows a line to the user.
+    before: the same camera with earlier settings, whose counts go on.
+    """
+
+    def __init__(
+        self,
+        camera: Camera,
+        key: bytes | None,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        say: Callable[[str], None],
+        before: SupervisedCamera | None = None,
+    ) -> None:
+        self.camera = camera
+        self._key, self._command, self._environment, self._say = key, command, environment, say
+        self._before = before
+        self._restarts = Restarts()
+        self._restarted_before = 0
+        self._stopping = asyncio.Event()
+        self._child: Child | None = None
+        self._earlier = LiveStatus()
+        self._status = LiveStatus()
+        self._heard = 0.0
+        self._latency = RecentLatency()
+        self._trouble: str | None = None
+        self._finished = False
+        self._told: tuple[str, str | None] | None = None
+        self._picture: tuple[int, float, bytes] = (0, 0.0, b"")
+        self._pictured = asyncio.Event()
+        self._asked = 0.0
+        self._snapshots: list[asyncio.Future[bytes]] = []
+
+    async def run(self, after: Sequence[asyncio.Task[None]] = ()) -> None:
+        """Keep it running until `stop`. after: what must have ended before, as it may hold the same output."""
+        if after:
+            await asyncio.wait(after)
+        if self._before is not None:
+            before, self._before = self._before, None
+            self._earlier, self._restarted_before = before.totals, before.restarts
+        while not self._stopping.is_set():
+            wait = self._restarts.wait(time.monotonic())
+            if wait == 0:
+                await self._life()
+                self._tell()
+            else:
+                await self._rest(TICK if wait is None else min(wait, TICK))
+
+    def stop(self) -> None:
+        """Let `run` end, within `PATIENCE`."""
+        self._stopping.set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was told to stop."""
+        return self._stopping.is_set()
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is not started again before the settings change."""
+        return self._child is None and self._restarts.wait(time.monotonic()) is None
+
+    @property
+    def totals(self) -> LiveStatus:
+        """Counters over all its processes; the rest is of the last one."""
+        own = added(self._earlier, self._status)
+        return own if self._before is None else added(self._before.totals, own)
+
+    @property
+    def restarts(self) -> int:
+        """How often its process was started again."""
+        earlier = self._restarted_before if self._before is None else self._before.restarts
+        return earlier + self._restarts.count
+
+    def report(self) -> CameraReport:
+        """How it is doing now."""
+        now = time.monotonic()
+        state, reason = self._state(now)
+        age = self._status.frame_age
+        age = None if age is None or self._child is None else age + now - self._heard
+        showing = self._child is not None and left(self._status) > 0
+        return CameraReport(
+            self.camera.name, state, reason, age, self.restarts, self.totals, showing, self._latency.quantiles()
+        )
+
+    async def preview(self, after: int, timeout: float) -> tuple[int, bytes] | None:
+        """A preview with a number above `after`, and its number; None when there is none within the seconds."""
+        until = time.monotonic() + timeout
+        while True:
+            now = time.monotonic()
+            if self._child is not None and now - self._asked >= _ASK_EVERY:
+                self._asked = now
+                self._child.ask(PREVIEW)
+            number, made, data = self._picture
+            if number > after and now - made < _FRESH:
+                return number, data
+            if self._child is None or now >= until or self._stopping.is_set():
+                return None
+            await _within(self._pictured.wait(), min(_ASK_EVERY, until - now))
+
+    async def snapshot(self, timeout: float) -> bytes | None:
+        """The next frame that leaves, in full size; None when none does within the seconds."""
+        if self._child is None:
+            return None
+        wish: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._snapshots.append(wish)
+        self._child.ask(SNAPSHOT)
+        await asyncio.wait([wish], timeout=timeout)
+        if wish.done() and not wish.cancelled():
+            return wish.result()
+        wish.cancel()
+        return None
+
+    async def _life(self) -> None:
+        """One process, from its start to its end."""
+        try:
+            child = await Child.started(self._command, order_line(self.camera, self._key), self._environment)
+        except OSError as error:
+            self._restarts.started(now := time.monotonic())
+            self._restarts.ended(now, ExitCode.FAILED_CLOSED)
+            self._trouble = f"its process cannot be started: {error.strerror or error}"
+            return
+        self._restarts.started(self._begun(child))
+        reader = asyncio.create_task(self._read(child))
+        errors = asyncio.create_task(self._read_complaints(child))
+        killed: str | None = None
+        try:
+            while not reader.done() and not self._stopping.is_set() and killed is None:
+                await self._rest(TICK, reader)
+                killed = self._restarts.stalled(time.monotonic())
+                self._tell()
+        finally:
+            finished = reader.done() and self._status.state == "ended"
+            code = await child.end(_GRACE if reader.done() and self._trouble != _GARBAGE else 0.0, PATIENCE)
+            await asyncio.wait([reader, errors], timeout=0.5)
+            for task in (reader, errors):
+                task.cancel()
+            self._ended(code, finished, killed)
+
+    def _begun(self, child: Child) -> float:
+        self._child, self._trouble = child, None
+        self._heard = time.monotonic()
+        self._latency = RecentLatency()
+        return self._heard
+
+    def _ended(self, code: int, finished: bool, killed: str | None) -> None:
+        self._child = None
+        self._earlier = added(self._earlier, self._status)
+        self._status = LiveStatus(people=self._status.people, size=self._status.size)
+        self._picture = (self._picture[0], 0.0, b"")
+        for wish in self._snapshots:
+            wish.cancel()
+        self._snapshots.clear()
+        if self._stopping.is_set():
+            return
+        self._finished = finished and killed is None and code == ExitCode.DONE
+        self._restarts.ended(time.monotonic(), code, finished=self._finished)
+        if killed is not None:
+            self._trouble = f"its process was ended: {killed}"
+        elif self._finished:
+            self._trouble = "the file is at its end"
+        elif self._trouble is None:
+            self._trouble = f"its process died ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
+
+    async def _read(self, child: Child) -> None:
+        """Take its messages until it ends, or says what cannot be understood."""
+        try:
+            while (message := await child.message()) is not None:
+                if isinstance(message, Picture):
+                    self._show(message)
+                else:
+                    self._status, self._heard = never_back(self._status, message), time.monotonic()
+                    self._restarts.seen(self._heard, message)
+                    self._latency.add(self._heard, message.latency)
+        except ValueError:
+            self._trouble = _GARBAGE
+
+    async def _read_complaints(self, child: Child) -> None:
+        """Show the lines that are ours; what libraries print stays out, it may hold anything."""
+        while (line := await child.complaint()) is not None:
+            if line.startswith(f"{_PREFIX}{self.camera.name}: "):
+                line = scrubbed(line.removeprefix(_PREFIX))[:_LINE]
+                if line != f"{self.camera.name}: {self._trouble}":
+                    self._trouble = line.removeprefix(f"{self.camera.name}: ")
+
+    def _show(self, picture: Picture) -> None:
+        if picture.kind == PREVIEW:
+            self._picture = (self._picture[0] + 1, time.monotonic(), picture.data)
+            self._pictured.set()
+            self._pictured = asyncio.Event()
+            return
+        for wish in self._snapshots:
+            if not wish.done():
+                wish.set_result(picture.data)
+        self._snapshots.clear()
+
+    def _state(self, now: float) -> tuple[str, str | None]:
+        if self._child is None:
+            wait = self._restarts.wait(now)
+            if wait is None:
+                return ("ended" if self._finished else "failed"), self._trouble
+            return ("restarting" if self._trouble else "starting"), self._trouble
+        silent = now - self._heard
+        if silent > _SILENT and self._status.state != "starting":
+            return "degraded", f"its process has said nothing for {silent:.0f} s"
+        state, reason = self._status.state, self._status.reason
+        if state == "starting" and self._status.source.reason is not None:
+            state, reason = "degraded", reason or self._status.source.reason  # it was tried, and is not there
+        return state, None if reason is None else scrubbed(reason)
+
+    def _tell(self) -> None:
+        """Show a line for each change of the state."""
+        now = self._state(time.monotonic())
+        if self._stopping.is_set():
+            return
+        if now != self._told and not (self._child is not None and now[1] and "said nothing" in now[1]):
+            self._told = now
+            self._say(f"{self.camera.name}: {now[0]}{f': {now[1]}' if now[1] else ''}")
+
+    async def _rest(self, seconds: float, until: asyncio.Task[None] | None = None) -> None:
+        """Wait, but not beyond the call to stop, nor the end of a task."""
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait(
+                {stopping} | ({until} if until is not None else set()),
+                timeout=seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            stopping.cancel()
+
+
+async def _within(what: Awaitable[object], seconds: float) -> None:
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(what, seconds)

@@ -1,0 +1,170 @@
+"""The service: cameras that come and go with their file, signals, systemd, HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from streamdeid.addresses import scrubbed
+from streamdeid.deidentify.session_key import new_key
+from streamdeid.errors import FailedClosed, SettingsError
+from streamdeid.service.camera import Camera
+from streamdeid.service.cameras_file import CamerasFile, read_cameras
+from streamdeid.service.notify import VARIABLES, Notify
+from streamdeid.service.supervised_camera import SupervisedCamera
+from streamdeid.service.web_server import WebServer
+
+COMMAND = (sys.executable, "-m", "streamdeid.service.camera_process")
+"""How the process of a camera is started."""
+_STOP = 4.8
+"""Seconds after which the service ends, whatever its cameras do."""
+_STATUS_EVERY = 5.0
+
+
+class Supervisor:
+    """Runs the cameras of a file until a signal.
+
+    file: see `cameras_file`. command: a camera's process. environment: for `${NAME}` and systemd's socket.
+    """
+
+    def __init__(
+        self, file: Path, command: Sequence[str] = COMMAND, environment: Mapping[str, str] = os.environ
+    ) -> None:
+        self._path, self._command, self._environment = file, command, environment
+        self._file = read_cameras(file, environment)
+        self._notify = Notify(environment)
+        self._keys: dict[str, bytes] = {}
+        self.cameras: dict[str, SupervisedCamera] = {}
+        """By name, in the order of the file."""
+        self.begun = time.time()
+        """Seconds since 1970 when it was made."""
+        self.reloads = {"done": 0, "refused": 0}
+        """How often the file was read again, and what came of it."""
+        self._tasks: dict[asyncio.Task[None], SupervisedCamera] = {}
+        self._signal: asyncio.Future[int] | None = None
+
+    async def run(self) -> int:
+        """Run until SIGTERM or SIGINT; the signal's number. Raises SettingsError when it cannot listen."""
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[int] = loop.create_future()
+        self._signal = ended
+        with contextlib.ExitStack() as safe:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, self._stop_for, number)
+                safe.callback(loop.remove_signal_handler, number)
+            server = WebServer(self._file.http, self) if self._file.http is not None else None
+            loop.add_signal_handler(signal.SIGHUP, self.reload)
+            safe.callback(loop.remove_signal_handler, signal.SIGHUP)
+            for line in self._file.warnings:
+                say(line)
+            web = None if server is None else asyncio.create_task(server.run())
+            try:
+                self._take_up(self._file)
+                if server is not None:
+                    await server.started()
+                    say(f"listening on {server.address}")
+                self._notify.ready(self._summary())
+                await self._watch(ended, web)
+            finally:
+                self._notify.stopping()
+                await self._end()
+                if server is not None and web is not None:
+                    server.stop()
+                    await asyncio.wait([web], timeout=1.5)
+                    web.cancel()
+            return ended.result()
+
+    def reload(self) -> None:
+        """Read the file again: cameras that did not change are not touched. A wrong file changes nothing."""
+        self._notify.reloading()
+        try:
+            file = read_cameras(self._path, self._environment)
+        except SettingsError as error:
+            self.reloads["refused"] += 1
+            say(f"not reloaded: {error}")
+        else:
+            self.reloads["done"] += 1
+            if file.http != self._file.http:
+                say("a change of [http] needs a restart; the cameras are reloaded")
+            for line in file.warnings:
+                say(line)
+            self._take_up(file)
+            say(f"reloaded {self._path}: {self._summary()}")
+        self._notify.ready(self._summary())
+
+    def _take_up(self, file: CamerasFile) -> None:
+        """Stop what is gone or changed, start what is new or changed."""
+        wanted = {camera.name: camera for camera in file.cameras}
+        for name, old in list(self.cameras.items()):
+            if name not in wanted or wanted[name].table != old.camera.table or old.failed:
+                old.stop()
+        stopping = [task for task, camera in self._tasks.items() if camera.stopped and not task.done()]
+        kept = {name: camera for name, camera in self.cameras.items() if not camera.stopped}
+        groups = {camera.group for camera in file.cameras if camera.group is not None}
+        self._keys = {group: self._keys.get(group) or new_key() for group in groups}
+        environment = self._child_environment(file)
+        cameras: dict[str, SupervisedCamera] = {}
+        for name, camera in wanted.items():
+            if name in kept:
+                cameras[name] = kept[name]
+                continue
+            before = self.cameras.get(name)
+            new = SupervisedCamera(camera, self._key(camera), self._command, environment, say, before)
+            self._tasks[asyncio.create_task(new.run(stopping), name=name)] = new
+            cameras[name] = new
+        self.cameras, self._file = cameras, CamerasFile(file.cameras, self._file.http)
+
+    def _key(self, camera: Camera) -> bytes | None:
+        return None if camera.group is None else self._keys[camera.group]
+
+    def _child_environment(self, file: CamerasFile) -> dict[str, str]:
+        """The environment without the passwords in it, and without systemd's socket."""
+        left_out = {*file.variables, *VARIABLES}
+        kept = {name: value for name, value in self._environment.items() if name not in left_out}
+        return {"OPENBLAS_NUM_THREADS": "1"} | kept
+
+    async def _watch(self, ended: asyncio.Future[int], web: asyncio.Task[None] | None) -> None:
+        """Tell systemd that all is well, while it is, until a signal. Raises FailedClosed for a part that broke."""
+        interval = min(self._notify.interval or _STATUS_EVERY, _STATUS_EVERY)
+        while not ended.done():
+            watched: set[asyncio.Future[Any]] = {ended, *self._tasks, *([web] if web is not None else [])}
+            await asyncio.wait(watched, timeout=interval, return_when=asyncio.FIRST_COMPLETED)
+            for task in [task for task in self._tasks if task.done()]:
+                camera = self._tasks.pop(task)
+                if task.exception() is not None or not camera.stopped:
+                    raise FailedClosed(f"nobody looks after the camera {camera.camera.name}") from task.exception()
+            if web is not None and web.done() and not ended.done():
+                raise FailedClosed("the HTTP server ended") from web.exception()
+            if self._notify.interval is not None:
+                self._notify.alive()
+            self._notify.status(self._summary())
+
+    async def _end(self) -> None:
+        for camera in self._tasks.values():
+            camera.stop()
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=_STOP)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _stop_for(self, number: int) -> None:
+        if self._signal is not None and not self._signal.done():
+            self._signal.set_result(number)
+
+    def _summary(self) -> str:
+        live = sum(camera.report().state == "live" for camera in self.cameras.values())
+        return f"{live} of {len(self.cameras)} cameras live"
+
+
+def say(line: str) -> None:
+    """A line for the user, without a password."""
+    with contextlib.suppress(OSError):
+        print(f"streamdeid: {scrubbed(line)}", file=sys.stderr, flush=True)

@@ -1,0 +1,122 @@
+"""Values of a TOML file taken strictly: a bool is no number; a wrong name is answered by a near one."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import cast
+
+from streamdeid.deidentify.fixed_regions import Region, read_region
+from streamdeid.errors import SettingsError
+
+Table = Mapping[str, object]
+_LARGEST = 2**31 - 1
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_PASSWORD = re.compile(
+    r"://[^/\s]*:[^\s]+@|[?&;][\w.-]*(?:pass|pwd|token|secret|key|auth|sig)[\w.-]*=[^&;\s]", re.IGNORECASE
+)
+
+
+def text(name: str, value: object) -> str:
+    """A text that is not empty and has no control characters. Raises SettingsError, as all of these do."""
+    if not isinstance(value, str):
+        raise SettingsError(f"{name} must be a text in quotes, not {_kind(value)}")
+    if not value.strip() or not value.isprintable():
+        raise SettingsError(f"{name} must be a text of printable characters that is not empty")
+    return value
+
+
+def whole(name: str, value: object) -> int:
+    """A whole number."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise SettingsError(f"{name} must be a whole number, not {_kind(value)}")
+    if abs(value) > _LARGEST:
+        raise SettingsError(f"{name} is far too large")
+    return value
+
+
+def number(name: str, value: object) -> float:
+    """A number, whole or not."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise SettingsError(f"{name} must be a number, not {_kind(value)}")
+    if abs(value) > _LARGEST:
+        raise SettingsError(f"{name} is far too large")
+    return float(value)
+
+
+def truth(name: str, value: object) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise SettingsError(f"{name} must be true or false, not {_kind(value)}")
+    return value
+
+
+def path(name: str, value: object) -> Path:
+    """A path."""
+    return Path(text(name, value))
+
+
+def texts(name: str, value: object) -> tuple[str, ...]:
+    """A list of texts."""
+    if not isinstance(value, list):
+        raise SettingsError(f"{name} must be a list of texts in brackets, not {_kind(value)}")
+    return tuple(text(f"{name}, item {number},", each) for number, each in enumerate(value, 1))
+
+
+def paths(name: str, value: object) -> tuple[Path, ...]:
+    """A list of paths."""
+    return tuple(Path(each) for each in texts(name, value))
+
+
+def regions(name: str, value: object) -> tuple[Region, ...]:
+    """A list of regions, each as `--region` takes it."""
+    return tuple(read_region(each) for each in texts(name, value))
+
+
+def table(name: str, value: object) -> Table:
+    """A table."""
+    if not isinstance(value, dict):
+        raise SettingsError(f"{name} must be a table, not {_kind(value)}")
+    return cast(Table, value)
+
+
+def check_names(given: Table, known: Collection[str]) -> None:
+    """Raise SettingsError for the first name that is not known, with the nearest that is."""
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name.replace("-", "_"), known, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(known))}"
+            raise SettingsError(f"unknown setting {name!r}{hint}")
+
+
+def filled_in(name: str, value: str, environment: Mapping[str, str]) -> tuple[str, set[str]]:
+    """The text with each `${NAME}` replaced from the environment, and those names. Raises SettingsError for none.
+
+    What is put in is taken as it is: a password with special characters is percent-encoded by whoever sets it.
+    """
+    names = set(_VARIABLE.findall(value))
+    for each in sorted(names):
+        if each not in environment:
+            raise SettingsError(f"{name} needs the environment variable {each}, which is not set")
+    filled = _VARIABLE.sub(lambda match: environment[match[1]], value)
+    if "${" in _VARIABLE.sub("", value):
+        raise SettingsError(f"{name}: a variable is written ${{NAME}}, in letters, digits and _")
+    return text(name, filled), names
+
+
+def holds_password(value: str) -> bool:
+    """Whether an address, as it stands in the file, holds a password or another secret itself, not by `${NAME}`."""
+    return _PASSWORD.search(_VARIABLE.sub("", value)) is not None
+
+
+def read_by_others(file: Path) -> bool:
+    """Whether people outside the owner and group may read the file."""
+    return bool(os.stat(file).st_mode & 0o004)
+
+
+def _kind(value: object) -> str:
+    kinds = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list", dict: "a table"}
+    return kinds.get(type(value), "a date or time")

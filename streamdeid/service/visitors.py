@@ -1,0 +1,102 @@
+"""Who may look: on this machine everybody who calls it by its name, elsewhere whoever knows the token.
+
+A page of another site that reaches this machine by a name of its own (DNS rebinding) calls it by the wrong name. A
+token in the address is swapped for a cookie at once, so that it does not stay in the address bar. The cookie holds a
+hash of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from urllib.parse import urlencode
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from streamdeid.service.http_settings import HttpSettings
+
+COOKIE = "streamdeid"
+_LOCAL = ("localhost", "127.0.0.1", "[::1]")
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-store",
+}
+"""On every answer: nothing from elsewhere, nowhere framed, nothing kept."""
+
+
+def guarded(app: ASGIApp, http: HttpSettings) -> ASGIApp:
+    """The application for those who may look, with security headers on each answer."""
+
+    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(raw=message.setdefault("headers", []))
+                for name, value in SECURITY_HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        refused = refusal(Request(scope), http)
+        await (app if refused is None else refused)(scope, receive, with_headers)
+
+    return checked
+
+
+def refusal(request: Request, http: HttpSettings) -> Response | None:
+    """The answer to somebody who may not look, or has to come again with a cookie; None for all others."""
+    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site") and request.method != "GET":
+        return PlainTextResponse("this came from another site\n", 403)
+    if request.headers.get("sec-fetch-site") == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate":
+        return PlainTextResponse("this came from another site\n", 403)
+    if http.token is None:
+        name = request.headers.get("host", "").lower()
+        name = name.rpartition(":")[0] if name.rpartition(":")[2].isdigit() else name
+        return None if name in (*_LOCAL, http.host) else PlainTextResponse("this name is not served here\n", 421)
+    given = request.query_params.get("token")
+    if given is not None:
+        if not _same(given, http.token):
+            return _stranger()
+        return _come_again(request, http.token)
+    kind, _, bearer = request.headers.get("authorization", "").partition(" ")
+    if (kind.lower() == "bearer" and _same(bearer.strip(), http.token)) or _same(
+        request.cookies.get(COOKIE, ""), _cookie(http.token)
+    ):
+        return None
+    return _stranger()
+
+
+def _come_again(request: Request, token: str) -> Response:
+    rest = urlencode([(name, value) for name, value in request.query_params.multi_items() if name != "token"])
+    # A path that begins with two slashes would lead to another host.
+    response = RedirectResponse("/" + request.url.path.lstrip("/\\") + (f"?{rest}" if rest else ""), 303)
+    response.set_cookie(COOKIE, _cookie(token), httponly=True, samesite="strict", path="/")
+    return response
+
+
+def _stranger() -> Response:
+    return PlainTextResponse(
+        "a token is needed: add ?token=... to the address, or send Authorization: Bearer\n",
+        401,
+        {"WWW-Authenticate": 'Bearer realm="streamdeid"'},
+    )
+
+
+def _cookie(token: str) -> str:
+    return hmac.new(token.encode(), b"streamdeid cookie", hashlib.sha256).hexdigest()
+
+
+def _same(given: str, right: str) -> bool:
+    """Compared in constant time."""
+    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), right.encode())

@@ -1,0 +1,308 @@
+"""HTTP: who may look, what is answered, and that it is answered with bytes made from filtered frames only."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from streamdeid.live_states import LATENCY_BOUNDS, LiveStatus, SinkState, SourceState
+from streamdeid.service.app import MOST_VIEWERS
+from streamdeid.service.camera_report import CameraReport
+from streamdeid.service.http_settings import HttpSettings
+from streamdeid.service.web_server import WebServer
+
+TOKEN = "a-long-token-that-nobody-guesses"
+PICTURE = b"\xff\xd8\xff made from a filtered frame \xff\xd9"
+STATUS = LiveStatus(
+    state="live",
+    source=SourceState(connected=True, connections=3, frames=110, dropped=4, damaged=2, queue=1),
+    sink=SinkState(connected=True, openings=2, written=100, unsent=5),
+    filtered=101,
+    withheld=6,
+    repeated=7,
+    slates=8,
+    faces={"mean face": 9, "synthetic": 200},
+    people=2,
+    frame_age=0.1,
+    size=(640, 480),
+    rate=14.5,
+    latency=(0, 0, 0, 50, 50) + (0,) * (len(LATENCY_BOUNDS) - 4),
+    latency_sum=11.0,
+    cpu_seconds=12.5,
+    memory_bytes=1 << 28,
+)
+DOOR = CameraReport("door", "live", None, 0.2, 3, STATUS, True, (0.1, 0.145))
+YARD = CameraReport("yard", "degraded", "the camera does not answer", 7.0, 0, LiveStatus(), True, None)
+
+
+class Shown:
+    """A camera that is as it is told to be."""
+
+    def __init__(self, report: CameraReport, picture: bytes | None) -> None:
+        self._report, self._picture, self._number = report, picture, 0
+
+    def report(self) -> CameraReport:
+        return self._report
+
+    async def preview(self, after: int, timeout: float) -> tuple[int, bytes] | None:
+        await asyncio.sleep(0.02)
+        self._number = max(self._number, after) + 1
+        return None if self._picture is None else (self._number, self._picture)
+
+    async def snapshot(self, timeout: float) -> bytes | None:
+        return self._picture
+
+
+class Service:
+    """Two cameras, one of them well."""
+
+    def __init__(self, *reports: CameraReport) -> None:
+        self.cameras = {one.name: Shown(one, PICTURE if one.state == "live" else None) for one in reports}
+        self.begun = 1.5e9
+        self.reloads = {"done": 1, "refused": 2}
+
+
+class Visitor:
+    """Asks a server."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def ask(self, path: str, method: str = "GET", host: str | None = None, **headers: str) -> tuple[int, Any, bytes]:
+        """Status, headers and body."""
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
+            given = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path, headers=given | ({} if host is None else {"Host": host}))
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+
+
+@contextlib.contextmanager
+def _served(settings: HttpSettings, *reports: CameraReport) -> Iterator[Visitor]:
+    """A real server in a thread."""
+    began = threading.Event()
+    ports: list[int] = []
+
+    async def serve() -> None:
+        server = WebServer(settings, Service(*reports))
+        running = asyncio.create_task(server.run())
+        await server.started()
+        ports.append(int(server.address.rstrip("/").rpartition(":")[2]))
+        loop = asyncio.get_running_loop()
+        over = asyncio.Event()
+        stops.append(lambda: loop.call_soon_threadsafe(over.set))
+        began.set()
+        await over.wait()
+        server.stop()
+        await asyncio.wait_for(running, 3)
+
+    stops: list[Any] = []
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    assert began.wait(10)
+    try:
+        yield Visitor(ports[0])
+    finally:
+        stops[0]()
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def here() -> Iterator[Visitor]:
+    """On loopback, without a token."""
+    with _served(HttpSettings(port=0), DOOR, YARD) as visitor:
+        yield visitor
+
+
+@pytest.fixture(scope="module")
+def locked() -> Iterator[Visitor]:
+    """With a token."""
+    with _served(HttpSettings(port=0, token=TOKEN), DOOR) as visitor:
+        yield visitor
+
+
+def test_health_is_told_whatever_the_cameras_do(here: Visitor) -> None:
+    code, headers, body = here.ask("/healthz")
+    told = json.loads(body)
+    assert code == 200 and told["status"] == "degraded" and told["degraded"] == ["yard"]
+    assert told["cameras"]["yard"] == {"state": "degraded", "reason": "the camera does not answer"}
+    assert headers["Content-Type"] == "application/json"
+
+
+def test_ready_means_that_every_camera_filtered_a_frame_just_now(here: Visitor) -> None:
+    code, _, body = here.ask("/readyz")
+    assert code == 503 and json.loads(body)["not_ready"] == {"yard": "the camera does not answer"}
+    late = replace(DOOR, frame_age=5.5)
+    for reports, expected in (((DOOR,), 200), ((late,), 503), ((replace(DOOR, frame_age=None),), 503)):
+        with _served(HttpSettings(port=0), *reports) as visitor:
+            assert visitor.ask("/readyz")[0] == expected
+
+
+def test_metrics_are_prometheus_text_with_many_series(here: Visitor) -> None:
+    code, headers, body = here.ask("/metrics")
+    assert code == 200 and headers["Content-Type"].startswith("text/plain; version=")
+    families = {family.name: family for family in text_string_to_metric_families(body.decode())}
+    assert len(families) >= 15 and all(name.startswith("streamdeid_") for name in families)
+    values = {
+        (sample.name, *(sample.labels[name] for name in sorted(sample.labels))): sample.value
+        for family in families.values()
+        for sample in family.samples
+    }
+    for name, value in (
+        ("frames_received_total", 110),
+        ("frames_dropped_total", 4),
+        ("frames_filtered_total", 101),
+        ("frames_withheld_total", 6),
+        ("frames_repeated_total", 7),
+        ("slates_total", 8),
+        ("frames_written_total", 100),
+        ("frames_unsent_total", 5),
+        ("source_reconnects_total", 2),
+        ("sink_reconnects_total", 1),
+        ("source_damaged_total", 2),
+        ("camera_restarts_total", 3),
+        ("cpu_seconds_total", 12.5),
+        ("memory_bytes", 1 << 28),
+        ("queue_frames", 1),
+        ("frame_age_seconds", 0.2),
+        ("people", 2),
+        ("ready", 1),
+        ("latency_seconds_count", 100),
+        ("latency_seconds_sum", 11.0),
+    ):
+        assert values[f"streamdeid_{name}", "door"] == value, name
+    assert values["streamdeid_faces_total", "door", "synthetic"] == 200
+    assert values["streamdeid_latency_seconds_bucket", "door", "0.1"] == 50
+    assert values["streamdeid_latency_seconds_bucket", "door", "+Inf"] == 100
+    assert values["streamdeid_camera_state", "yard", "degraded"] == 1
+    assert values["streamdeid_camera_state", "yard", "live"] == 0
+    assert ("streamdeid_frame_age_seconds", "yard") in values and ("streamdeid_people", "yard") not in values
+    assert values["streamdeid_reloads_total", "refused"] == 2
+    assert any(name[0] == "streamdeid_build_info" for name in values)
+
+
+def test_the_page_gets_each_camera(here: Visitor) -> None:
+    door, yard = json.loads(here.ask("/api/cameras")[2])["cameras"]
+    assert (door["latency_p50"], door["latency_p95"], door["size"], door["rate"]) == (0.1, 0.145, [640, 480], 14.5)
+    assert (yard["state"], yard["people"], yard["latency_p50"], yard["size"]) == ("degraded", None, None, None)
+
+
+def test_the_page_needs_nothing_from_elsewhere(here: Visitor) -> None:
+    for path, kind in (("/", "text/html"), ("/page.css", "text/css"), ("/page.js", "text/javascript")):
+        code, headers, body = here.ask(path)
+        assert code == 200 and headers["Content-Type"].startswith(kind)
+        assert b"http://" not in body and b"https://" not in body and b"style=" not in body and b"onclick" not in body
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/metrics", "/cameras/door/preview.jpg", "/nowhere", "/readyz"])
+def test_security_headers_are_on_every_answer(here: Visitor, path: str) -> None:
+    headers = here.ask(path)[1]
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+    assert headers["X-Content-Type-Options"] == "nosniff" and headers["X-Frame-Options"] == "DENY"
+    assert headers["Cache-Control"] == "no-store" and headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert headers["Referrer-Policy"] == "no-referrer" and "server" not in headers
+
+
+def test_pictures(here: Visitor) -> None:
+    for path in ("/cameras/door/preview.jpg", "/cameras/door/snapshot.jpg"):
+        code, headers, body = here.ask(path)
+        assert (code, body, headers["Content-Type"]) == (200, PICTURE, "image/jpeg")
+    assert here.ask("/cameras/door/snapshot.jpg", "POST")[0] == 200
+    assert here.ask("/cameras/door/snapshot.jpg")[1]["Content-Disposition"] == 'attachment; filename="door.jpg"'
+    for name in ("preview.jpg", "snapshot.jpg"):
+        assert here.ask(f"/cameras/yard/{name}")[0] == 503
+        assert here.ask(f"/cameras/nobody/{name}")[0] == 404
+    assert here.ask("/cameras/nobody/stream.mjpeg")[0] == 404
+    assert here.ask("/cameras/door/stream.mjpeg", "HEAD")[0] == 200
+    assert here.ask("/cameras/../../etc/passwd")[0] == 404
+    assert here.ask("/cameras/door/preview.jpg", "POST")[0] == 405
+
+
+def test_streams_are_pictures_one_after_the_other_for_so_many_viewers(here: Visitor) -> None:
+    with contextlib.ExitStack() as opened:
+        for viewer in range(MOST_VIEWERS + 1):
+            connection = http.client.HTTPConnection("127.0.0.1", here.port, timeout=10)
+            opened.callback(connection.close)
+            connection.request("GET", "/cameras/door/stream.mjpeg")
+            answer = opened.enter_context(contextlib.closing(connection.getresponse()))
+            assert answer.status == (200 if viewer < MOST_VIEWERS else 503)
+            if viewer < MOST_VIEWERS:
+                kind = answer.headers["Content-Type"]
+                assert kind.startswith("multipart/x-mixed-replace; boundary=")
+                part = b"--" + kind.partition("boundary=")[2].encode() + b"\r\n"
+                part += b"Content-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE + b"\r\n"
+                assert answer.read(2 * len(part)) == 2 * part
+    for _ in range(100):  # those that left make room
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", here.port, timeout=10)) as connection:
+            connection.request("GET", "/cameras/door/stream.mjpeg")
+            with contextlib.closing(connection.getresponse()) as answer:
+                if answer.status == 200:
+                    return
+    raise AssertionError("the viewers are still counted")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "2130706433"])
+def test_another_name_for_this_machine_is_not_served(here: Visitor, host: str) -> None:
+    """DNS rebinding: a page of another site reaches loopback by a name of its own."""
+    assert here.ask("/", host=host)[0] == 421
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:8090", "[::1]:8090", "[::1]"])
+def test_this_machine_by_its_own_names_is(here: Visitor, host: str) -> None:
+    assert here.ask("/", host=host)[0] == 200
+
+
+def test_another_site_cannot_show_pictures_nor_press_buttons(here: Visitor) -> None:
+    path = "/cameras/door/snapshot.jpg"
+    assert here.ask(path, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")[0] == 403
+    assert here.ask(path, "POST", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 403
+    assert here.ask("/", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 200
+    assert here.ask(path, "POST", Sec_Fetch_Site="same-origin", Sec_Fetch_Mode="cors")[0] == 200
+
+
+PATHS = ["/", "/healthz", "/readyz", "/metrics", "/api/cameras", "/cameras/door/preview.jpg", "/page.js", "/nowhere"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_without_the_token_nothing_is_answered(locked: Visitor, path: str) -> None:
+    for headers in (
+        {},
+        {"Authorization": "Bearer"},
+        {"Authorization": f"Bearer {TOKEN}x"},
+        {"Authorization": f"Bearer {TOKEN[:-1]}"},
+        {"Authorization": f"Basic {TOKEN}"},
+        {"Authorization": "Bearer \xe9"},
+        {"Cookie": f"streamdeid={TOKEN}"},
+        {"Cookie": "streamdeid="},
+    ):
+        code, _, body = locked.ask(path, **headers)
+        assert code == 401 and TOKEN.encode() not in body
+    assert locked.ask(f"{path}?token=wrong")[0] == 401
+    assert locked.ask(path, Authorization=f"Bearer {TOKEN}")[0] in (200, 404)
+
+
+def test_a_token_in_the_address_becomes_a_cookie(locked: Visitor) -> None:
+    code, headers, body = locked.ask(f"/api/cameras?a=1&token={TOKEN}&b=2", host="cameras.example")
+    assert code == 303 and headers["Location"] == "/api/cameras?a=1&b=2"
+    cookie = headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=strict" in cookie and "Path=/" in cookie
+    assert TOKEN not in str(headers) and TOKEN.encode() not in body
+    assert locked.ask("/", Cookie=cookie.partition(";")[0], host="cameras.example")[0] == 200
+    assert locked.ask(f"//evil.example/?token={TOKEN}")[1]["Location"] == "/evil.example/"
+
+
+def test_the_server_says_nothing(locked: Visitor, capfd: pytest.CaptureFixture[str]) -> None:
+    locked.ask(f"/?token={TOKEN}")
+    locked.ask("/?token=wrong")
+    assert capfd.readouterr() == ("", "")
