@@ -12,6 +12,7 @@ from streamdeid.errors import FailedClosed
 from streamdeid.live import LiveFilter
 from streamdeid.live_settings import LiveSettings
 from streamdeid.pipeline import Detector
+from streamdeid.process_usage import give_back_memory
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import load_models
 from streamdeid.stream import Stream
@@ -20,7 +21,7 @@ from streamdeid.video.live_sink import LiveSink
 from streamdeid.video.live_source import LiveSource
 
 _MOST_HUNG = 3
-"""Detectors that may hang before the run ends: each of them keeps a thread and its memory."""
+"""Detectors that may hang beside the one at work: each of them keeps a thread and its memory until it comes back."""
 _ANY_SIZE = (320, 240)
 
 
@@ -100,7 +101,7 @@ class StreamParts:
         self._key = key if key is not None else secret(settings)
         self._known = whitelisted(settings, self._models)
         self._new = detector if detector is not None else self._default
-        self._hung = 0
+        self._hung: list[TimedDetector] = []
         self._detect: TimedDetector | None = in_time(*self._made())
 
     def __call__(self, size: tuple[int, int], rate: Fraction, earlier: Stream | None) -> Stream:
@@ -108,11 +109,13 @@ class StreamParts:
         if self._detect is None:
             raise FailedClosed("the filter is closed")
         if self._detect.hung:
-            self._hung += 1
-            if self._hung > _MOST_HUNG:
-                raise FailedClosed(f"the detector hung {self._hung} times")
+            self._detect.close()
+            self._hung = [one for one in self._hung if not one.ended]
+            if len(self._hung) >= _MOST_HUNG:
+                raise FailedClosed(f"{len(self._hung) + 1} detectors hang")
+            self._hung.append(self._detect)
             self._detect = in_time(*self._made())
-        return assemble(
+        stream = assemble(
             self._settings,
             self._models,
             self._detect,
@@ -123,6 +126,9 @@ class StreamParts:
             known=self._known,
             earlier=earlier,
         )
+        if earlier is not None:
+            give_back_memory()
+        return stream
 
     def warm_up(self) -> None:
         """Load and compile everything, and run the self-test, so that no frame of the camera has to wait for that.

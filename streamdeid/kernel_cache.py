@@ -11,7 +11,8 @@ is written; where there is none, kernels are compiled in memory, never a failure
 
 An entry belongs to one signature, the content of the source (not its date: images and wheels change dates), Python,
 numba, and the processor with its features: another processor compiles for itself. It carries its own SHA-256, since a
-power cut may leave half a file. Entries are pickles, as numba's are: whoever can write these directories can run code.
+power cut may leave half a file. Entries are pickles, as numba's are, so whoever writes one can run code: only files of
+this user, of root, or of whoever owns the source are read, and none that everybody may write (POSIX).
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class KernelCache:
             content = self._source.read_bytes()
         except OSError:
             content = b""  # from a zip file, say: nothing to tell one version from another, so nothing is kept
+        self._owners = _trusted(self._source)
         self._stamp = hashlib.sha256(content + function.__code__.co_code).hexdigest() if content else ""
         self.entries: dict[str, bytes] = {}
         """What this process compiled or loaded, by file name."""
@@ -73,7 +75,7 @@ class KernelCache:
         for place in places(self._source):
             path = place / name
             try:
-                data = path.read_bytes()
+                data = _read(path, self._owners)
                 digest, content = data[:_DIGEST], data[_DIGEST:]
                 if hashlib.sha256(content).digest() != digest:
                     continue
@@ -91,10 +93,14 @@ class KernelCache:
         """Keep what was compiled for a signature, in the first place that takes it."""
         self.compiled += 1
         _log.info("compiled %s", self._name)
-        if not self._stamp or result.library.has_dynamic_globals:
+        try:
+            if not self._stamp or result.library.has_dynamic_globals:
+                return
+            content = dumps(result._reduce())
+            name = self._file_name(signature, result.codegen)
+        except Exception:  # another numba than the ones that this was written for: it runs, and is not kept
+            _log.warning("%s cannot be kept", self._name, exc_info=True)
             return
-        content = dumps(result._reduce())
-        name = self._file_name(signature, result.codegen)
         self.entries[name] = hashlib.sha256(content).digest() + content
         for place in places(self._source):
             if _written(place / name, self.entries[name]):
@@ -153,6 +159,26 @@ def copy_entries(directory: Path) -> int:
                 raise OSError(f"{directory} cannot be written")
             count += 1
     return count
+
+
+def _trusted(source: Path) -> frozenset[int] | None:
+    """Users whose entries are run: they can change the source or this process anyway. None: users have no numbers."""
+    if not hasattr(os, "geteuid"):
+        return None
+    try:
+        return frozenset((0, os.geteuid(), source.stat().st_uid))
+    except OSError:
+        return frozenset((0, os.geteuid()))
+
+
+def _read(path: Path, owners: frozenset[int] | None) -> bytes:
+    """The content of an entry. Raises OSError, PermissionError for one that somebody else may have written."""
+    with path.open("rb") as file:
+        stat = os.fstat(file.fileno())
+        if owners is not None and (stat.st_uid not in owners or stat.st_mode & 0o002):
+            _log.warning("%s is not run: anybody may have written it", path)
+            raise PermissionError(path)
+        return file.read()
 
 
 def _written(path: Path, data: bytes) -> bool:

@@ -25,6 +25,8 @@ _SILENCE, _INTERVALS = 0.3, 3
 """Seconds, and frame intervals, without a fresh frame after which the last one is repeated."""
 _STAND_IN_RATE = 5
 """Repeated frames and slates per second."""
+_LEAVE = 2.0
+"""Seconds that `close` waits for the thread, whoever holds it up."""
 _FIRST_SIZE = (640, 480)
 """Size of a slate before the first picture came."""
 
@@ -66,6 +68,8 @@ class Leaving:
         self._lock = threading.Lock()
         self._last: DeidentifiedFrame | None = None
         self._rate = 25.0
+        self._shift = Fraction(0)
+        """Seconds that slates lasted before the first frame, whose own time begins at 0."""
         self._begun = self._left = self._stood_in = time.monotonic()
         self._since = datetime.now(timezone.utc)
         self._slate: tuple[tuple[object, ...], DeidentifiedFrame] | None = None
@@ -81,7 +85,7 @@ class Leaving:
     @property
     def silence(self) -> float:
         """Seconds without a fresh frame after which there is something wrong."""
-        return max(_SILENCE, _INTERVALS / self._rate)
+        return max(_SILENCE, min(_INTERVALS / self._rate, self._repeat))
 
     def fresh(self, frame: DeidentifiedFrame, rate: float, arrived: float) -> None:
         """Let a filtered frame leave. rate: frames per second; arrived: `time.monotonic` when its data came.
@@ -92,8 +96,13 @@ class Leaving:
             raise FailedClosed(f"a {type(frame).__name__} was about to leave; only de-identified frames may")
         self.check()
         with self._lock:
+            now = time.monotonic()
+            if self._last is None and self.slates:
+                self._shift = self._time(None, now - self._left) - frame.time
+            if self._shift:
+                frame = again(frame, frame.time + self._shift)
             self._output.write(frame, rate, arrived)
-            self._last, self._rate, self._left = frame, max(rate, 1.0), time.monotonic()
+            self._last, self._rate, self._left = frame, max(rate, 1.0), now
             self._since = datetime.now(timezone.utc)
         if self._watch is not None:
             self._watch(frame)
@@ -106,7 +115,7 @@ class Leaving:
     def close(self) -> None:
         """Stop standing in. The output stays open."""
         self._over.set()
-        self._thread.join()
+        self._thread.join(_LEAVE)
 
     def _watch_age(self) -> None:
         try:

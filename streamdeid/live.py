@@ -28,10 +28,15 @@ _WAIT = 0.25
 """Seconds to wait for a frame before looking around."""
 _HOPELESS = 60.0
 """Seconds of doubt about every frame after which the run ends."""
+_LEAVE = 3.0
+"""Seconds that `close` waits for camera and detector after everything else."""
 _PAUSE = 0.5
 """Seconds between attempts to begin anew after a failure."""
 _MOST_WAITING = 512 << 20
 """Bytes of pictures that the look-ahead may hold."""
+_OLDEST = 2.0
+"""Seconds from its arrival, beside the look-ahead, after which a picture does not leave any more: a stall of the camera
+or of the filter held it up."""
 _RECENT = 5.0
 """Seconds over which the rate is taken."""
 _log = logging.getLogger(__name__)
@@ -103,6 +108,8 @@ class LiveFilter:
         self._filtered = self._withheld = self._skipped = 0
         self._doubt: str | None = None
         self._since_doubt: float | None = None
+        self._doubted = 0
+        """The connection that the doubt is about."""
         self._times: deque[float] = deque()
         self._latency = [0] * (len(LATENCY_BOUNDS) + 1)
         self._latency_sum = 0.0
@@ -137,16 +144,20 @@ class LiveFilter:
         if self._over:
             return
         self._over = True
+        # A dead camera, a hung detector and a dead receiver take their seconds beside each other.
+        ends = (self._source.close, self._close_parts)
+        aside = [threading.Thread(target=end, name="closing", daemon=True) for end in ends]
+        for thread in aside:
+            thread.start()
         try:
             self._leaving.close()
         finally:
             try:
-                self._source.close()
+                self._output.close()
             finally:
-                try:
-                    self._output.close()
-                finally:
-                    self._close_parts()
+                limit = time.monotonic() + _LEAVE
+                for thread in aside:
+                    thread.join(max(0.0, limit - time.monotonic()))
 
     def status(self) -> LiveStatus:
         """How it is doing now."""
@@ -194,7 +205,8 @@ class LiveFilter:
             now = time.monotonic()
             known = isinstance(error, StreamdeidError)
             self._doubt = str(error) if known else f"{type(error).__name__} in the filter"
-            self._since_doubt = self._since_doubt or now
+            if self._since_doubt is None or arrival.connection != self._doubted:
+                self._since_doubt, self._doubted = now, arrival.connection  # time without a camera is no doubt
             _log.warning("frame %d is withheld: %s", arrival.frame.index, self._doubt, exc_info=True)
             if now - self._since_doubt > _HOPELESS:
                 raise FailedClosed(f"no frame could be filtered for {_HOPELESS:g} s: {self._doubt}") from error
@@ -214,14 +226,19 @@ class LiveFilter:
         stream.deidentifier.observe(frame, tracks)
         self._waiting.append((arrival, tracks))
         width, height = frame.planes.size
-        most = min(self._lookahead * arrival.rate, _MOST_WAITING // (width * height * 3 // 2))
-        if len(self._waiting) > most:
+        most = min(self._lookahead * arrival.rate, _MOST_WAITING // max(width * height * 3 // 2, 1))
+        # A camera may send fewer frames than it says, so the age counts too.
+        while len(self._waiting) > most or (self._waiting and _age(self._waiting[0][0]) > self._lookahead):
             self._publish()
 
     def _publish(self) -> None:
         assert self._stream is not None
         arrival, tracks = self._waiting.popleft()
         done = self._stream.deidentifier.deidentify(arrival.frame, tracks)
+        if _age(arrival) > self._lookahead + _OLDEST:
+            self._withheld += 1
+            self._doubt = f"a picture was {_age(arrival):.0f} s old before it could leave"
+            return
         self._leaving.fresh(done, arrival.rate, arrival.arrived)
         self._doubt = self._since_doubt = None
         with self._told:
@@ -245,11 +262,16 @@ class LiveFilter:
         sink = self._output.state()
         if age > max(self._leaving.silence, 1.0):
             return self._why()
-        return None if sink.connected else sink.reason or "the output is not open"
+        return None if sink.connected else f"output: {sink.reason or 'not opened yet'}"
 
     def _why(self) -> str:
         """Why there is no fresh frame."""
         source = self._source.state()
         if not source.connected:
-            return source.reason or "the camera is not open yet"
+            return f"camera: {source.reason or 'not opened yet'}"
         return self._doubt or "no picture comes from the camera"
+
+
+def _age(arrival: Arrival) -> float:
+    """Seconds since its data came."""
+    return time.monotonic() - arrival.arrived

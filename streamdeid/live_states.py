@@ -72,7 +72,7 @@ class LiveStatus:
     filtered: int = 0
     """Frames that were filtered."""
     withheld: int = 0
-    """Frames that the filter was in doubt about, which never left."""
+    """Frames that the filter was in doubt about, or that a stall made too old; they never left."""
     repeated: int = 0
     """Times a filtered frame left again, because there was no newer one."""
     slates: int = 0

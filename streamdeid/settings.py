@@ -28,6 +28,7 @@ MOST_FACE = 10_000.0
 MOST_INTERVAL = 1000
 LEAST_DEADLINE, MOST_DEADLINE = 0.1, 600.0
 _LARGEST_CRF = 63
+_LARGEST_DISTANCE = 1000
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,8 @@ class Settings:
         recogniser, threshold = self.whitelist_recogniser, self.whitelist_threshold
         if not self.whitelist and (recogniser != BUILT_IN or threshold is not None):
             raise SettingsError("a recogniser or threshold for the whitelist needs a whitelisted picture")
-        if threshold is not None and not (math.isfinite(threshold) and threshold > 0):
-            raise SettingsError(f"whitelist threshold must be above 0, not {threshold:g}")
+        if threshold is not None and not 0 < threshold <= _LARGEST_DISTANCE:
+            raise SettingsError(f"whitelist threshold must be above 0, at most {_LARGEST_DISTANCE}, not {threshold:g}")
         if recogniser not in (BUILT_IN, DLIB):
             if not recogniser.endswith(".onnx"):
                 raise SettingsError(f"whitelist recogniser is {BUILT_IN}, {DLIB} or an .onnx file, not {recogniser!r}")

@@ -71,6 +71,11 @@ class TimedDetector:
             del error  # its traceback holds this frame: a circle
         return answer  # type: ignore[return-value]  # `_copied` made it
 
+    @property
+    def ended(self) -> bool:
+        """Whether its thread has ended, which after `close` it does as soon as a call that hung comes back."""
+        return not self._thread.is_alive()
+
     def close(self) -> None:
         """Stop the thread and the detector, waiting for it a few seconds at most; raises what `stop` raises."""
         if not self._finish.alive:

@@ -1,7 +1,8 @@
 """A camera process that filters nothing and behaves as badly as its source's name says; it speaks the real protocol.
 
 `python tests/fake_camera.py`: well (frames leave), dies, hangs (says nothing more), stands (no frame leaves any more),
-away (no camera), ends (a file at its end), wrong (exit code 2), garbage, deaf (ignores SIGTERM and the end of input).
+away (no camera), ends (a file at its end), wrong (exit code 2), garbage, nested (JSON that is far too deep), deaf
+(ignores SIGTERM and the end of input).
 Its environment is told in its complaint, so that a test can look for what must not be there.
 """
 
@@ -83,6 +84,8 @@ def main() -> None:
                 os._exit(7)
             if behaviour == "garbage":
                 print("Hello from a library", flush=True)
+            if behaviour == "nested":
+                print("[" * 200_000, flush=True)
             if behaviour == "wrong":
                 print(f"streamdeid: {name}: k is wrong rtsp://user:geheim@host/x", file=sys.stderr, flush=True)
                 os._exit(2)

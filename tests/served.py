@@ -71,7 +71,11 @@ def serving(place: Path, cameras: str, **environment: str) -> Iterator[Service]:
         living = children(service.pid)
         began = time.monotonic()
         service.terminate()
-        code = service.wait(10)
+        try:
+            code = service.wait(10)
+        finally:
+            service.kill()  # nothing, when it has ended
+            service.wait()
     assert time.monotonic() - began < 5 and code == 128 + signal.SIGTERM
     assert living and not [child for child in living if Path(f"/proc/{child}").exists()]
     said = errors.read_text()

@@ -117,3 +117,23 @@ def test_a_repeated_frame_is_the_same_but_for_its_time() -> None:
     one = frame(5)
     other = again(one, Fraction(9))
     assert other.planes is one.planes and other.time == 9 and other.index == one.index
+
+
+def test_time_goes_on_from_early_slates_to_the_first_frame(
+    leaving: Callable[..., tuple[Leaving, FakeReceiver]],
+) -> None:
+    one, receiver = leaving(repeat=0.1, early=True)
+    time.sleep(0.9)
+    before = len(receiver.frames)
+    for index in range(3):  # a stream's own time begins at 0
+        one.fresh(frame(200, index / 25), 25.0, time.monotonic())
+    times = [each.time for each in receiver.frames]
+    assert before > 1 and times == sorted(times)
+    assert float(times[before] - times[before - 1]) < 0.4 and float(times[-1] - times[before]) == pytest.approx(0.08)
+
+
+def test_a_slow_camera_is_no_excuse_for_an_old_picture(leaving: Callable[..., tuple[Leaving, FakeReceiver]]) -> None:
+    one, receiver = leaving(repeat=0.8)
+    one.fresh(frame(200), 1.0, time.monotonic())  # three intervals of it are three seconds
+    time.sleep(1.2)
+    assert one.slates > 0 and is_slate(receiver.frames[-1])

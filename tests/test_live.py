@@ -144,6 +144,25 @@ def test_errors_of_both_ends_are_raised(make: Callable[..., Run]) -> None:
         run.go()
 
 
+def test_a_dead_camera_and_a_dead_receiver_are_closed_at_the_same_time(
+    make: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make()
+
+    def slowly(close: Callable[[], None]) -> Callable[[], None]:
+        def closed() -> None:
+            time.sleep(0.5)
+            close()
+
+        return closed
+
+    for each in (run.camera, run.receiver):
+        monkeypatch.setattr(each, "close", slowly(each.close))
+    begun = time.monotonic()
+    run.filter.close()
+    assert time.monotonic() - begun < 0.9
+
+
 def test_stop_ends_it(make: Callable[..., Run]) -> None:
     run = make()
     run.camera.ends = False
@@ -161,13 +180,13 @@ def test_what_is_said_of_a_lost_camera_and_a_lost_receiver(make: Callable[..., R
     run.camera.give()
     run.go()
     run.receiver.told = replace(run.receiver.told, connected=False, reason="connection refused")
-    assert (run.filter.status().state, run.filter.status().reason) == ("degraded", "connection refused")
+    assert (run.filter.status().state, run.filter.status().reason) == ("degraded", "output: connection refused")
     run.receiver.told = replace(run.receiver.told, connected=True)
     assert run.filter.status().state == "live"
     run.camera.told = replace(run.camera.told, connected=False, reason="no answer in time")
     time.sleep(1.05)
     status = run.filter.status()
-    assert (status.state, status.reason) == ("degraded", "no answer in time")
+    assert (status.state, status.reason) == ("degraded", "camera: no answer in time")
     assert status.frame_age is not None and status.frame_age > 1 and status.repeated > 0
     run.filter.close()
     assert run.filter.status().state == "ended"
@@ -181,3 +200,73 @@ def test_whoever_watches_sees_what_leaves(make: Callable[..., Run]) -> None:
     run.camera.give()
     run.go()
     assert seen == [0, 1]
+
+
+def test_a_picture_that_a_stall_made_old_does_not_leave(
+    make: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_module, "_OLDEST", 0.5)
+
+    def fails(frame: Frame) -> None:
+        if frame.index == 1:  # a detector that answers late, but in time
+            time.sleep(0.8)
+
+    run = make(fails)
+    run.camera.give(0)
+    run.camera.give(1)
+    run.camera.ends = False
+    stop = threading.Event()
+    thread = threading.Thread(target=run.filter.run, args=(stop,))
+    thread.start()
+    time.sleep(1.3)
+    reason = run.filter.status().reason
+    run.camera.give(2)
+    time.sleep(0.1)
+    stop.set()
+    thread.join()
+    fresh = list(dict.fromkeys(run.left))
+    assert fresh == [0, 2] and run.filter.status().withheld == 1
+    assert reason is not None and "old" in reason
+
+
+def test_what_a_look_ahead_held_over_a_stall_does_not_leave(
+    make: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_module, "_OLDEST", 0.5)
+    run = make(lookahead=0.08)
+    for value in range(3):
+        run.camera.give(value)
+    run.camera.waiting[1] = replace(run.camera.waiting[1], arrived=time.monotonic() - 1.0)
+    status = run.go()
+    assert run.left == [0, 2] and status.withheld == 1 and status.filtered == 2
+
+
+def test_a_camera_that_sends_less_than_it_says_is_not_later_than_the_look_ahead(make: Callable[..., Run]) -> None:
+    run = make(lookahead=0.2)  # five frames by its word
+    run.camera.ends = False
+    stop = threading.Event()
+    thread = threading.Thread(target=run.filter.run, args=(stop,))
+    thread.start()
+    for value in range(5):
+        run.camera.give(value)
+        time.sleep(0.15)
+    left = list(run.left)
+    stop.set()
+    thread.join()
+    assert left[:1] == [0] and 2 in left
+
+
+def test_time_without_a_camera_is_no_doubt(make: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_module, "_HOPELESS", 0.2)
+
+    def fails(frame: Frame) -> None:
+        if frame.index in (1, 2):
+            time.sleep(0.3 if frame.index == 2 else 0.0)  # the camera was away
+            raise FailedClosed("doubt")
+
+    run = make(fails)
+    run.camera.give(0)
+    run.camera.give(1)
+    run.camera.give(2, connection=2)
+    run.camera.give(3, connection=2)
+    assert run.go().withheld == 2 and run.left[-1] == 3

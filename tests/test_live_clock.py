@@ -101,6 +101,14 @@ def test_a_new_connection_goes_on_after_the_last_one() -> None:
     assert float(after[-1] - after[0]) == pytest.approx(49 / RATE, abs=0.001)
 
 
+@pytest.mark.parametrize("factor", [2, 3, 4, 8])
+def test_stamps_that_run_too_fast_do_not_run_away(factor: int) -> None:
+    clock = LiveClock()
+    for index in range(1000):
+        time = clock.time(Fraction(factor * index, 15), 100 + index / 15)
+        assert abs(float(time) - index / 15) < 2.6
+
+
 _STAMPS = st.one_of(st.none(), st.fractions(-1000, 1000, max_denominator=90000), st.just(Fraction(1)))
 
 

@@ -96,7 +96,7 @@ def test_only_files_of_this_run_are_deleted(tmp_path: Path) -> None:
     made = []
     for _ in range(5):
         made.append(names.following())
-        made[-1].touch()
+        made[-1].write_bytes(bytes(5000))
         names.opened(made[-1])
     assert sorted(tmp_path.iterdir()) == sorted([other, *made[-2:]])
 
@@ -114,6 +114,23 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "list.m3u8").touch()
     with pytest.raises(SettingsError, match="exists already"):
         Playlist(str(tmp_path / "list.m3u8"), overwrite=False)
+
+
+def test_a_field_of_time_that_holds_a_slash_is_refused(tmp_path: Path) -> None:
+    for rotating in (False, True):
+        with pytest.raises(SettingsError, match="other fields"):
+            FileNames(str(tmp_path / "cam-%D.mkv"), rotating=rotating, keep=None, overwrite=False)
+
+
+def test_segments_of_earlier_runs_go_with_their_list(tmp_path: Path) -> None:
+    old = tmp_path / "live-20260101-000000-77-000003.ts"
+    others = [tmp_path / "live-holiday.ts", tmp_path / "live2-20260101-000000-77-000003.ts"]
+    for path in (old, *others):
+        path.touch()
+    Playlist(str(tmp_path / "live.m3u8"), overwrite=False).options()
+    assert old.exists()  # nobody said that anything may be overwritten
+    Playlist(str(tmp_path / "live.m3u8"), overwrite=True).options()
+    assert sorted(tmp_path.iterdir()) == sorted(others)
 
 
 @pytest.mark.parametrize(("width", "height"), [(6, 4), (7, 5), (1, 1), (640, 480)])
@@ -195,3 +212,19 @@ def test_the_encoder_process_imports_no_more_than_it_must() -> None:
     assert (
         subprocess.run([sys.executable, "-c", program], check=False, cwd=Path(__file__).parent.parent).returncode == 0
     )
+
+
+def test_files_without_a_picture_push_no_recording_out(tmp_path: Path) -> None:
+    names = FileNames(str(tmp_path / "cam-%H%M%S.mkv"), rotating=True, keep=2, overwrite=False)
+    made = []
+    for size in (5000, 6000, 0, 700, 0, 800):  # the disk is full for a while
+        made.append(names.following())
+        made[-1].write_bytes(b"x" * size)
+        names.opened(made[-1])
+    sizes = {path.stat().st_size for path in made if path.exists()}
+    assert {5000, 6000} - sizes == {5000}, "one place is the running file's"
+    for _ in range(3):
+        made.append(names.following())
+        made[-1].write_bytes(b"x" * 7000)
+        names.opened(made[-1])
+    assert [path.stat().st_size for path in made if path.exists()] == [7000, 7000]

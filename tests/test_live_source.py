@@ -445,6 +445,38 @@ def test_a_reader_that_hangs_is_abandoned_and_delivers_nothing_more(monkeypatch:
     assert rise(arrivals) and {arrival.frame.planes.size for arrival in arrivals} == {(64, 48)}
 
 
+def test_readers_that_hang_are_no_more_than_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("_ABANDON", 0.01), ("_MOST_HUNG", 3), ("_HOPELESS", 0.5)):
+        monkeypatch.setattr(live_source, name, value)
+    free = threading.Event()
+    begun = play(monkeypatch, lambda number: DrawnCamera(lambda: [int(free.wait(20))]))
+    with opened("rtsp://a:b@drawn/x") as source:
+        with pytest.raises(InputError, match=r"^rtsp://\*\*\*@drawn/x cannot be read: 4 readers hang$"):
+            some(source, 1)
+        free.set()
+    assert len(begun) == 4
+
+
+def test_a_picture_that_cannot_be_converted_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    stamps = iter(range(20))
+
+    def planes(picture: Picture) -> object:
+        if picture.stamp == 0:
+            raise MemoryError
+        return convert(picture)
+
+    def act() -> list[int]:
+        time.sleep(0.05)
+        return [next(stamps)]
+
+    convert = Picture.planes
+    monkeypatch.setattr(Picture, "planes", planes)
+    play(monkeypatch, lambda number: DrawnCamera(act))
+    with opened("rtsp://drawn/x") as source:
+        assert some(source, 2)[0].frame.index == 1
+        assert source.state().damaged == 1
+
+
 def test_what_nobody_expected_is_a_lost_camera_and_tells_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
     def connect(number: int) -> DrawnCamera:
         if number == 2:

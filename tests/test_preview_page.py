@@ -122,7 +122,7 @@ def test_pictures_are_filtered(served: Served) -> None:
 
 def test_health_names_the_camera_that_is_away(served: Served) -> None:
     health = eventually(lambda: (told := json.loads(served.get("healthz"))) and "yard" in told["degraded"] and told, 10)
-    assert health["cameras"]["yard"] == {"state": "degraded", "reason": "the connection was refused"}
+    assert health["cameras"]["yard"] == {"state": "degraded", "reason": "camera: the connection was refused"}
     assert health["cameras"]["door"]["state"] == "live"
     assert list(json.loads(served.get("readyz"))["not_ready"]) == ["yard"]
     text = served.get("metrics").decode()
@@ -160,6 +160,23 @@ def test_chromium_sees_the_picture_move_and_saves_a_filtered_snapshot(served: Se
         assert browser.console() == []
         if keep := os.environ.get("STREAMDEID_KEEP_SCREENSHOT"):
             Path(keep).write_bytes(browser.picture())
+
+
+@needs_chromium
+def test_the_page_shows_no_old_picture(served: Served, tmp_path: Path) -> None:
+    """Of a service that does not answer: it might be gone, and the picture would stay for ever."""
+    with Chromium(tmp_path) as browser:
+        browser.open(served.service.address)
+        image = "return document.querySelector('[data-camera=door] img:not([hidden])') !== null"
+        eventually(lambda: browser.run(image), 15)
+        os.kill(served.service.process, signal.SIGSTOP)
+        try:
+            eventually(lambda: not browser.run(image), 4)
+            eventually(lambda: browser.run("return summary.textContent") == "The service does not answer.", 6)
+            assert browser.run("return document.querySelector('[data-camera=door] .state').textContent") == "unknown"
+        finally:
+            os.kill(served.service.process, signal.SIGCONT)
+        eventually(lambda: browser.run(image), 15)
 
 
 @needs_chromium

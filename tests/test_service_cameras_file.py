@@ -148,6 +148,8 @@ def test_a_wrong_setting_is_refused_and_names_the_camera(tmp_path: Path, line: s
         ("[http]\ntoken_file = 'spaces'\n" + DOOR, "without spaces"),
         ("name = ", "is no TOML"),
         (DOOR + "\nk = " + "[" * 5000, "is no TOML"),
+        (DOOR + "\nk = " + "1" * 5000, "far too large"),
+        ("[http]\nlisten = '127.0.0.1:" + "1" * 5000 + "'\n" + DOOR, "listen is"),
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, text: str, words: str) -> None:
@@ -189,6 +191,22 @@ def test_a_password_in_a_file_that_all_may_read_is_warned_of(tmp_path: Path) -> 
             warnings = read_cameras(file, {"P": "x"}).warnings
             assert len(warnings) == (1 if secret and mode == 0o644 else 0), (source, mode)
             assert "geheim" not in str(warnings)
+
+
+def test_a_file_from_another_editor_is_read(tmp_path: Path) -> None:
+    """With a byte order mark and ends of lines as Windows has them."""
+    (tmp_path / "a.toml").write_bytes(b"\xef\xbb\xbf" + DOOR.replace("\n", "\r\n").encode())
+    assert [camera.name for camera in read_cameras(tmp_path / "a.toml", {}).cameras] == ["door"]
+
+
+def test_a_token_that_all_may_read_is_warned_of(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("geheim-" * 4)
+    for mode, count in ((0o644, 1), (0o640, 0)):
+        token.chmod(mode)
+        warnings = _read(tmp_path, "[http]\ntoken_file = 'token'\n" + DOOR).warnings
+        assert len(warnings) == count and "geheim" not in str(warnings)
+        assert all(str(token) in line and "a token" in line for line in warnings)
 
 
 def test_a_token_is_read_and_never_shown(tmp_path: Path) -> None:

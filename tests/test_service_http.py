@@ -6,15 +6,21 @@ import asyncio
 import contextlib
 import http.client
 import json
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from streamdeid.errors import SettingsError
 from streamdeid.live_states import LATENCY_BOUNDS, LiveStatus, SinkState, SourceState
+from streamdeid.service import web_server
 from streamdeid.service.app import MOST_VIEWERS
 from streamdeid.service.camera_report import CameraReport
 from streamdeid.service.http_settings import HttpSettings
@@ -55,8 +61,8 @@ class Shown:
 
     async def preview(self, after: int, timeout: float) -> tuple[int, bytes] | None:
         await asyncio.sleep(0.02)
-        self._number = max(self._number, after) + 1
-        return None if self._picture is None else (self._number, self._picture)
+        self._number += 1
+        return None if self._picture is None or self._number <= after else (self._number, self._picture)
 
     async def snapshot(self, timeout: float) -> bytes | None:
         return self._picture
@@ -87,13 +93,13 @@ class Visitor:
 
 
 @contextlib.contextmanager
-def _served(settings: HttpSettings, *reports: CameraReport) -> Iterator[Visitor]:
+def _served(settings: HttpSettings, *reports: CameraReport, service: Service | None = None) -> Iterator[Visitor]:
     """A real server in a thread."""
     began = threading.Event()
     ports: list[int] = []
 
     async def serve() -> None:
-        server = WebServer(settings, Service(*reports))
+        server = WebServer(settings, service or Service(*reports))
         running = asyncio.create_task(server.run())
         await server.started()
         ports.append(int(server.address.rstrip("/").rpartition(":")[2]))
@@ -250,6 +256,102 @@ def test_streams_are_pictures_one_after_the_other_for_so_many_viewers(here: Visi
                 if answer.status == 200:
                     return
     raise AssertionError("the viewers are still counted")
+
+
+def _parts(answer: http.client.HTTPResponse, count: int) -> list[bytes]:
+    """The next pictures of a stream."""
+    found: list[bytes] = []
+    while len(found) < count:
+        while not (line := answer.readline()).startswith(b"Content-Length: "):
+            assert line, "the stream ended"
+        answer.readline()
+        found.append(answer.read(int(line.split()[1])))
+    return found
+
+
+def test_a_stream_says_when_there_is_no_picture_and_lives_on_over_new_settings() -> None:
+    """A browser shows the last picture for ever: it must not be one of the scene. A new camera counts from 1 again."""
+    service = Service(DOOR)
+    with _served(HttpSettings(port=0), service=service) as visitor, contextlib.ExitStack() as opened:
+        connection = http.client.HTTPConnection("127.0.0.1", visitor.port, timeout=5)
+        opened.callback(connection.close)
+        connection.request("GET", "/cameras/door/stream.mjpeg")
+        answer = opened.enter_context(contextlib.closing(connection.getresponse()))
+        assert _parts(answer, 3) == [PICTURE] * 3
+        service.cameras = {"door": Shown(YARD, None)}
+        while (data := _parts(answer, 1)[0]) == PICTURE:
+            pass
+        slate = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+        assert slate.shape == (480, 640, 3) and np.ptp(slate, axis=2).max() < 16 and slate.max() > 150
+        service.cameras = {"door": Shown(DOOR, PICTURE + b"new")}
+        assert _parts(answer, 2) == [PICTURE + b"new"] * 2
+        service.cameras = {}
+        while (last := _parts(answer, 1)[0]) == PICTURE + b"new":
+            pass
+        assert last == data
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET / HTTP/1.1\r\nHost: local", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nG"]
+)
+def test_who_never_finishes_a_request_is_cut_off(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+    monkeypatch.setattr(web_server, "PATIENCE", 0.2)
+    with _served(HttpSettings(port=0), DOOR) as visitor, contextlib.ExitStack() as opened:
+        silent = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=4))
+        silent.sendall(sent)
+        with contextlib.suppress(ConnectionResetError):
+            while silent.recv(1 << 16):
+                pass
+
+
+def test_who_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And makes room for another viewer; who reads is not, however long."""
+    monkeypatch.setattr(web_server, "PATIENCE", 0.2)
+    service = Service(DOOR)
+    service.cameras["door"] = Shown(DOOR, PICTURE + bytes(1 << 20))
+    request = b"GET /cameras/door/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with _served(HttpSettings(port=0), service=service) as visitor, contextlib.ExitStack() as opened:
+        for _ in range(MOST_VIEWERS):
+            deaf = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=5))
+            deaf.sendall(request)
+            assert deaf.recv(12) == b"HTTP/1.1 200"
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            reads = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=5))
+            reads.sendall(request)
+            if reads.recv(12) == b"HTTP/1.1 200":
+                break
+            time.sleep(0.05)
+        began = time.monotonic()
+        while time.monotonic() < began + 1.0:
+            assert reads.recv(1 << 20)
+
+
+def test_more_connections_than_allowed_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web_server, "MOST_CONNECTIONS", 3)
+    with _served(HttpSettings(port=0), DOOR) as visitor, contextlib.ExitStack() as opened:
+        for _ in range(3):
+            opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=5))
+        with pytest.raises((ConnectionError, http.client.BadStatusLine)):
+            visitor.ask("/healthz")
+
+
+def test_localhost_that_is_elsewhere_needs_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """/etc/hosts may say anything."""
+
+    class Elsewhere(socket.socket):
+        def getsockname(self) -> tuple[str, int]:
+            return "192.0.2.1", 1
+
+    monkeypatch.setattr(socket, "socket", Elsewhere)
+    with pytest.raises(SettingsError, match=r"localhost is 192\.0\.2\.1 here, which needs a token_file"):
+        HttpSettings("localhost", 0).opened()
+    HttpSettings("localhost", 0, TOKEN).opened().close()
+
+
+def test_a_name_that_cannot_be_one_is_said() -> None:
+    with pytest.raises(SettingsError, match="cannot listen on"):
+        HttpSettings("a..b", 0, TOKEN).opened()
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "2130706433"])

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
+import re
 import signal
+import socket
+import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -58,9 +62,17 @@ def _lives(process: int) -> bool:
     return True
 
 
-def _run(place: Path, text: str, scenario: Scenario, number: int = signal.SIGTERM, **environment: str) -> float:
+def _run(
+    place: Path,
+    text: str,
+    scenario: Scenario,
+    number: int = signal.SIGTERM,
+    *,
+    http: str = HTTP_OFF,
+    **environment: str,
+) -> float:
     """Supervise the cameras while a scenario runs, then send a signal; the seconds that the end took."""
-    (place / "cameras.toml").write_text(HTTP_OFF + text)
+    (place / "cameras.toml").write_text(http + text)
     began = 0.0
 
     async def both() -> int:
@@ -113,6 +125,29 @@ def test_one_that_will_not_go_is_killed(place: Path) -> None:
     assert 0.4 < _run(place, _camera("a", "deaf"), scenario, signal.SIGINT) < 2
 
 
+def test_a_visitor_that_reads_nothing_does_not_hold_up_the_end(
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Nor does uvicorn complain of it. Four seconds for a deaf process and one for a deaf visitor would be too many."""
+    monkeypatch.setattr(supervised_camera, "PATIENCE", 2.0)
+    with contextlib.closing(socket.socket()) as deaf:
+
+        async def scenario(supervisor: Supervisor) -> None:
+            await _until(lambda: _state(supervisor, "a") == "live")
+            found = re.search(r"listening on http://127\.0\.0\.1:(\d+)/", capfd.readouterr().err)
+            assert found is not None
+            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            deaf.connect(("127.0.0.1", int(found[1])))
+            deaf.sendall(b"GET /page.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1500)
+            await asyncio.sleep(0.5)
+
+        took = _run(place, _camera("a", "deaf"), scenario, http='[http]\nlisten = "127.0.0.1:0"\n')
+    assert took > 1.9 and not [record for record in caplog.records if record.name.startswith("uvicorn")]
+
+
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
@@ -121,6 +156,7 @@ def test_one_that_will_not_go_is_killed(place: Path) -> None:
         ("hangs", "it said nothing for 1 s"),
         ("stands", "no frame left for 1 s"),
         ("garbage", "cannot be understood"),
+        ("nested", "cannot be understood"),
     ],
 )
 def test_a_bad_process_is_started_again_and_counters_never_fall(
@@ -261,6 +297,39 @@ def test_passwords_reach_a_process_by_its_pipe_only(place: Path, capfd: pytest.C
     assert not started["env"].keys() & {"LOGIN", "NOTIFY_SOCKET", "WATCHDOG_USEC"}
 
 
+def test_what_was_a_password_before_a_reload_stays_out_of_the_environment(place: Path) -> None:
+    async def scenario(supervisor: Supervisor) -> None:
+        await _until(lambda: len(_started(place)) == 1)
+        (place / "cameras.toml").write_text(HTTP_OFF + _camera("b", "well"))
+        os.kill(os.getpid(), signal.SIGHUP)
+        await _until(lambda: len(_started(place)) == 2)
+
+    text = _camera("a", "well").replace('"well"', '"rtsp://u:${LOGIN}@h/well"')
+    _run(place, text, scenario, LOGIN="geheim")
+    assert [one["name"] for one in _started(place)] == ["a", "b"]
+    assert not any("LOGIN" in one["env"] for one in _started(place))
+
+
+def test_an_old_picture_is_not_shown(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a process that says nothing any more; and who waited for it in vain leaves nothing behind."""
+    monkeypatch.setattr(supervised_camera, "MOST_AGE", 0.4)
+
+    async def scenario(supervisor: Supervisor) -> None:
+        camera = supervisor.cameras["a"]
+        await _until(lambda: _state(supervisor, "a") == "live")
+        assert await camera.preview(0, 2.0) is not None
+        process = _started(place)[0]["pid"]
+        os.kill(process, signal.SIGSTOP)
+        try:
+            await asyncio.sleep(0.5)
+            assert await camera.preview(0, 0.1) is None and await camera.snapshot(0.1) is None
+            assert camera._snapshots == []
+        finally:
+            os.kill(process, signal.SIGCONT)
+
+    _run(place, _camera("a", "well"), scenario)
+
+
 def test_pictures_are_made_when_somebody_looks(place: Path) -> None:
     async def scenario(supervisor: Supervisor) -> None:
         camera = supervisor.cameras["a"]
@@ -300,9 +369,16 @@ def test_the_service_is_gone_and_so_are_its_cameras(place: Path) -> None:
     asyncio.run(kill())
 
 
-def test_a_port_that_is_taken_is_said(place: Path) -> None:
-    import socket
+def test_a_call_to_read_again_that_comes_too_early_ends_nothing() -> None:
+    code = (
+        "import os, signal, sys\nfrom streamdeid.cli import main\n"
+        "main.main = lambda: os.kill(os.getpid(), signal.SIGHUP) or 7\n"
+        "sys.argv[1:] = ['serve', 'x']\nmain.run()\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 7
 
+
+def test_a_port_that_is_taken_is_said(place: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -199,6 +199,29 @@ def test_a_damaged_kernel_is_compiled_again(source: Path) -> None:
         assert used(source).compiled == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners")
+def test_a_kernel_that_somebody_else_may_have_written_is_not_run(source: Path) -> None:
+    """An entry is a pickle: it runs whatever its writer wanted."""
+    path = used(source).stored[0]
+    assert used(source).compiled == 0
+    path.chmod(0o646)
+    assert used(source).compiled == 1
+    if os.geteuid() == 0:
+        os.chown(path, 12345, -1)
+        assert used(source).compiled == 1
+        os.chown(path, 12345, -1)
+        os.chown(source, 12345, -1)  # who wrote the source is trusted anyway
+        assert used(source).compiled == 0
+
+
+def test_a_kernel_that_cannot_be_kept_runs(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: object) -> bytes:
+        raise TypeError
+
+    monkeypatch.setattr(kernel_cache, "dumps", fails)
+    assert (used(source).compiled, used(source).stored) == (1, [])
+
+
 def test_a_kernel_under_a_wrong_name_is_not_run(source: Path) -> None:
     whole, fraction = used(source, 2).stored[0], used(source, 2.5).stored[0]
     fraction.write_bytes(whole.read_bytes())

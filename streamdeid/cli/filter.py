@@ -51,7 +51,9 @@ What was recorded until a signal stays, playable."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     default = Settings()
-    parser.add_argument("arguments", nargs="+", metavar="INPUT [OUTPUT]", help="files, a directory or a pattern")
+    parser.add_argument(
+        "arguments", nargs="+", metavar="INPUT [OUTPUT]", help="files, a directory or a pattern; a camera"
+    )
     parser.add_argument("-o", "--output", help="file or directory for the result; all others are inputs")
     faces = parser.add_argument_group("faces")
     faces.add_argument("--method", default=default.method, help=f"one of {', '.join(ALL_METHODS)} (%(default)s)")
@@ -144,7 +146,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--overwrite", action="store_true", help="replace an existing output")
     files.add_argument("--tolerant", action="store_true", help="filter damaged files as far as they can be decoded")
     files.add_argument("--report", type=Path, metavar="JSON", help="write what was done, with hashes and counts")
-    files.add_argument("--json", action="store_true", help="one JSON object for each file on standard output")
+    files.add_argument(
+        "--json", action="store_true", help="one JSON object on standard output for each file, or each second"
+    )
     files.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
 
 

@@ -6,17 +6,20 @@ import argparse
 import contextlib
 import json
 import os
+import select
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import datetime, timezone
+from typing import TextIO
 
 from streamdeid.addresses import is_address, is_device, scrubbed, shown
 from streamdeid.assemble_live import open_live
 from streamdeid.cli.complaints import Stopped, UsageError
-from streamdeid.cli.live_options import live_settings_of
+from streamdeid.cli.live_options import live_settings_of, refuse_idle_options
+from streamdeid.cli.live_signals import heeded
 from streamdeid.errors import ExitCode
 from streamdeid.live import LiveFilter
 from streamdeid.live_states import LiveStatus
@@ -31,7 +34,7 @@ def is_live(arguments: argparse.Namespace) -> bool:
     words = [*arguments.arguments, *([] if arguments.output is None else [arguments.output])]
     if arguments.realtime or is_address(words[0]) or is_device(words[0]):
         return True
-    if len(words) == 2 and (words[1] == "-" or is_address(words[1]) or words[1].endswith(".m3u8")):
+    if len(words) > 1 and (words[-1] == "-" or is_address(words[-1]) or words[-1].lower().endswith(".m3u8")):
         raise UsageError("a file becomes a stream with --realtime, which replays it at its own pace")
     return False
 
@@ -46,8 +49,9 @@ def run_live(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
             "a live stream needs one INPUT and one OUTPUT (an rtsp:// address, -, an .m3u8 or a video file)"
         )
     address = words[0]
-    if live.realtime and is_address(address):
-        raise UsageError("--realtime is for files; an address has its own pace")
+    if live.realtime and (is_address(address) or is_device(address)):
+        raise UsageError("--realtime is for files; a camera has its own pace")
+    refuse_idle_options(arguments, address, output)
     if output == "-" and arguments.json:
         raise UsageError("--json needs standard output, which carries the video")
     if _same_file(address, output):
@@ -55,12 +59,12 @@ def run_live(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
     begun = time.monotonic()
     live_filter = open_live(address, output, settings, live)
     try:
-        with live_filter, _told(live_filter, _teller(arguments, output)):
-            live_filter.run(threading.Event())
+        with live_filter, _told(live_filter, arguments), heeded() as flag:
+            live_filter.run(flag.stop)
     except (Stopped, KeyboardInterrupt) as stopped:
         number = stopped.signal if isinstance(stopped, Stopped) else 2
         return _ended(live_filter, arguments, output, begun, ExitCode(128 + number))
-    return _ended(live_filter, arguments, output, begun, ExitCode.DONE)
+    return _ended(live_filter, arguments, output, begun, ExitCode(0 if flag.number is None else 128 + flag.number))
 
 
 def _same_file(one: str, other: str) -> bool:
@@ -75,8 +79,9 @@ def _ended(
 ) -> ExitCode:
     status = live_filter.status()
     if arguments.json:
-        print(json.dumps(asdict(status)), flush=True)
-    elif not arguments.quiet:
+        if _takes(sys.stdout):
+            print(json.dumps(asdict(status)), flush=True)
+    elif not arguments.quiet and _takes(sys.stderr):
         lost = f", {status.source.dropped} dropped unfiltered, {status.withheld} withheld"
         seconds = time.monotonic() - begun
         _say(f"{shown(output)}: {status.filtered} frames in {seconds:.0f} s{lost}; {_faces(status)}")
@@ -84,14 +89,15 @@ def _ended(
 
 
 @contextlib.contextmanager
-def _told(live_filter: LiveFilter, tell: Callable[[LiveStatus], None]) -> Iterator[None]:
+def _told(live_filter: LiveFilter, arguments: argparse.Namespace) -> Iterator[None]:
     """Tell the status about once a second from a thread, for as long as the block lasts."""
-    over = threading.Event()
+    over, tell = threading.Event(), _teller(arguments)
 
     def watch() -> None:
         with contextlib.suppress(BrokenPipeError):  # nobody listens; the filter goes on
             while not over.wait(_EVERY):
-                tell(live_filter.status())
+                if _takes(sys.stdout if arguments.json else sys.stderr):
+                    tell(live_filter.status())
 
     thread = threading.Thread(target=watch, name="status", daemon=True)
     thread.start()
@@ -99,10 +105,10 @@ def _told(live_filter: LiveFilter, tell: Callable[[LiveStatus], None]) -> Iterat
         yield
     finally:
         over.set()
-        thread.join()
+        thread.join(_EVERY)
 
 
-def _teller(arguments: argparse.Namespace, output: str) -> Callable[[LiveStatus], None]:
+def _teller(arguments: argparse.Namespace) -> Callable[[LiveStatus], None]:
     """How the state is told: as JSON, as a line that is written over, or each change on a line of its own."""
     if arguments.json:
         return lambda status: print(json.dumps(asdict(status)), flush=True)
@@ -123,6 +129,14 @@ def _teller(arguments: argparse.Namespace, output: str) -> Callable[[LiveStatus]
             print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
     return tell
+
+
+def _takes(stream: TextIO) -> bool:
+    """Whether a line can be written at once: a reader that stopped must not hold up the end."""
+    try:
+        return bool(select.select([], [stream], [], 0)[1])
+    except (OSError, ValueError):  # it has no handle that can be asked
+        return True
 
 
 def _faces(status: LiveStatus) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from streamdeid.addresses import is_address
 from streamdeid.cli.complaints import UsageError
 from streamdeid.live_settings import MOST_REPEAT, STDOUT_FORMATS, TRANSPORTS, LiveSettings
 
@@ -62,6 +63,21 @@ def live_settings_of(arguments: argparse.Namespace) -> LiveSettings:
             raise UsageError(f"--{name.replace('_', '-')} means nothing to a live stream")
     given = {name: getattr(arguments, name) for name in _NAMES}
     return LiveSettings(**{name: value for name, value in given.items() if value is not None})
+
+
+def refuse_idle_options(arguments: argparse.Namespace, source: str, output: str) -> None:
+    """Raise UsageError when an option was given that means nothing to this input or this output."""
+    rtsp = source.lower().startswith(("rtsp:", "rtsps:"))
+    file = output != "-" and not is_address(output) and not output.lower().endswith(".m3u8")
+    for name, means, where in (
+        ("transport", rtsp, "an RTSP camera"),
+        ("publish_transport", is_address(output), "an output that is published to a server"),
+        ("stdout_format", output == "-", "OUTPUT -"),
+        ("rotate", file, "an output file"),
+        ("keep_files", file, "an output file"),
+    ):
+        if getattr(arguments, name) is not None and not means:
+            raise UsageError(f"--{name.replace('_', '-')} is for {where}")
 
 
 def refuse_live_options(arguments: argparse.Namespace) -> None:

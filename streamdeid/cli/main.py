@@ -1,4 +1,4 @@
-"""The command line: `streamdeid filter | demo | compare | train`."""
+"""The command line: `streamdeid COMMAND`, one module of this package for each."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ def run() -> NoReturn:
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:  # a shell's background job keeps its deafness to Ctrl-C
             signal.signal(number, _stop)
+    if sys.argv[1:2] == ["serve"] and hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it would end a service that is still being imported
     sys.exit(main())
 
 

@@ -6,9 +6,10 @@ import argparse
 import asyncio
 from pathlib import Path
 
-from streamdeid.errors import ExitCode
+from streamdeid.errors import ExitCode, SettingsError
 from streamdeid.service.cameras_file import read_cameras
 from streamdeid.service.supervisor import Supervisor, say
+from streamdeid.shipped_models import load_models
 
 DESCRIPTION = """\
 Filter the cameras of a TOML file, each in a process of its own that is started again when it dies or stalls.
@@ -39,6 +40,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         file = read_cameras(arguments.file)
         for line in file.warnings:
             say(line)
+        for camera in file.cameras:
+            donors = len(load_models(camera.settings.models).gallery.identities)
+            try:
+                camera.settings.check_gallery(donors)
+            except SettingsError as error:
+                raise SettingsError(f"{arguments.file}: camera {camera.name}: {error}") from None
         print(f"{arguments.file}: {', '.join(camera.name for camera in file.cameras)}")
         return ExitCode.DONE
 

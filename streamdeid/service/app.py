@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from fractions import Fraction
 from importlib import resources
 from typing import Protocol
 
@@ -15,9 +17,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from streamdeid.deidentify.stand_ins import slate
 from streamdeid.service.camera_report import CameraReport
 from streamdeid.service.http_settings import HttpSettings
 from streamdeid.service.metrics import metrics_text
+from streamdeid.service.preview import MOST_AGE, jpeg
 from streamdeid.service.visitors import guarded
 
 MOST_VIEWERS = 8
@@ -115,17 +119,21 @@ def app_of(overview: Overview, http: HttpSettings, over: asyncio.Event) -> ASGIA
             return  # several came at the same moment
         viewers[name] += 1
         try:
-            shown = 0
+            shown, blank, seen = 0, False, overview.cameras.get(name)
             yield f"--{_BOUNDARY}\r\n".encode()
             while not over.is_set() and (camera := overview.cameras.get(name)) is not None:
-                picture = await camera.preview(shown, _PATIENCE)
-                if picture is None:
+                if camera is not seen:  # its settings changed, and its pictures are counted from 1 again
+                    shown, seen = 0, camera
+                picture = await camera.preview(shown, MOST_AGE)
+                if picture is not None:
+                    shown, blank = picture[0], False
+                    yield _part(picture[1])
+                elif not blank:  # a browser goes on showing what came last
+                    blank = True
+                    yield _part(_slate())
+                else:
                     await asyncio.sleep(0.25)
-                    continue
-                shown, data = picture
-                # The boundary behind a picture comes with it: a browser shows a picture when it is complete.
-                head = f"Content-Type: image/jpeg\r\nContent-Length: {len(data)}\r\n\r\n"
-                yield head.encode() + data + f"\r\n--{_BOUNDARY}\r\n".encode()
+            yield _part(_slate())
         finally:
             viewers[name] -= 1
 
@@ -140,7 +148,9 @@ def app_of(overview: Overview, http: HttpSettings, over: asyncio.Event) -> ASGIA
         Route("/favicon.ico", nothing),
         *(Route(path, _file(*of)) for path, of in _FILES.items()),
     ]
-    return guarded(Starlette(routes=routes), http)
+    app = Starlette(routes=routes)
+    app.router.redirect_slashes = False  # a redirection would name http:// behind a proxy that speaks TLS
+    return guarded(app, http)
 
 
 def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
@@ -150,6 +160,17 @@ def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
         return Response(content, media_type=kind)
 
     return answer
+
+
+def _part(data: bytes) -> bytes:
+    """A picture of a stream. The boundary behind it comes with it: a browser shows a picture when it is complete."""
+    head = f"Content-Type: image/jpeg\r\nContent-Length: {len(data)}\r\n\r\n"
+    return head.encode() + data + f"\r\n--{_BOUNDARY}\r\n".encode()
+
+
+@functools.cache
+def _slate() -> bytes:
+    return jpeg(slate((640, 480), "NO PICTURE", ["of this camera now"], Fraction(0), 0))
 
 
 def _none_such() -> Response:

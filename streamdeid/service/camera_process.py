@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import resource
 import signal
 import sys
 import threading
@@ -91,6 +92,7 @@ def main() -> int:
     0: a replayed file is at its end, or the service closed the input; 143: SIGTERM; else as `streamdeid.errors`.
     """
     warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # pictures of people stay out of core files
     stop = threading.Event()
     signals: list[int] = []
 

@@ -108,9 +108,15 @@ def _read(file: Path, environment: Mapping[str, str]) -> CamerasFile:
         cameras.append(camera)
         variables |= names
     _check_apart(cameras)
-    others = secret and read_by_others(file)
-    warnings = (f"{file} holds a password and can be read by everybody (chmod o-r)",) if others else ()
-    return CamerasFile(tuple(cameras), http, warnings, frozenset(variables))
+    secrets = {file: "a password"} if secret else {}
+    if http is not None and http.token_file is not None:
+        secrets[http.token_file] = "a token"
+    warnings = [
+        f"{place} holds {what} and can be read by everybody (chmod o-r)"
+        for place, what in secrets.items()
+        if read_by_others(place)
+    ]
+    return CamerasFile(tuple(cameras), http, tuple(warnings), frozenset(variables))
 
 
 def _parsed(file: Path) -> Table:
@@ -122,11 +128,13 @@ def _parsed(file: Path) -> Table:
     if len(content) > _MOST_BYTES:
         raise SettingsError(f"is larger than {_MOST_BYTES} bytes")
     try:
-        return tomllib.loads(content.decode("utf-8"))
+        return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise SettingsError("is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"is no TOML: {' '.join(str(error).split())}") from None
+    except ValueError:  # of a number with thousands of digits
+        raise SettingsError("is no TOML: a number that is far too large") from None
     except RecursionError:
         raise SettingsError("is no TOML: too deeply nested") from None
 

@@ -17,7 +17,7 @@ _MOST_UNREAD = 1 << 16
 
 
 class Child:
-    """One process in a group of its own, so that its encoder ends with it."""
+    """One process in a session of its own. Its encoder has another, and ends by itself when this one is gone."""
 
     def __init__(self, process: Process) -> None:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
@@ -74,7 +74,7 @@ class Child:
             self._input.close()
             await self._over(patience)
         finally:
-            self._send_group(signal.SIGKILL)  # whatever it started ends with it
+            self._send_group(signal.SIGKILL)  # and whatever it started that is not its encoder
             self._input.close()
             await self._process.wait()
             with contextlib.suppress(OSError):

@@ -26,6 +26,8 @@ class HttpSettings:
     """0: any that is free."""
     token: str | None = field(default=None, repr=False)
     """What a visitor must know; None: nothing."""
+    token_file: Path | None = None
+    """Where it was read."""
 
     def __post_init__(self) -> None:
         if not self.loopback and self.token is None:
@@ -46,10 +48,16 @@ class HttpSettings:
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind((self.host, self.port))
+            address = str(listening.getsockname()[0])
+            if self.token is None and not ipaddress.ip_address(address).is_loopback:  # /etc/hosts may say anything
+                raise SettingsError(f"{self.host} is {address} here, which needs a token_file")
             listening.listen(64)
-        except OSError as error:
+        except SettingsError:
             listening.close()
-            why = (error.strerror or str(error)).lower()
+            raise
+        except (OSError, UnicodeError) as error:  # the latter for a name that cannot be one
+            listening.close()
+            why = ((error.strerror if isinstance(error, OSError) else None) or str(error)).lower()
             raise SettingsError(f"cannot listen on {self.host} port {self.port}: {why}") from None
         listening.setblocking(False)
         return listening
@@ -66,14 +74,15 @@ def read_http(table: Table, directory: Path) -> HttpSettings | None:
 def _read(table: Table, directory: Path) -> HttpSettings | None:
     check_names(table, ("listen", "token_file"))
     listen = text("listen", table.get("listen", LISTEN))
-    token = read_token(directory / path("token_file", table["token_file"])) if "token_file" in table else None
+    token_file = directory / path("token_file", table["token_file"]) if "token_file" in table else None
+    token = read_token(token_file) if token_file is not None else None
     if listen == OFF:
         return None
     host, colon, port = listen.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+    if not colon or not host or not port.isascii() or not port.isdigit() or len(port) > 5 or int(port) > 65535:
         raise SettingsError(f'listen is "host:port", as in "{LISTEN}", or "{OFF}", not {listen!r}')
-    return HttpSettings(host, int(port), token)
+    return HttpSettings(host, int(port), token, token_file)
 
 
 def read_token(file: Path) -> str:

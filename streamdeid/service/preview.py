@@ -9,6 +9,8 @@ from streamdeid.errors import FailedClosed
 from streamdeid.frames import DeidentifiedFrame
 
 PREVIEW_WIDTH = 640
+MOST_AGE = 2.0
+"""Seconds after which a picture is no longer shown as if it were of now. The page has the same."""
 PREVIEW_QUALITY = 75
 SNAPSHOT_QUALITY = 95
 

@@ -14,6 +14,7 @@ from streamdeid.service.camera import Camera
 from streamdeid.service.camera_report import CameraReport, RecentLatency
 from streamdeid.service.child import Child
 from streamdeid.service.pipe_messages import Picture, order_line
+from streamdeid.service.preview import MOST_AGE
 from streamdeid.service.restarts import Restarts, left
 from streamdeid.service.status_lines import added, never_back
 from streamdeid.service.wanted_pictures import PREVIEW, SNAPSHOT
@@ -24,8 +25,6 @@ PATIENCE = 4.0
 _GRACE = 3.0
 """Seconds that a process that has closed its output may take to end."""
 _ASK_EVERY = 1.0
-_FRESH = 3.0
-"""Seconds after which a preview is old and not shown."""
 _SILENT = 3.0
 """Seconds without a status line after which a camera is not called live."""
 _PREFIX = "streamdeid: "
@@ -130,7 +129,7 @@ class SupervisedCamera:
                 self._asked = now
                 self._child.ask(PREVIEW)
             number, made, data = self._picture
-            if number > after and now - made < _FRESH:
+            if number > after and now - made < MOST_AGE:
                 return number, data
             if self._child is None or now >= until or self._stopping.is_set():
                 return None
@@ -147,6 +146,8 @@ class SupervisedCamera:
         if wish.done() and not wish.cancelled():
             return wish.result()
         wish.cancel()
+        with contextlib.suppress(ValueError):
+            self._snapshots.remove(wish)
         return None
 
     async def _life(self) -> None:
@@ -210,7 +211,7 @@ class SupervisedCamera:
                     self._status, self._heard = never_back(self._status, message), time.monotonic()
                     self._restarts.seen(self._heard, message)
                     self._latency.add(self._heard, message.latency)
-        except ValueError:
+        except (ValueError, TypeError, RecursionError):  # whatever JSON can hold
             self._trouble = _GARBAGE
 
     async def _read_complaints(self, child: Child) -> None:

@@ -41,6 +41,7 @@ class Supervisor:
         self._file = read_cameras(file, environment)
         self._notify = Notify(environment)
         self._keys: dict[str, bytes] = {}
+        self._variables: set[str] = set()
         self.cameras: dict[str, SupervisedCamera] = {}
         """By name, in the order of the file."""
         self.begun = time.time()
@@ -74,10 +75,11 @@ class Supervisor:
                 await self._watch(ended, web)
             finally:
                 self._notify.stopping()
+                if server is not None:
+                    server.stop()  # at the same time: a visitor that reads nothing holds it up for a second
                 await self._end()
-                if server is not None and web is not None:
-                    server.stop()
-                    await asyncio.wait([web], timeout=1.5)
+                if web is not None:
+                    await asyncio.wait([web], timeout=0.1)
                     web.cancel()
             return ended.result()
 
@@ -126,7 +128,8 @@ class Supervisor:
 
     def _child_environment(self, file: CamerasFile) -> dict[str, str]:
         """The environment without the passwords in it, and without systemd's socket."""
-        left_out = {*file.variables, *VARIABLES}
+        self._variables |= file.variables  # what is no longer in the file may still be a password
+        left_out = {*self._variables, *VARIABLES}
         kept = {name: value for name, value in self._environment.items() if name not in left_out}
         return {"OPENBLAS_NUM_THREADS": "1"} | kept
 

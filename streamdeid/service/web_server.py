@@ -8,11 +8,17 @@ import logging
 import socket
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from streamdeid.service.app import Overview, app_of
+from streamdeid.service.connections import bounded
 from streamdeid.service.http_settings import HttpSettings
 
-_MOST_CONNECTIONS = 128
+MOST_CONNECTIONS = 128
+PATIENCE = 10.0
+"""Seconds for a request to arrive, and for a visitor to take what is sent."""
+_GRACE = 0.5
+"""Seconds that visitors have at the end; uvicorn counts in whole ones."""
 
 
 class WebServer:
@@ -23,7 +29,7 @@ class WebServer:
         self._over = asyncio.Event()
         config = uvicorn.Config(
             app_of(overview, http, self._over),
-            http="h11",
+            http=bounded(MOST_CONNECTIONS, PATIENCE),  # type: ignore[arg-type]
             ws="none",
             loop="none",
             lifespan="off",
@@ -31,7 +37,6 @@ class WebServer:
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=_MOST_CONNECTIONS,
             timeout_graceful_shutdown=1,
         )
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # visitors do not write the log
@@ -55,6 +60,13 @@ class WebServer:
             await asyncio.sleep(0.01)
 
     def stop(self) -> None:
-        """Let `run` end: pictures that are being sent break off."""
+        """Let `run` end: pictures that are being sent break off, and visitors that read nothing are cut off."""
         self._over.set()
         self._server.should_exit = True
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # what breaks off now is no news
+        asyncio.get_running_loop().call_later(_GRACE, self._cut_off)
+
+    def _cut_off(self) -> None:
+        for one in list(self._server.server_state.connections):
+            if isinstance(one, H11Protocol):
+                one.transport.abort()

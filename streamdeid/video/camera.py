@@ -18,7 +18,7 @@ from streamdeid.video.pictures import colour_of, orientation_of, planes_of, turn
 from streamdeid.video.reading import fraction_of, is_cover, open_container
 
 _DEFAULT_RATE = 25.0
-_FASTEST_RATE = 240.0
+_SLOWEST_RATE, _FASTEST_RATE = 0.2, 240.0
 _KEY_PATIENCE = 12.0
 """Seconds that a key frame may take while packets come: cameras with clever codecs send one in ten seconds."""
 _WAITING_MOST = 64
@@ -98,7 +98,7 @@ class Camera:
         """Frames per second by the stream's word, or 25."""
         words = (self._stream.average_rate, self._stream.codec_context.framerate, self._stream.guessed_rate)
         rates = (float(rate) for rate in map(fraction_of, words) if rate)
-        return next((rate for rate in rates if 0 < rate <= _FASTEST_RATE), _DEFAULT_RATE)
+        return next((rate for rate in rates if _SLOWEST_RATE <= rate <= _FASTEST_RATE), _DEFAULT_RATE)
 
     def read(self) -> list[Picture]:
         """Wait for the next packet, up to the deadline, and return the pictures it completes: none, one or more.

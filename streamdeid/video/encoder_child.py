@@ -161,10 +161,13 @@ class EncoderProcesses:
         """End all and wait for each. patience: seconds that the one that runs has to end in order."""
         if (child := self.current) is not None:
             child.leave()
-            limit = time.monotonic() + patience
+            limit, seconds = time.monotonic() + patience, child.usage()[0]
             while not child.reaped() and time.monotonic() < limit:
                 time.sleep(_TICK)
-        self.discard()
+                seconds = max(seconds, child.usage()[0])
+            self.current, self._spent = None, self._spent + seconds
+            child.kill()
+            self._dying.append(child)
         limit = time.monotonic() + _KILL_TIMEOUT
         while self.reap() and time.monotonic() < limit:
             time.sleep(_TICK)

@@ -77,6 +77,8 @@ class LiveClock:
             self._late_since = None
             return to_arrival
         self._usual = step
+        if to_arrival < -2 * _JUMP:  # stamps that run too fast for the brake
+            return to_arrival
         if late < -_JUMP:
             return step * _BRAKE
         return step * (1 + min(_STRETCH, max(-_STRETCH, late / _HORIZON)))

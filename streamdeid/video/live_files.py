@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import re
 import time
 from collections import deque
 from pathlib import Path
@@ -13,6 +14,8 @@ from streamdeid.errors import OutputError, SettingsError
 from streamdeid.video.atomic_file import remove
 
 _STAMP = "%Y%m%d-%H%M%S"
+_HEADER = 1500
+"""Bytes that a file without a picture stays below."""
 
 
 class FileNames:
@@ -29,6 +32,8 @@ class FileNames:
         self._keep = keep
         self._own: deque[Path] = deque()
         self._plain: Path | None = None
+        if "/" in time.strftime(self._path.name):  # as %D and %x make it
+            raise SettingsError(f"{self._path.name} makes a name with a / in it; use other fields of strftime")
         if not rotating:
             self._plain = self._path.with_name(time.strftime(self._path.name))
             check_free(self._plain, overwrite)
@@ -45,9 +50,15 @@ class FileNames:
         return path
 
     def opened(self, path: Path) -> None:
-        """Count a file that exists now, and delete those that are too many."""
+        """Count a file that exists now, and delete the oldest where there are too many.
+
+        A file that never got a picture, because the disk was full, say, is deleted or at least does not count: it must
+        not push a recording out.
+        """
+        if self._own and _size(self._own[-1]) == 0:
+            remove(self._own.pop())
         self._own.append(path)
-        while self._keep is not None and len(self._own) > self._keep:
+        while self._keep is not None and sum(one == path or _size(one) >= _HEADER for one in self._own) > self._keep:
             remove(self._own.popleft())
 
 
@@ -60,6 +71,7 @@ class Playlist:
         check_free(self.path, overwrite)
         # Segments of each run have names of their own: players and proxies keep what they have fetched.
         self._prefix = f"{self.path.stem}-{time.strftime(_STAMP)}-{os.getpid()}-"
+        self._overwrite = overwrite
         self._begun = False
 
     def options(self) -> dict[str, str]:
@@ -69,6 +81,8 @@ class Playlist:
         if self._begun and self.path.exists():
             self._clear()
             options["hls_flags"] = "append_list"
+        elif not self._begun and self._overwrite:
+            self._clear_earlier()
         self._begun = True
         return options
 
@@ -86,6 +100,21 @@ class Playlist:
             for path in self.path.parent.iterdir():
                 if path.name.startswith(self._prefix) and path.name not in listed:
                     remove(path)
+
+    def _clear_earlier(self) -> None:
+        """Delete the segments of earlier runs, whose list is about to be overwritten: nobody else ever would."""
+        segment = re.compile(re.escape(self.path.stem) + r"-\d{8}-\d{6}-\d+-\d{6,}\.ts(\.tmp)?")
+        with contextlib.suppress(OSError):
+            for path in self.path.parent.iterdir():
+                if segment.fullmatch(path.name) and not path.name.startswith(self._prefix):
+                    remove(path)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def check_directory(path: Path) -> None:

@@ -20,7 +20,7 @@ from streamdeid.video.live_outputs import live_encoder_options, output_for
 from streamdeid.video.live_writer import LiveWriter, Plan
 from streamdeid.video.outbox import Outbox, Waiting
 
-_CLOSE_TIMEOUT = 3.0
+_CLOSE_TIMEOUT, _KILL_TIMEOUT = 3.0, 1.5
 _USUAL_RATE, _HIGHEST_RATE = 25.0, 240.0
 
 
@@ -116,7 +116,7 @@ class LiveSink:
         Raises OutputError if it is over for good and no `write` has said so.
         """
         self._outbox.close(time.monotonic() + _CLOSE_TIMEOUT)
-        self._thread.join()
+        self._thread.join(_CLOSE_TIMEOUT + _KILL_TIMEOUT)  # a file system may hang
         if self._playlist is not None and self._writer.ended_well:
             self._playlist.end()
             self._playlist = None

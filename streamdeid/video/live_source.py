@@ -24,6 +24,10 @@ from streamdeid.video.pace import Pace
 _QUEUE = 2
 _ABANDON = 4
 """Times the deadlines after which a reader without a sign of life is given up."""
+_MOST_HUNG = 8
+"""Readers that may hang beside the one at work: each keeps a thread and its memory until it comes back."""
+_HOPELESS = 120.0
+"""Seconds for which the last reader may hang when there are so many; a name server that is gone takes a minute."""
 _LOOK = 0.5
 """Seconds between looks at the reader while waiting for a frame."""
 _LEAVE = 1.0
@@ -83,6 +87,8 @@ class LiveSource:
         self._finished = False
         self._closed = False
         self._ticket: _Ticket | None = None
+        self._hung: list[_Ticket] = []
+        """Of the readers that were given up, those that still hang."""
 
     def start(self) -> None:
         """Begin to read."""
@@ -106,7 +112,12 @@ class LiveSource:
             left = end - time.monotonic()
             waiting = self._queue.take(max(0.0, min(left, _LOOK)))
             if waiting is not None:
-                return _arrival(waiting)
+                try:
+                    return _arrival(waiting)
+                except Exception:  # of one picture that cannot be converted; the next one may be sound
+                    with self._lock:
+                        self._state = replace(self._state, damaged=self._state.damaged + 1)
+                    continue
             if self._error is not None:
                 raise self._error
             if self._finished or self._closed or left <= _LOOK:
@@ -140,11 +151,17 @@ class LiveSource:
             ticket = self._ticket
             if ticket is None or self._finished or self._error:
                 return
-            if time.monotonic() - ticket.beat <= _ABANDON * max(self._open_timeout, self._read_timeout):
+            silent = time.monotonic() - ticket.beat
+            if silent <= _ABANDON * max(self._open_timeout, self._read_timeout):
                 return
-            ticket.stop.set()
-            self._state = replace(self._state, connected=False, reason="reading hung and was begun anew")
-            self._begin()
+            self._hung = [one for one in self._hung if one.thread is not None and one.thread.is_alive()]
+            if len(self._hung) < _MOST_HUNG:
+                self._state = replace(self._state, connected=False, reason="reading hung and was begun anew")
+                ticket.stop.set()
+                self._hung.append(ticket)
+                self._begin()
+            elif silent > _HOPELESS:
+                self._error = InputError(f"{shown(self._address)} cannot be read: {_MOST_HUNG + 1} readers hang")
 
     def _run(self, ticket: _Ticket) -> None:
         while not ticket.stop.is_set():

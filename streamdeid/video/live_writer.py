@@ -58,7 +58,7 @@ class Plan:
     name: str
     """How messages call the output."""
     stdout: bool
-    """Whether it is standard output: it cannot be opened twice, has one size, and may be slow."""
+    """Whether it is standard output: it cannot be opened twice, has one size, and may stop for as long as it likes."""
     endless: bool
     """Whether the first failure is not the last."""
     open_timeout: float
@@ -159,9 +159,12 @@ class LiveWriter:
 
     def _feed(self, now: float, closing: bool) -> None:
         assert self.processes.current is not None
-        if self._in_flight and now - self._since > self._plan.send_timeout and not self._plan.stdout:
-            self._lose(now, f"it took nothing for {self._plan.send_timeout:g} s")
-            return
+        if self._in_flight and now - self._since > self._plan.send_timeout:
+            reason = f"it took nothing for {self._plan.send_timeout:g} s"
+            if not self._plan.stdout:
+                self._lose(now, reason)
+                return
+            self._outbox.lost(reason)  # until it takes again
         while not self.processes.current.sending and len(self._in_flight) < _IN_FLIGHT:
             item = self._outbox.oldest()
             if self._is_next(item, now) if item is not None else closing:

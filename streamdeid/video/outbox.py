@@ -103,7 +103,7 @@ class Outbox:
     def sent(self, item: Waiting) -> None:
         """Note that a frame was encoded and sent."""
         with self._lock:
-            self._state = replace(self._state, written=self._state.written + 1)
+            self._state = replace(self._state, connected=True, reason=None, written=self._state.written + 1)
             if item.arrived is not None:
                 self._latencies.append(time.monotonic() - item.arrived)
 

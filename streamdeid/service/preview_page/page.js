@@ -6,6 +6,7 @@ const cards = new Map();
 const place = document.getElementById("cameras");
 const summary = document.getElementById("summary");
 const still = "There is no picture now.";
+const oldest = 2000; // milliseconds for which a picture is shown as if it were of now
 
 function card(name) {
   const root = document.getElementById("camera").content.cloneNode(true).querySelector("article");
@@ -29,7 +30,12 @@ const sight = new IntersectionObserver((entries) => {
   }
 });
 
+document.addEventListener("visibilitychange", () => {
+  for (const one of cards.values()) { if (document.hidden) blank(one); else watch(one); }
+});
+
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+const soon = (what) => Promise.race([what, new Promise((_, fail) => setTimeout(fail, oldest))]);
 
 // One loop for each camera in sight: the next picture is asked for when the last one is here.
 async function watch(one) {
@@ -40,16 +46,17 @@ async function watch(one) {
     next.alt = `Filtered picture of ${one.name}`;
     next.src = `${one.path}/preview.jpg?at=${Date.now()}`;
     try {
-      await next.decode();
+      await soon(next.decode());
       one.root.querySelector("img").replaceWith(next);
       one.root.querySelector(".none").textContent = "";
       await pause(110);
     } catch {
+      next.src = "";
       blank(one);
       await pause(1000);
     }
   }
-  if (!one.showing) blank(one);
+  blank(one); // what is not looked at grows old
   one.running = false;
 }
 
@@ -64,7 +71,7 @@ async function snapshot(one) {
   button.disabled = true;
   said.textContent = "";
   try {
-    const answer = await fetch(`${one.path}/snapshot.jpg`, { method: "POST" });
+    const answer = await fetch(`${one.path}/snapshot.jpg`, { method: "POST", signal: AbortSignal.timeout(15000) });
     if (!answer.ok) throw new Error();
     const link = document.createElement("a");
     link.href = URL.createObjectURL(await answer.blob());
@@ -121,7 +128,7 @@ function show(one, camera) {
 
 async function refresh() {
   try {
-    const answer = await fetch("/api/cameras");
+    const answer = await fetch("/api/cameras", { signal: AbortSignal.timeout(3000) });
     if (!answer.ok) throw new Error();
     const { cameras } = await answer.json();
     const names = new Set(cameras.map((camera) => camera.name));
@@ -139,7 +146,12 @@ async function refresh() {
     summarise(`${live} of ${cameras.length} ${cameras.length === 1 ? "camera" : "cameras"} live`);
   } catch {
     summarise("The service does not answer.");
-    for (const one of cards.values()) { one.why = "The service does not answer."; }
+    for (const one of cards.values()) {
+      one.why = "The service does not answer.";
+      one.showing = false;
+      one.root.querySelector(".state").textContent = "unknown";
+      one.root.querySelector(".state").dataset.state = "unknown";
+    }
   }
   setTimeout(refresh, 1000);
 }
