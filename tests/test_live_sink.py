@@ -147,9 +147,10 @@ def test_published_frames_arrive(tmp_path: Path, transport: str) -> None:
             assert sink.state().connected and sink.state().openings == 1
         latencies = sink.take_latencies()
         state = sink.state()
-        _until(lambda: len(_decoded(tmp_path / "rec", "h264")) >= state.written)
+        least = state.written if transport == "tcp" else state.written * 3 // 4  # a busy machine loses datagrams
+        _until(lambda: len(_decoded(tmp_path / "rec", "h264")) >= least)
     pictures = _decoded(tmp_path / "rec", "h264")
-    assert len(pictures) == state.written >= 40 and not state.connected
+    assert least <= len(pictures) <= state.written and state.written >= 40 and not state.connected
     assert [each.key_frame for each in pictures].count(True) >= 2
     assert feed.longest < 0.05 and len(latencies) == state.written and np.median(latencies) < 0.1
 
