@@ -54,8 +54,8 @@ show and keep nothing of that picture, least of all the picture itself; nothing 
 Closing. Use `with`, or call `close`: it stops the detector's thread and forgets everybody. A closed Filter takes no
 picture. It keeps faces, identities and the random key in memory only.
 
-Start. The first picture runs the self-test. A cold start takes 1.5 s of CPU to the first filtered picture when kernels
-and bytecode are there, and 5.5 s when neither is (`python benchmarks/cold_start.py`, 640x480, one face). `warm_up`, or
+Start. The first picture runs the self-test. A cold start takes 1.6 s of CPU to the first filtered picture when kernels
+and bytecode are there, and 5.3 s when neither is (`python benchmarks/cold_start.py`, 640x480, one face). `warm_up`, or
 `streamdeid warmup` where an image is built, compiles everything once and keeps it beside the installed package, in
 NUMBA_CACHE_DIR or in the user's cache; it is found there read-only too, and where nothing can be kept it is compiled in
 memory (`streamdeid.kernel_cache`). Kernels belong to a kind of processor: on another one they are compiled again.
