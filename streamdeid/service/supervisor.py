@@ -68,8 +68,8 @@ class Supervisor:
             web = None if server is None else asyncio.create_task(server.run())
             try:
                 self._take_up(self._file)
-                if server is not None:
-                    await server.started()
+                if server is not None and web is not None:
+                    await server.started(web)
                     say(f"listening on {server.address}")
                 self._notify.ready(self._summary())
                 await self._watch(ended, web)

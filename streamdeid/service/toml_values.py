@@ -113,8 +113,11 @@ def holds_password(value: str) -> bool:
 
 
 def read_by_others(file: Path) -> bool:
-    """Whether people outside the owner and group may read the file."""
-    return bool(os.stat(file).st_mode & 0o004)
+    """Whether people outside the owner and group may read the file; False where it has just gone."""
+    try:
+        return bool(os.stat(file).st_mode & 0o004)
+    except OSError:
+        return False
 
 
 def _kind(value: object) -> str:

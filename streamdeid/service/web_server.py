@@ -54,9 +54,9 @@ class WebServer:
         finally:
             self._socket.close()
 
-    async def started(self) -> None:
-        """Wait until it answers."""
-        while not self._server.started and not self._server.should_exit:
+    async def started(self, run: asyncio.Task[None]) -> None:
+        """Wait until it answers, or `run` has ended instead."""
+        while not (self._server.started or self._server.should_exit or run.done()):
             await asyncio.sleep(0.01)
 
     def stop(self) -> None:
