@@ -101,7 +101,7 @@ def _served(settings: HttpSettings, *reports: CameraReport, service: Service | N
     async def serve() -> None:
         server = WebServer(settings, service or Service(*reports))
         running = asyncio.create_task(server.run())
-        await server.started()
+        await server.started(running)
         ports.append(int(server.address.rstrip("/").rpartition(":")[2]))
         loop = asyncio.get_running_loop()
         over = asyncio.Event()
