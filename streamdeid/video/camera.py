@@ -12,6 +12,7 @@ import av
 from av.container import InputContainer
 
 from streamdeid.frames import Planes
+from streamdeid.video.backlog import Backlog
 from streamdeid.video.camera_address import is_refusal, opening, reason_of
 from streamdeid.video.coded_gaps import CodedGaps
 from streamdeid.video.pictures import colour_of, orientation_of, planes_of, turn_upright
@@ -92,6 +93,7 @@ class Camera:
         self._arrivals: dict[int, float] = {}
         now = time.monotonic()
         self._packet_at = self._sound_at = self._key_wanted_since = now
+        self._backlog = Backlog(now)
 
     @property
     def rate(self) -> float:
@@ -105,8 +107,10 @@ class Camera:
 
         Pictures from a place of damage to the next key frame are left out; so are those before the first key frame.
         """
+        begun = time.monotonic()
         packet = self._next()
         now = time.monotonic()
+        self._backlog.read(begun, now)
         found: list[Picture] = []
         if packet is None:
             found = self._pictures(None, now)
@@ -124,6 +128,8 @@ class Camera:
             found = self._pictures(packet, now)
         if not self._file:
             self._check_patience(bool(found), now)
+            if any(self._backlog.late(picture.stamp, now) for picture in found):
+                raise Lost("its pictures come faster than this machine decodes them")
         return found
 
     def close(self) -> None:
