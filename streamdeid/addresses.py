@@ -92,10 +92,11 @@ def _checked(address: str, schemes: tuple[str, ...], what: str) -> str:
         raise SettingsError(f"{shown(ascii(address))} is no address of {what}: it holds control characters")
     parts = _split(address)
     if parts is None or not parts.hostname or parts.scheme.lower() not in schemes:
-        names = ", ".join(f"{scheme}://" for scheme in schemes)
-        hint = "; in a password @ : / ? # are written %40 %3A %2F %3F %23" if "@" in address else ""
+        # The address comes last: what hides passwords takes all up to the last @ for a part of it.
+        hint = "; in a password %40 %3A %2F %3F %23 stand for @ : / ? #" if "@" in address else ""
+        names = ", ".join(schemes)
         raise SettingsError(
-            f"{shown(address)} is no address of {what}; it begins with one of {names} and names a host{hint}"
+            f"no address of {what}, which begins with a protocol ({names}) and names a host{hint}: {shown(address)}"
         )
     return address
 

@@ -91,6 +91,8 @@ class Filter:
         time: seconds, not decreasing; without it pictures count as 1/25 s apart. Raises ValueError for anything but a
         BGR picture, and when the size changes.
         """
+        if not isinstance(picture, np.ndarray):
+            raise ValueError(f"a picture is a NumPy array, uint8 (height, width, 3), not a {type(picture).__name__}")
         if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3 or min(picture.shape[:2]) < 2:
             raise ValueError(f"a picture is uint8 (height, width, 3), not {picture.dtype} {picture.shape}")
         size = int(picture.shape[1]), int(picture.shape[0])

@@ -262,13 +262,13 @@ class LiveFilter:
         sink = self._output.state()
         if age > max(self._leaving.silence, 1.0):
             return self._why()
-        return None if sink.connected else f"output: {sink.reason or 'not opened yet'}"
+        return None if sink.connected else f"output: {sink.reason or 'being opened'}"
 
     def _why(self) -> str:
         """Why there is no fresh frame."""
         source = self._source.state()
         if not source.connected:
-            return f"camera: {source.reason or 'not opened yet'}"
+            return f"camera: {source.reason or 'being opened'}"
         return self._doubt or "no picture comes from the camera"
 
 

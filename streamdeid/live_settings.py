@@ -40,7 +40,8 @@ class LiveSettings:
     rotate: float | None = None
     """Seconds after which a new output file begins, 1 to 604800; None: never."""
     keep_files: int | None = None
-    """Rotated files that are kept, 1 to 100000; older ones of this run are deleted. None: all."""
+    """Rotated files that are kept, 1 to 100000; older ones are deleted, of earlier runs too
+    where their names fit. None: all."""
     stdout_format: str = "mpegts"
     """What standard output carries, one of `STDOUT_FORMATS`."""
 

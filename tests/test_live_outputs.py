@@ -90,7 +90,7 @@ def test_names_of_files(tmp_path: Path) -> None:
 
 
 def test_only_files_of_this_run_are_deleted(tmp_path: Path) -> None:
-    other = tmp_path / "cam-20200101-000000.ts"
+    other = tmp_path / "com-20200101-000000.ts"
     other.touch()
     names = FileNames(str(tmp_path / "cam.ts"), rotating=True, keep=2, overwrite=False)
     made = []
@@ -231,3 +231,26 @@ def test_files_without_a_picture_push_no_recording_out(tmp_path: Path) -> None:
 
 def _sizes(directory: Path) -> list[int]:
     return sorted(path.stat().st_size for path in directory.iterdir())
+
+
+def test_recordings_of_earlier_runs_count_too(tmp_path: Path) -> None:
+    earlier = [tmp_path / f"cam-20260101-00000{number}{end}.mkv" for number, end in ((0, ""), (1, ""), (1, "-1"))]
+    others = [tmp_path / name for name in ("cam-notes.mkv", "other-20260101-000000.mkv", "cam-20260101-000000.txt")]
+    for age, path in enumerate([*earlier, *others]):
+        path.write_bytes(bytes(5000))
+        os.utime(path, (1000 + age, 1000 + age))
+    names = FileNames(str(tmp_path / "cam-%Y%m%d-%H%M%S.mkv"), rotating=True, keep=2, overwrite=False)
+    new = names.following()
+    new.write_bytes(bytes(5000))
+    names.opened(new)
+    assert sorted(tmp_path.iterdir()) == sorted([earlier[2], new, *others])
+
+
+def test_names_that_are_no_plain_numbers_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "Monday.mkv").write_bytes(bytes(5000))
+    names = FileNames(str(tmp_path / "%A.mkv"), rotating=True, keep=1, overwrite=False)
+    for _ in range(2):
+        path = names.following()
+        path.write_bytes(bytes(5000))
+        names.opened(path)
+    assert (tmp_path / "Monday.mkv").exists() and len(list(tmp_path.iterdir())) == 2

@@ -390,13 +390,13 @@ def dying(reason: Lost, pictures: int = 1) -> Callable[[], list[int]]:
 def test_a_refused_password_is_not_hammered_after_a_first_success(monkeypatch: pytest.MonkeyPatch) -> None:
     def connect(number: int) -> DrawnCamera:
         if number > 1:
-            raise Lost("user or password are wrong (401)", refused=True)
+            raise Lost("user or password are wrong or missing (401)", refused=True)
         return DrawnCamera(dying(Lost("the stream ended", ended=True)))
 
     begun = play(monkeypatch, connect)
     with opened("rtsp://drawn/x") as source:
         assert source.take(1) is not None and source.take(1.5) is None
-        assert source.state().reason == "user or password are wrong (401)"
+        assert source.state().reason == "user or password are wrong or missing (401)"
     assert len(begun) == 2
 
 

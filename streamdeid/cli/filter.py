@@ -135,12 +135,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     faces.add_argument("--models", type=Path, metavar="DIR", help="own models, from `streamdeid train`")
     add_live_options(parser)
-    files = parser.add_argument_group("files")
-    files.add_argument("--codec", help="video encoder, as in libx264 (the container's default)")
-    files.add_argument("--crf", type=int, help="quality, lower is better (the encoder's default)")
-    files.add_argument(
+    encoding = parser.add_argument_group("encoding")
+    encoding.add_argument("--codec", help="video encoder, as in libx264 (the container's default)")
+    encoding.add_argument("--crf", type=int, help="quality, lower is better (the encoder's default)")
+    encoding.add_argument(
         "--preset", default=default.preset, help=f"speed of the encoder: {', '.join(ENCODER_PRESETS)} (%(default)s)"
     )
+    files = parser.add_argument_group("files")
     files.add_argument("--no-audio", action="store_true", help="leave the sound out")
     files.add_argument("--keep-metadata", action="store_true", help="keep titles, dates, location, device")
     files.add_argument("--overwrite", action="store_true", help="replace an existing output")

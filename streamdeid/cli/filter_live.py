@@ -27,6 +27,8 @@ from streamdeid.settings import Settings
 
 _EVERY = 1.0
 """Seconds between looks at the state."""
+_STARTING = 4.0
+"""Seconds that a start may take without a word."""
 
 
 def is_live(arguments: argparse.Namespace) -> bool:
@@ -82,7 +84,7 @@ def _ended(
         if _takes(sys.stdout):
             print(json.dumps(asdict(status)), flush=True)
     elif not arguments.quiet and _takes(sys.stderr):
-        lost = f", {status.source.dropped} dropped unfiltered, {status.withheld} withheld"
+        lost = f", {status.source.dropped} left out before the filter (never shown), {status.withheld} withheld"
         seconds = time.monotonic() - begun
         _say(f"{shown(output)}: {status.filtered} frames in {seconds:.0f} s{lost}; {_faces(status)}")
     return code
@@ -114,12 +116,13 @@ def _teller(arguments: argparse.Namespace) -> Callable[[LiveStatus], None]:
         return lambda status: print(json.dumps(asdict(status)), flush=True)
     if arguments.quiet:
         return lambda status: None
-    terminal = sys.stderr.isatty()
+    terminal, begun = sys.stderr.isatty(), time.monotonic()
     last: list[str] = []
 
     def tell(status: LiveStatus) -> None:
         now = scrubbed(f"{status.state}{': ' + status.reason if status.reason else ''}")
-        if [now] != last:
+        soon = status.state == "starting" and time.monotonic() - begun < _STARTING  # nothing is wrong yet
+        if [now] != last and not soon:
             last[:] = [now]
             _say(("\r\033[K" if terminal else "") + f"{datetime.now(timezone.utc):%H:%M:%S} {now}")
         if terminal:

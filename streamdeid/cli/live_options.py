@@ -52,7 +52,7 @@ def add_live_options(parser: argparse.ArgumentParser) -> None:
     add("key-interval", float, "S", f"seconds between key frames of the output ({default.key_interval:g})")
     add("repeat", float, "S", f"seconds, at most {MOST_REPEAT:g}, for which a frame is repeated ({default.repeat:g})")
     add("rotate", float, "S", "seconds after which a new output file begins; its name may hold %%Y%%m%%d-%%H%%M%%S")
-    add("keep-files", int, "N", "rotated files to keep; older ones are deleted (all)")
+    add("keep-files", int, "N", "rotated files of such names to keep; older ones are deleted (all)")
     add("stdout-format", str, "F", f"{' or '.join(STDOUT_FORMATS)}, for OUTPUT - ({default.stdout_format})")
 
 

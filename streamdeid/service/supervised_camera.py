@@ -243,7 +243,7 @@ class SupervisedCamera:
         if silent > _SILENT and self._status.state != "starting":
             return "degraded", f"its process has said nothing for {silent:.0f} s"
         state, reason = self._status.state, self._status.reason
-        if state == "starting" and self._status.source.reason is not None:
+        if state == "starting" and self._status.source.reason not in (None, "being opened"):
             state, reason = "degraded", reason or self._status.source.reason  # it was tried, and is not there
         return state, None if reason is None else scrubbed(reason)
 

@@ -116,7 +116,7 @@ def why_unknown(address: str) -> str | None:
 
 
 _REASONS: tuple[tuple[type[BaseException], str], ...] = (
-    (av.HTTPUnauthorizedError, "user or password are wrong (401)"),
+    (av.HTTPUnauthorizedError, "user or password are wrong or missing (401)"),
     (av.HTTPForbiddenError, "access is forbidden (403)"),
     (av.HTTPNotFoundError, "there is no such stream (404)"),
     (av.HTTPClientError, "the server refuses the request"),

@@ -14,12 +14,13 @@ from streamdeid.errors import OutputError, SettingsError
 from streamdeid.video.atomic_file import remove
 
 _STAMP = "%Y%m%d-%H%M%S"
+_DIGITS = {"%Y": r"\d{4}", "%j": r"\d{3}", "%%": "%"} | dict.fromkeys(("%m", "%d", "%H", "%M", "%S", "%y"), r"\d{2}")
 _HEADER = 1500
 """Bytes that a file without a picture stays below."""
 
 
 class FileNames:
-    """Gives a live run's files their names, and deletes the oldest ones of this run.
+    """Gives a live run's files their names, and deletes the oldest of those that have such names, earlier runs' too.
 
     The last part of the path may hold fields of strftime. Without any, the first file that is not rotated has the
     plain name and each other one gets the time before its extension. Raises SettingsError when the first file exists
@@ -32,6 +33,8 @@ class FileNames:
         self._keep = keep
         self._own: deque[Path] = deque()
         self._plain: Path | None = None
+        if rotating and keep is not None:
+            self._own.extend(self._earlier())
         if "/" in time.strftime(self._path.name):  # as %D and %x make it
             raise SettingsError(f"{self._path.name} makes a name with a / in it; use other fields of strftime")
         if not rotating:
@@ -42,12 +45,28 @@ class FileNames:
         """The name of the next file: none that exists, but for the first one that may be overwritten."""
         path, self._plain = self._plain, None
         if path is None:
-            stem, extension = self._path.stem, self._path.suffix
-            name = self._path.name if "%" in stem else f"{stem.replace('%', '%%')}-{_STAMP}{extension}"
-            first = self._path.with_name(time.strftime(name))
-            numbered = (first.with_name(f"{first.stem}-{number}{extension}") for number in itertools.count(1))
+            first = self._path.with_name(time.strftime(self._fields()))
+            numbered = (first.with_name(f"{first.stem}-{number}{first.suffix}") for number in itertools.count(1))
             path = next(path for path in itertools.chain([first], numbered) if not path.exists())
         return path
+
+    def _fields(self) -> str:
+        """The last part of the path with fields of strftime in any case."""
+        stem, extension = self._path.stem, self._path.suffix
+        return self._path.name if "%" in stem else f"{stem}-{_STAMP}{extension}"
+
+    def _earlier(self) -> list[Path]:
+        """Files of earlier runs that such names can stand for, oldest first; none where a field is no plain number."""
+        stem, extension = Path(self._fields()).stem, self._path.suffix
+        parts = re.split(r"(%.)", stem)
+        if any(part.startswith("%") and part not in _DIGITS for part in parts):
+            return []
+        pattern = "".join(_DIGITS.get(part, re.escape(part)) for part in parts)
+        name = re.compile(rf"{pattern}(-\d+)?{re.escape(extension)}")
+        with contextlib.suppress(OSError):
+            found = [path for path in self._path.parent.iterdir() if name.fullmatch(path.name) and path.is_file()]
+            return sorted(found, key=lambda path: path.stat().st_mtime)
+        return []
 
     def opened(self, path: Path) -> None:
         """Count a file that exists now, and delete the oldest where there are too many.

@@ -82,7 +82,7 @@ class LiveSource:
         self._clock = LiveClock()
         self._backoff = Backoff()
         self._lock = threading.Lock()
-        self._state = SourceState(reason="not opened yet")
+        self._state = SourceState(reason="being opened")
         self._error: InputError | None = None
         self._finished = False
         self._closed = False
