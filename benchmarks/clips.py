@@ -13,7 +13,7 @@ import av
 
 from streamdeid.frames import Frame
 from streamdeid.video.formats import ENCODERS, encoder_options
-from streamdeid.video.pictures import picture_of
+from streamdeid.video.picture_memory import picture_of
 from streamdeid.video.source import FileSource
 
 CODEC, PRESET = "libx264", "veryfast"

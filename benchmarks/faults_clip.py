@@ -32,7 +32,7 @@ from streamdeid.faces import Face
 from streamdeid.frames import Frame, Planes
 from streamdeid.ibug68 import LANDMARKS, LEFT_EYE, OUTLINE, RIGHT_EYE
 from streamdeid.shipped_models import Models
-from streamdeid.video.pictures import picture_of
+from streamdeid.video.picture_memory import picture_of
 
 SIZE = (256, 176)
 """Width and height of the pictures."""

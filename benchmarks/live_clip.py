@@ -22,7 +22,7 @@ from streamdeid.evaluation.synthetic_people import synthetic_people
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import MOUTH, OUTLINE
 from streamdeid.shipped_models import Models
-from streamdeid.video.pictures import picture_of
+from streamdeid.video.picture_memory import picture_of
 
 Luma = NDArray[np.uint8]
 

@@ -7,6 +7,7 @@ Whatever is shown, logged or raised goes through `shown` or `scrubbed`.
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Iterator
 from urllib.parse import SplitResult, urlsplit
 
@@ -36,6 +37,15 @@ def is_address(text: str) -> bool:
 def is_device(text: str) -> bool:
     """Whether this is a V4L2 device of Linux, as in `/dev/video0`."""
     return re.fullmatch(r"/dev/video\d+|/dev/v4l/\S+", text) is not None
+
+
+def is_unknown_host(address: str) -> bool:
+    """Whether the host's name leads nowhere, by asking for it; FFmpeg calls that an input/output error."""
+    try:
+        socket.getaddrinfo(urlsplit(address).hostname, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return True
+    return False
 
 
 def shown(address: str) -> str:

@@ -70,7 +70,7 @@ class Leaving:
         self._rate = 25.0
         self._shift = Fraction(0)
         """Seconds that slates lasted before the first frame, whose own time begins at 0."""
-        self._begun = self._left = self._stood_in = time.monotonic()
+        self._left = self._stood_in = time.monotonic()
         self._since = datetime.now(timezone.utc)
         self._slate: tuple[tuple[object, ...], DeidentifiedFrame] | None = None
         self._over = threading.Event()
@@ -132,14 +132,14 @@ class Leaving:
             last, age = self._last, now - self._left
             if age < self.silence or now - self._stood_in < 1 / _STAND_IN_RATE or (last is None and not self._early):
                 return None
-            if last is not None and age <= self._repeat:
-                frame = again(last, last.time + Fraction(age).limit_denominator(90000))
-                self.repeated += 1
-            elif last is None and age <= self._repeat:
-                return None
-            else:
+            if age > self._repeat:
                 frame = again(self._drawn(last), self._time(last, age))
                 self.slates += 1
+            elif last is not None:
+                frame = again(last, self._time(last, age))
+                self.repeated += 1
+            else:
+                return None
             self._stood_in = now
             self._output.write(frame, self._rate)
             return frame

@@ -16,7 +16,7 @@ from streamdeid.video.backlog import Backlog
 from streamdeid.video.camera_address import is_refusal, opening, reason_of
 from streamdeid.video.coded_gaps import CodedGaps
 from streamdeid.video.pictures import colour_of, orientation_of, planes_of, turn_upright
-from streamdeid.video.reading import fraction_of, is_cover, open_container
+from streamdeid.video.reading import TEXT, fraction_of, is_cover, open_container
 
 _DEFAULT_RATE = 25.0
 _SLOWEST_RATE, _FASTEST_RATE = 0.2, 240.0
@@ -26,7 +26,6 @@ _WAITING_MOST = 64
 """Packets whose arrival is remembered until their picture comes out of the decoder."""
 _LOW_DELAY = 0x80000
 """AV_CODEC_FLAG_LOW_DELAY."""
-_TEXT: dict[str, Any] = {} if int(av.__version__.split(".")[0]) >= 19 else {"metadata_errors": "replace"}
 
 
 class Lost(Exception):
@@ -213,7 +212,7 @@ def _open(address: str, transport: str, open_timeout: float, read_timeout: float
         format=how.format,
         container_options=how.options,
         timeout=(open_timeout, read_timeout),
-        **_TEXT,
+        **TEXT,
     )
     return container
 

@@ -7,13 +7,11 @@ other hosts, and text demuxers would render any text as video (see `video.readin
 from __future__ import annotations
 
 import errno
-import socket
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import av
 
-from streamdeid.addresses import is_address, is_device
+from streamdeid.addresses import is_address, is_device, is_unknown_host
 
 _STREAMS = (
     "mpegts,mpeg,mpegvideo,mpjpeg,mjpeg,jpeg_pipe,h264,hevc,m4v,obu,ivf,flv,live_flv,mov,mp4,m4a,3gp,3g2,mj2,"
@@ -96,23 +94,13 @@ def reason_of(error: BaseException, address: str, *, opened: bool, late: bool, p
     if opened:
         return "the connection broke"
     if is_address(address):
-        return why_unknown(address) or "it cannot be opened"
+        return "there is no host of that name" if is_unknown_host(address) else "it cannot be opened"
     return "it cannot be opened"
 
 
 def is_refusal(error: BaseException) -> bool:
     """Whether user or password were refused, so that trying again soon is of no use."""
     return isinstance(error, av.HTTPUnauthorizedError | av.HTTPForbiddenError)
-
-
-def why_unknown(address: str) -> str | None:
-    """A reason when the host's name leads nowhere; FFmpeg calls that an input/output error."""
-    parts = urlsplit(address)
-    try:
-        socket.getaddrinfo(parts.hostname, parts.port or 554, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return "there is no host of that name"
-    return None
 
 
 _REASONS: tuple[tuple[type[BaseException], str], ...] = (

@@ -12,7 +12,7 @@ import av
 
 from streamdeid.errors import OutputError
 from streamdeid.frames import Planes
-from streamdeid.video.pictures import picture_of
+from streamdeid.video.picture_memory import picture_of
 
 
 def write_drawn_clip(path: Path, pictures: Iterable[Planes], rate: int) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
 from urllib.parse import urlsplit
 
 import av
 
+from streamdeid.addresses import is_unknown_host
 from streamdeid.video.encoder_pipe import WRONG_PASSWORD, Opening
 
 _STATUS = (
@@ -43,16 +43,8 @@ def reason_of(error: BaseException, opening: Opening | None) -> str:
     if number in _ERRNO:
         return _ERRNO[number]
     if network and opening is not None and number == errno.EIO:  # what FFmpeg makes of a name without an address
-        return _unknown_host(opening.target) or "the connection failed"
+        host = urlsplit(opening.target).hostname
+        return f"the host {host} is unknown" if is_unknown_host(opening.target) else "the connection failed"
     if isinstance(error, OSError) and number is not None and 0 < number < 1000:
         return os.strerror(number).lower()
     return f"the encoder or the container failed ({type(error).__name__})"
-
-
-def _unknown_host(address: str) -> str | None:
-    host = urlsplit(address).hostname
-    try:
-        socket.getaddrinfo(host, None)
-    except OSError:
-        return f"the host {host} is unknown"
-    return None

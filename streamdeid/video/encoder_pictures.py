@@ -1,19 +1,12 @@
-"""Pictures for the encoder from planes: padded to even sides, or put into a frame of another size.
-
-Without OpenCV, which takes a tenth of a second and 30 MB to import.
-"""
+"""Pictures for the encoder from planes: padded to even sides, or put into a frame of another size."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import av
-import numpy as np
-from numpy.typing import NDArray
 
 from streamdeid.frames import Colour, Planes
+from streamdeid.video.picture_memory import ONE_THREAD, picture_of, plane_view
 
-_ONE_THREAD: dict[str, Any] = {"threads": 1} if int(av.__version__.split(".")[0]) >= 17 else {}
 _SWS_MATRICES = {"bt601": 5, "bt709": 1}
 
 
@@ -26,19 +19,8 @@ def encoder_picture(planes: Planes, width: int, height: int, colour: Colour) -> 
     own_width, own_height = planes.size
     fits = own_width in (width - 1, width) and own_height in (height - 1, height)
     if fits and planes.colour == colour:
-        return _padded(planes, width, height)
+        return picture_of(planes, width, height)
     return _boxed(planes, width, height, colour)
-
-
-def _padded(planes: Planes, width: int, height: int) -> av.VideoFrame:
-    picture = av.VideoFrame(width, height, "yuv420p")
-    for index, plane in enumerate((planes.y, planes.u, planes.v)):
-        view = _view(picture, index)
-        rows, columns = plane.shape
-        view[:rows, :columns] = plane
-        view[:rows, columns:] = plane[:, -1:]
-        view[rows:] = view[rows - 1 : rows]
-    return picture
 
 
 def _boxed(planes: Planes, width: int, height: int, colour: Colour) -> av.VideoFrame:
@@ -46,7 +28,7 @@ def _boxed(planes: Planes, width: int, height: int, colour: Colour) -> av.VideoF
     scale = min(width / own_width, height / own_height)
     inner_width = min(width, max(2, round(own_width * scale / 2) * 2))
     inner_height = min(height, max(2, round(own_height * scale / 2) * 2))
-    inner = _padded(planes, own_width + own_width % 2, own_height + own_height % 2).reformat(
+    inner = picture_of(planes, own_width + own_width % 2, own_height + own_height % 2).reformat(
         inner_width,
         inner_height,
         "yuv420p",
@@ -54,21 +36,14 @@ def _boxed(planes: Planes, width: int, height: int, colour: Colour) -> av.VideoF
         dst_colorspace=_SWS_MATRICES[colour.matrix],
         src_color_range=2 if planes.colour.full_range else 1,
         dst_color_range=2 if colour.full_range else 1,
-        **_ONE_THREAD,
+        **ONE_THREAD,
     )
     picture = av.VideoFrame(width, height, "yuv420p")
     left, top = (width - inner_width) // 4 * 2, (height - inner_height) // 4 * 2
     for index, black in enumerate((0 if colour.full_range else 16, 128, 128)):
         half = 1 if index == 0 else 2
-        source, view = _view(inner, index), _view(picture, index)
+        source, view = plane_view(inner, index), plane_view(picture, index)
         view[:] = black
         rows, columns = source.shape
         view[top // half : top // half + rows, left // half : left // half + columns] = source
     return picture
-
-
-def _view(picture: av.VideoFrame, index: int) -> NDArray[np.uint8]:
-    plane = picture.planes[index]
-    rows = np.frombuffer(plane, np.uint8)[: plane.height * plane.line_size]  # type: ignore[call-overload]
-    view: NDArray[np.uint8] = rows.reshape(plane.height, plane.line_size)[:, : plane.width]
-    return view

@@ -47,7 +47,7 @@ class Newest(Generic[Item]):
             self._changed.notify()
 
     def take(self, timeout: float) -> Item | None:
-        """The oldest item, waited for up to `timeout` seconds; None when there is none, or at a `wake` or `close`."""
+        """The oldest item, waited for up to `timeout` seconds; None when there is none, or at `close`."""
         end = time.monotonic() + timeout
         with self._changed:
             while not self._items and not self._closed:

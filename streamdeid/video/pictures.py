@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import av
 import cv2
 import numpy as np
 from av.sidedata.sidedata import SideDataContainer, Type
-from numpy.typing import NDArray
 
 from streamdeid.frames import Colour, Plane, Planes
+from streamdeid.video.picture_memory import ONE_THREAD, plane_view
 
 _BT709_TAG = 1
 _UNSPECIFIED_TAG = 2
 _FULL_RANGE_TAG = 2
 _SWS_ITU601 = 5
 _NEUTRAL_CHROMA = 128
-_ONE_THREAD: dict[str, Any] = {"threads": 1} if int(av.__version__.split(".")[0]) >= 17 else {}
-"""PyAV 17 to 18 lets swscale split small pictures over threads, and now and then a row comes out wrong (measured: 24
-of 1200 pictures of 33x21 to gray10le; none with one thread)."""
 
 _COUNTER_CLOCKWISE = {
     90: cv2.ROTATE_90_COUNTERCLOCKWISE,
@@ -113,37 +110,18 @@ def planes_of(picture: av.VideoFrame, colour: Colour) -> Planes:
     name = picture.format.name
     if name.startswith(("gray", "ya")):
         # swscale takes grey for full range whatever the tags say, so only the depth is left to it.
-        y = _copied(picture if name == "gray" else picture.reformat(format="gray", **_ONE_THREAD), 0)
+        y = _copied(picture if name == "gray" else picture.reformat(format="gray", **ONE_THREAD), 0)
         chroma = np.full(((y.shape[0] + 1) // 2, (y.shape[1] + 1) // 2), _NEUTRAL_CHROMA, np.uint8)
         return Planes(y, chroma, chroma.copy(), colour)
     if is_rgb(picture):
         picture = picture.reformat(
-            format="yuv420p", src_colorspace=_SWS_ITU601, dst_colorspace=_SWS_ITU601, **_ONE_THREAD
+            format="yuv420p", src_colorspace=_SWS_ITU601, dst_colorspace=_SWS_ITU601, **ONE_THREAD
         )
     elif name not in ("yuv420p", "yuvj420p"):
         # A full-range source has to go to the full-range name, or swscale squeezes it to 16-235.
-        picture = picture.reformat(format="yuvj420p" if name.startswith("yuvj") else "yuv420p", **_ONE_THREAD)
+        picture = picture.reformat(format="yuvj420p" if name.startswith("yuvj") else "yuv420p", **ONE_THREAD)
     return Planes(_copied(picture, 0), _copied(picture, 1), _copied(picture, 2), colour)
 
 
-def _view(picture: av.VideoFrame, index: int) -> NDArray[np.uint8]:
-    plane = picture.planes[index]
-    rows = np.frombuffer(plane, np.uint8)[: plane.height * plane.line_size]  # type: ignore[call-overload]
-    view: NDArray[np.uint8] = rows.reshape(plane.height, plane.line_size)[:, : plane.width]
-    return view
-
-
 def _copied(picture: av.VideoFrame, index: int) -> Plane:
-    return _view(picture, index).copy()
-
-
-def picture_of(planes: Planes, width: int, height: int) -> av.VideoFrame:
-    """A new yuv420p picture of width x height; the last column and row are repeated where the planes are smaller."""
-    picture = av.VideoFrame(width, height, "yuv420p")
-    for index, plane in enumerate((planes.y, planes.u, planes.v)):
-        view = _view(picture, index)
-        rows, columns = plane.shape
-        view[:rows, :columns] = plane
-        view[:rows, columns:] = plane[:, -1:]
-        view[rows:] = view[rows - 1 : rows]
-    return picture
+    return plane_view(picture, index).copy()

@@ -28,7 +28,7 @@ _PROMISING = {"mov": Fraction(1, 4), "matroska": Fraction(1, 4), "avi": Fraction
 """Containers whose header says how long they are, with the seconds by which a healthy one may exaggerate."""
 _ONE_PICTURE_PER_PACKET = {"h264", "hevc", "av1", "vp9"}
 _DEMUX_RETRIES = 20
-_TEXT: dict[str, Any] = {} if int(av.__version__.split(".")[0]) >= 19 else {"metadata_errors": "replace"}
+TEXT: dict[str, Any] = {} if int(av.__version__.split(".")[0]) >= 19 else {"metadata_errors": "replace"}
 """Titles in another encoding than UTF-8 must not stop us; PyAV 19 sees to it by itself."""
 
 
@@ -56,7 +56,7 @@ def open_container(path: Path) -> InputContainer:
         f"file:{path}",
         mode="r",
         container_options={"protocol_whitelist": "file", "format_whitelist": _CONTAINERS},
-        **_TEXT,
+        **TEXT,
     )
     return container
 

@@ -17,7 +17,8 @@ from streamdeid.frames import DeidentifiedFrame
 from streamdeid.video.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
 from streamdeid.video.copied_streams import CopiedStreams
 from streamdeid.video.formats import ENCODERS, container_for, encoder_for, encoder_options
-from streamdeid.video.pictures import Orientation, picture_of, turn_back
+from streamdeid.video.picture_memory import picture_of
+from streamdeid.video.pictures import Orientation, turn_back
 from streamdeid.video.source import SourceInfo
 
 _TIME_ACCURACY = Fraction(1, 1000)
