@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.colour import planes_from_rgb
 from streamdeid.deidentify.k_same_furthest_fet import PaperTransfer
-from streamdeid.deidentify.ladder import Rung
+from streamdeid.deidentify.levels import Cause
 from streamdeid.deidentify.mask_faces import MaskFaces
 from streamdeid.deidentify.recognised_faces import Known, Recogniser
 from streamdeid.deidentify.replace_faces import ReplaceFaces
@@ -34,6 +34,7 @@ from streamdeid.stream import Stream
 from streamdeid.timed_detector import TimedDetector
 from streamdeid.tracking.cuts import Cuts
 from streamdeid.tracking.hindsight import Hindsight
+from streamdeid.tracking.looks import Looks
 from streamdeid.tracking.tracker import FaceTracker
 from streamdeid.video.drawn_clip import write_drawn_clip
 from streamdeid.video.formats import CONTAINERS, PRESETS
@@ -45,6 +46,8 @@ from streamdeid.whitelisting import laid_around, read_whitelist, recogniser_of
 
 _LEAST_COAST = 3
 """Frame intervals for which a lost face is followed at least, however short `coast` is."""
+_RATE = 25.0
+"""Frames per second of a stream that does not say."""
 _MOST_WAITING = 512 << 20
 """Bytes of pictures that the look-ahead may hold; large pictures get a shorter look-ahead."""
 _SELF_TEST_PERSON = 0
@@ -127,7 +130,7 @@ def assemble(
         surrogates, persons, part = earlier.surrogates, earlier.persons, earlier.part + 1
     else:
         surrogates = _surrogates(settings, models, key) if settings.synthesises else None
-        persons, part = new_persons(reentry=settings.reentry), 0
+        persons, part = new_persons(reentry=settings.reentry, rate=float(rate or _RATE)), 0
     timed = in_time(detect, settings)
     hindsight = Hindsight(settings.threshold, size)
     watch = _watch(timed, tracker := _tracker(settings, size, rate), hindsight)
@@ -206,8 +209,8 @@ def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates:
     deidentifier = _deidentifier(settings, models, surrogates, _SelfTestRegister())
     whole = InHindsight(deidentifier, hindsight)
     self_test(models.fitting, _watch(detect, tracker, hindsight), tracker.update, whole)
-    # A detector without landmarks allows a solid fill at best; one with landmarks must lead to a synthetic face here.
-    if isinstance(deidentifier, ReplaceFaces) and Rung.MEAN_FACE in deidentifier.rungs:
+    # A detector without landmarks allows a redaction at best; one with landmarks must lead to a synthetic face here.
+    if isinstance(deidentifier, ReplaceFaces) and deidentifier.causes.keys() - {Cause.NO_LANDMARKS}:
         raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
     _forget(detect)
     if surrogates is not None:
@@ -227,7 +230,15 @@ def _deidentifier(
     if surrogates is None:
         return MaskFaces(settings.method)
     transfer = PaperTransfer(models.fitting) if settings.transfer == "paper" else None
-    return ReplaceFaces(models.fitting, surrogates, register, transfer=transfer, copy_eyes=settings.eyes == "original")
+    return ReplaceFaces(
+        models.fitting,
+        surrogates,
+        register,
+        judge=Looks(),
+        transfer=transfer,
+        copy_eyes=settings.eyes == "original",
+        strict=settings.strict,
+    )
 
 
 def _tracker(settings: Settings, size: tuple[int, int] | None, rate: Fraction | None) -> FaceTracker:

@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 
 Points = NDArray[np.float64]
 
+SURE = 0.5
+"""Evidence, and presence where there are landmarks, from which a sighting is confirmed: at that evidence a track is
+covered as a face, and the animal that the detector likes best stays under it (`detection.second_look`)."""
+
 
 @dataclass(frozen=True)
 class Face:
@@ -30,6 +34,11 @@ class Face:
     """Depth of landmarks and forehead points in pixels, away from the camera, float64 (81,); training uses it."""
     evidence: float = 1.0
     """How sure it is, 0 to 1, that this is a face at all; a detector that does not say is believed."""
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether it is surely a face: only such ones can be somebody's rivals, or a person."""
+        return self.evidence >= SURE and (self.landmarks is None or self.presence >= SURE)
 
     @property
     def width(self) -> float:
@@ -58,3 +67,5 @@ class Track:
     """Frames since the detector last saw the person; 0 when it does now."""
     doubtful: bool
     """True while association is ambiguous (people crossing): cover, do not synthesise."""
+    near: bool = False
+    """Whether somebody else, once surely a face, is or may be within half a face of it."""

@@ -68,7 +68,9 @@ class Cover:
     box: tuple[float, float, float, float]
     """x0, y0, x1, y1 in pixels: the cover lies in here."""
     rung: str
-    """How it was covered: `synthetic`, `mean face`, `solid fill`, or `mask`."""
+    """Its protection level: `own face`, `own face quiet`, `soft redaction`, `solid`; `mask`, `region`."""
+    person: int = 0
+    """Number of the person whose surrogate is shown; 0 where nobody's is."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class Filter:
 
     settings: as for a file; those of the output file are not used. detect: any function from a `Frame` to faces
     instead of the built-in detector (`PluggedIn` makes one of a function of a picture); closed with the filter where
-    that is possible. Faces without landmarks are covered by a solid fill. self_test: False only for a detector that
+    that is possible. Faces without landmarks are covered by a redaction. self_test: False only for a detector that
     cannot know a drawn face, such as one that replays known places. recognise: who recognises the people of
     `settings.whitelist`, instead of what the settings name.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.faces import Track
@@ -11,25 +11,40 @@ from streamdeid.frames import Frame
 from streamdeid.tracking.identity import Identity
 from streamdeid.tracking.reentry import Persons
 
-SAME_PERSON, OTHER_PERSON = 3200.0, 5000.0
-"""Distances of identities up to which a returning face is taken for the same person, and from which for another
-(`tracking.reentry`), in the units of the identity space; between them it counts as a new person in the end."""
-_MARGIN = 600.0
-"""By how much nearer a person must be than all who were seen beside him, in the same units."""
-_ENOUGH, _PATIENCE = 5, 50
-"""Good frames below which nobody is recognised, and until which an unclear case waits behind the mean face."""
+
+
+@dataclass(frozen=True)
+class Distances:
+    """How alike two templates are that are one person's."""
+
+    accept: float
+    """Largest distance that is taken for the same person."""
+    reject: float
+    """Smallest distance that is surely another one; between them it counts as a new person in the end."""
+    margin: float
+    """By how much nearer a person must be than all who were seen beside him."""
+
+
+FUSED = Distances(3600.0, 7000.0, 600.0)
+"""Of the fused vector of model and upper face (`deidentify.person_templates`), in units of the identity space: of 25
+people of clips that chose it 93.5 % of the pairs of one person are nearer than one in a thousand of two (METHODS 6.1).
+People of one studio lie nearer to one another than those of different clips."""
+_PATIENCE, _LEAST, _MOST = 0.4, 5, 12
+"""Seconds of good frames, and frames, below which nobody is recognised and an unclear case waits."""
 _PART = 1 << 40
 """More stretches than any part of a stream has."""
 
 
-def new_persons(*, reentry: bool) -> Persons:
-    """Nobody yet. reentry: whether people who left are recognised when they come back."""
+def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUSED) -> Persons:
+    """Nobody yet. reentry: whether people who left are recognised when they come back. rate: frames per second.
+    distances: of the templates that will be told."""
+    enough = max(_LEAST, min(_MOST, round(_PATIENCE * rate)))
     return Persons(
-        accept=SAME_PERSON,
-        reject=OTHER_PERSON,
-        margin=_MARGIN,
-        enough=_ENOUGH,
-        patience=_PATIENCE,
+        accept=distances.accept,
+        reject=distances.reject,
+        margin=distances.margin,
+        enough=enough,
+        patience=enough,
         reentry=reentry,
     )
 
@@ -54,7 +69,7 @@ class PersonRegister:
         """`commit_together` of one alone."""
         return self.commit_together({track: (identity, frames)})[track]
 
-    def commit_together(self, known: Mapping[int, tuple[Points, int]]) -> dict[int, int | None]:
+    def commit_together(self, known: Mapping[int, tuple[Points | None, int]]) -> dict[int, int | None]:
         """Tell the identities of present stretches and over how many good frames each is averaged, all of a frame at
         once: of several who claim one person the nearest gets it. The person of each, None while undecided.
 
@@ -66,6 +81,14 @@ class PersonRegister:
             self._persons.refresh(track, identities[track])
         self._persons.commit(new)
         return {track - self._first: self._persons.person_of(track) for track in identities}
+
+    def commit_unseen(self, track: int) -> int:
+        """A person of its own for a stretch that shows nothing to recognise anybody by."""
+        return self._persons.commit_unseen(self._first + track)
+
+    def expect(self, track: int, earlier: int) -> None:
+        """A stretch most likely shows whom an earlier one showed."""
+        self._persons.expect(self._first + track, self._first + earlier)
 
     def forgotten(self) -> Set[int]:
         """Persons forgotten since this was asked last: none of them will ever come back."""

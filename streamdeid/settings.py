@@ -49,6 +49,8 @@ class Settings:
     """How an expression is laid onto a surrogate, one of `TRANSFERS`."""
     eyes: str = "drawn"
     """Whose eyes are shown, one of `EYES`."""
+    strict: bool = False
+    """Whether faces that show no synthetic face get a solid redaction instead of a soft one, which keeps a coarse tone."""
     threshold: float = 0.5
     """Evidence from which something counts as a face, above 0 and at most 1. Lower covers more, false ones too."""
     min_face: float | None = None

@@ -70,7 +70,7 @@ class Stream:
         if isinstance(self.inner, MaskFaces):
             return None
         counts = self.persons.counts
-        return counts[Outcome.NEW] + counts[Outcome.UNCERTAIN]
+        return counts[Outcome.NEW] + counts[Outcome.UNCERTAIN] + counts[Outcome.UNSEEN]
 
     @property
     def tracks(self) -> dict[str, int]:

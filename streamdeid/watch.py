@@ -10,7 +10,7 @@ A detector is foreign code: a plug-in, a network, a graph in C++. What it says i
   withheld.
 * More than `MOST_FACES` faces: withheld, before they cost time.
 * Points that make sense by themselves but do not belong to their box (elsewhere, collapsed, ten times as large): the
-  landmarker failed; the face is kept without them, so that a solid fill covers the whole box.
+  landmarker failed; the face is kept without them, so that a redaction covers the whole box.
 """
 
 from __future__ import annotations

@@ -127,28 +127,28 @@ def test_cut_ends_all_and_covers_only_what_is_there() -> None:
     assert [track.number for track in tracker.update([face(100)], 3 * FRAME)] == [3]
 
 
-def other_face(x: float, side: float = 60.0) -> Face:
-    """Another person's face: the same box, another figure."""
-    figure = TEMPLATE + np.random.default_rng(9).normal(0, 0.05, (68, 2))
-    return Face(face(x, side=side).box, 0.9, figure * side + [x, 100.0], presence=0.9)
+def test_what_is_surely_no_face_is_nobodys_rival() -> None:
+    """A fist beside a face: in doubt, if it were one."""
+    fist = replace(face(128), evidence=0.35, presence=0.2)
+    assert not any(t.doubtful for found in run(FaceTracker(), [[face(100), fist]] * 5) for t in found)
+    assert all(t.doubtful for found in run(FaceTracker(), [[face(100), face(128)]] * 5) for t in found)
 
 
-@pytest.mark.parametrize(
-    ("after", "doubtful"),
-    [
-        (face(100), False),
-        (face(120), False),
-        (other_face(100), True),
-        (other_face(120), True),
-        (face(120, marked=False), True),
-        (face(102, marked=False), False),
-    ],
-)
-def test_a_face_that_jumps_and_changes_is_in_doubt_for_one_frame(after: Face, doubtful: bool) -> None:
-    tracker = FaceTracker()
-    run(tracker, [[face(100)]] * 5)
-    assert [track.doubtful for track in tracker.update([after], 5 * FRAME)] == [doubtful]
-    assert [track.doubtful for track in tracker.update([after], 6 * FRAME)] == [False]
+def test_who_was_once_surely_a_face_stays_a_rival() -> None:
+    turned = replace(face(140), evidence=0.35, presence=0.2)
+    tracker = FaceTracker(hold=2)
+    run(tracker, [[face(100), face(320 - 20 * index)] for index in range(9)])
+    assert all(t.doubtful for t in tracker.update([face(100), turned], 9 * FRAME))
+
+
+def test_near_is_within_half_a_face_of_somebody_who_was_surely_one() -> None:
+    def near(*faces: Face) -> list[bool]:
+        return [track.near for track in FaceTracker().update(list(faces), Fraction(0))]
+
+    assert near(face(100)) == [False]
+    assert near(face(100), face(185)) == [True, True]
+    assert near(face(100), face(195)) == [False, False]
+    assert near(face(100), replace(face(185), evidence=0.4)) == [False, True]
 
 
 def test_two_trackers_share_no_numbers() -> None:

@@ -103,6 +103,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=default.coast,
         help=f"seconds, 0 to {MOST_COAST:g}, that a lost face stays covered (%(default)s)",
     )
+    faces.add_argument(
+        "--strict",
+        action="store_true",
+        default=None,
+        help="one colour instead of a soft redaction where no new face is shown: a soft one keeps a coarse tone",
+    )
     faces.add_argument("--no-reentry", action="store_true", help="give who comes back a new face")
     faces.add_argument(
         "--region",
@@ -198,7 +204,7 @@ def settings_of(arguments: argparse.Namespace, *, lookahead: float) -> Settings:
     lookahead: seconds, where none are given.
     """
     default = Settings()
-    given = {name: getattr(arguments, name) for name in ("k", "q", "transfer", "eyes")}
+    given = {name: getattr(arguments, name) for name in ("k", "q", "transfer", "eyes", "strict")}
     preserve = arguments.preserve
     settings = Settings(
         method=arguments.method,

@@ -147,6 +147,7 @@ def _choice(settings: Settings, models: Models, stream: Stream) -> Choice:
         worst_price_bits=worst,
         transfer=settings.transfer if settings.synthesises else None,
         eyes=settings.eyes if settings.synthesises else None,
+        strict=settings.strict,
         keyed=settings.key_file is not None,
         threshold=settings.threshold,
         lookahead_seconds=settings.lookahead,

@@ -1,10 +1,15 @@
 """Who is shown where: from tracks to persons, so that nobody's surrogate is ever handed to another.
 
 A track may go over from one person to another while it is doubtful (people crossing), and while its face is lost (one
-goes behind a pillar, another comes out). So a track is cut into stretches: a new one begins with every doubt and after
-every longer loss, and a stretch has a person of its own. It starts without one, which the mean face covers, and is
-then recognised by its own good frames alone, as anybody who comes back is: the same person as before, one of those who
-were mixed up, or a new one. Nothing is kept of a track but its motion.
+goes behind a pillar, another comes out). So a track is cut into stretches, and a stretch has a person of its own. Where
+one ends is for the faces' looks to say (`tracking.looks`); without them a new one begins with every doubt and after
+every longer loss. A stretch starts without a person, which the soft redaction covers, and is then recognised by its own
+good frames alone, as anybody who comes back is: the same person as before, one of those who were mixed up, or a new
+one. Nothing is kept of a track but its motion.
+
+Good to know a person by are frames of a face that is surely one, near enough, frontal and sharp (`levels.recognisable`).
+Who gives none for long, turned away or blurred, is somebody new after `_WEAK` others, without a template: nobody can be
+matched to that, and the guarantee holds for any estimate of y.
 
 Frames may be published long after they were observed. What counts is the person known by then, so of a stretch that
 was recognised in time every frame shows its surrogate.
@@ -24,15 +29,44 @@ from streamdeid.frames import Frame
 _LEAST = 5
 """Good frames without which a stretch that is lost or over is not asked for: what one frame of somebody half hidden
 tells is worse than nothing."""
-_ENOUGH = 12
-"""Good frames after which a stretch's person is asked for ahead of publishing."""
+_WEAK = 12
+"""Frames, good or not, after which a stretch with fewer good ones than `_LEAST` is somebody new: 0.4 s, as long as the
+patience with the good ones (METHODS 6.1)."""
 _LEARNT = 24
 """Good frames after which more of them tell nothing new about a stretch whose person is known."""
-_STEPS = (1, _LEAST, _ENOUGH, _LEARNT, 50)
+_STEPS = (1, _LEAST, 12, _LEARNT, 50)
 _EVERY = 25
 """Good frames at which an identity is computed (it is dear): these, and then so many later each time."""
 _LONGEST_LOSS = Fraction(1, 4)
-"""Seconds without the face after which somebody else may have taken its place unnoticed."""
+"""Seconds without the face after which somebody else may have taken its place unnoticed, where no looks are there."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the frames of a stretch tell about who it shows."""
+
+    y: Points = field(repr=False)
+    """Identity vector in the model's space, float64 (d,): the surrogate is chosen for it."""
+    template: Points | None = field(repr=False)
+    """What is compared with other people's, float64 (e,); None while there is nothing to compare."""
+
+
+class NamedCause(Protocol):
+    """Why a stretch is over, by a name for reports."""
+
+    @property
+    def value(self) -> str: ...
+
+
+class Broken(Protocol):
+    """The end of a stretch in the middle of a track: `tracking.looks.Break`."""
+
+    @property
+    def cause(self) -> NamedCause: ...
+
+    @property
+    def likely(self) -> bool:
+        """Whether the same person most likely goes on."""
 
 
 class Register(Protocol):
@@ -52,7 +86,11 @@ class Register(Protocol):
 class ManyPersons(Register, Protocol):
     """A register in which several stretches may claim one person, and that forgets persons in the end."""
 
-    def commit_together(self, known: Mapping[int, tuple[Points, int]]) -> Mapping[int, int | None]: ...
+    def commit_together(self, known: Mapping[int, tuple[Points | None, int]]) -> Mapping[int, int | None]: ...
+
+    def commit_unseen(self, track: int) -> int: ...
+
+    def expect(self, track: int, earlier: int) -> None: ...
 
     def forgotten(self) -> Set[int]: ...
 
@@ -73,39 +111,50 @@ class _Stretch:
     """What is known of a present stretch."""
 
     good: int = 0
+    weak: int = 0
+    """Frames that show a face, but none that is good to know anybody by."""
     asked: int = 0
-    """Good frames in `identity`."""
-    identity: Points | None = field(default=None, repr=False)
+    """Good frames in `estimate`."""
+    estimate: Estimate | None = field(default=None, repr=False)
     learnt: bool = False
 
 
 class IdentityCheck:
     """Stretches of one stream and their persons.
 
-    identity: the identity vector, float64 (d,), of a stretch, from its good frames so far; asked only when there is
-    one. named: called with a person and an identity whenever a stretch has got its person.
+    estimate: what is known of a stretch from its frames so far; asked only when there is one. named: called with a
+    person and a vector y whenever a stretch has got its person.
     """
 
     def __init__(
-        self, register: Register, identity: Callable[[int], Points], named: Callable[[int, Points], None]
+        self, register: Register, estimate: Callable[[int], Estimate], named: Callable[[int, Points], None]
     ) -> None:
-        self._register, self._identity, self._named = register, identity, named
+        self._register, self._estimate, self._named = register, estimate, named
         self._tracks: dict[int, _Followed] = {}
         self._present: dict[int, _Stretch] = {}
         self._at: dict[int, dict[int, int]] = {}
         self._count = 0
 
-    def update(self, frame: Frame, tracks: Sequence[Track]) -> list[Track]:
+    def update(
+        self, frame: Frame, tracks: Sequence[Track], broken: Mapping[int, Broken] | None = None
+    ) -> list[Track]:
         """The tracks of a new frame under the numbers of their stretches, in the same order; once per frame.
 
-        Where a stretch begins in the middle of a track the first frame counts as doubtful.
+        broken: the tracks whose stretch is over, None where nobody looked. Where a stretch begins in the middle of a
+        track the first frame counts as doubtful.
         """
         stretched = []
         before, self._tracks = self._tracks, {}
+        follows: dict[int, int] = {}
         for track in tracks:
             old = before.get(track.number)
-            begins = old is None or self._breaks(old, track, frame.time)
+            over = old is not None and (
+                self._breaks(old, track, frame.time) if broken is None else track.number in broken
+            )
+            begins = old is None or over
             self._count += begins
+            if old is not None and over and broken is not None and broken[track.number].likely:
+                follows[self._count] = old.stretch
             number = self._count if old is None or begins else old.stretch
             seen = frame.time if old is None or track.missed == 0 else old.seen
             self._tracks[track.number] = _Followed(number, track.doubtful, track.missed, seen)
@@ -115,11 +164,15 @@ class IdentityCheck:
         for track in stretched:
             self._present.setdefault(track.number, _Stretch())
         self._register.update(frame, stretched)
+        if isinstance(self._register, ManyPersons):
+            for stretch, earlier in follows.items():
+                self._register.expect(stretch, earlier)
         return stretched
 
-    def saw(self, stretch: int) -> None:
-        """Count a good frame of a present stretch."""
-        self._present[stretch].good += 1
+    def saw(self, stretch: int, good: bool = True) -> None:
+        """Count a frame of a present stretch that shows a face; good: one to know somebody by."""
+        self._present[stretch].good += good
+        self._present[stretch].weak += not good
 
     def settle(self, tracks: Iterable[Track]) -> None:
         """Ask for the persons of present stretches as soon as they are known well enough, or at last when they are
@@ -128,7 +181,7 @@ class IdentityCheck:
         for track in tracks:
             state = self._present[track.number]
             if self._register.person_of(track.number) is None:
-                if state.good >= (_LEAST if track.missed > 0 else _ENOUGH):
+                if state.good >= (_LEAST if track.missed > 0 else _LEARNT):
                     asked.append(track.number)
             elif state.good >= _LEARNT and not state.learnt:
                 asked.append(track.number)
@@ -155,8 +208,11 @@ class IdentityCheck:
         state = self._present.get(stretch)
         if known is not None or state is None:
             return known
+        if state.good < _LEAST <= _WEAK <= state.good + state.weak:
+            return self._unseen(stretch)
         # Alone in the picture a face is named by its very first frame; among others it might be half hidden in that.
-        if state.good < (_LEAST if len(self._present) > 1 else 1):
+        alone = not any(other.good + other.weak for number, other in self._present.items() if number != stretch)
+        if state.good < (1 if alone else _LEAST):
             return None
         # With it all others who are known as well: who is nearest is not for the order of drawing to say.
         rivals = {n: s for n, s in self._present.items() if s.good >= _LEAST and self._register.person_of(n) is None}
@@ -183,23 +239,38 @@ class IdentityCheck:
         ended = {number: self._present.pop(number) for number in sorted(numbers)}
         asked = {number: state for number, state in ended.items() if state.good >= _LEAST and not state.learnt}
         self._ask(asked, anew=True)
+        for number, state in ended.items():
+            if state.good + state.weak >= _WEAK and self._register.person_of(number) is None:
+                self._unseen(number)
+
+    def _unseen(self, stretch: int) -> int | None:
+        """A person of its own for a stretch of which nothing is known to recognise it by."""
+        if not isinstance(self._register, ManyPersons):
+            return None
+        person = self._register.commit_unseen(stretch)
+        self._named(person, self._estimate(stretch).y)
+        return person
 
     def _ask(self, states: Mapping[int, _Stretch], *, anew: bool = False) -> dict[int, int | None]:
         """The persons of stretches, all asked for together. anew: from every good frame there was."""
-        known: dict[int, tuple[Points, int]] = {}
+        known: dict[int, tuple[Points | None, int]] = {}
+        told: dict[int, Estimate] = {}
         for number, state in states.items():
             following = state.asked + 1 if anew else next((s for s in _STEPS if s > state.asked), state.asked + _EVERY)
-            if state.identity is None or state.good >= following:
-                state.identity, state.asked = self._identity(number), state.good
-            known[number] = state.identity, state.asked
+            late = state.estimate is not None and state.estimate.template is None and state.good > state.asked
+            if state.estimate is None or state.good >= following or late:
+                state.estimate, state.asked = self._estimate(number), state.good
+            told[number] = state.estimate
+            known[number] = state.estimate.template, state.asked
         if not known:
             return {}
         before = {number: self._register.person_of(number) for number in known}
+        persons: dict[int, int | None]
         if isinstance(self._register, ManyPersons):
             persons = dict(self._register.commit_together(known))
         else:
-            persons = {number: self._register.commit(number, *told) for number, told in known.items()}
+            persons = {number: self._register.commit(number, told[number].y, known[number][1]) for number in known}
         for number, person in persons.items():
             if person is not None and before[number] is None:
-                self._named(person, known[number][0])
+                self._named(person, told[number].y)
         return persons

@@ -26,7 +26,7 @@ MASKS = (*_BOX_MASKS, "bar", "t-mask", "noise")
 
 
 class MaskFaces:
-    """Applies one mask to every track that has a face and a solid fill to every other; a `pipeline.Deidentifier`."""
+    """Applies one mask to every track that has a face and a solid redaction to every other; a `pipeline.Deidentifier`."""
 
     def __init__(self, mask: str) -> None:
         """Choose one of `MASKS`; raises SettingsError for another name."""
@@ -34,7 +34,7 @@ class MaskFaces:
             raise SettingsError(f"unknown mask {mask!r}: choose from {', '.join(MASKS)}")
         self._mask = mask
         self.rungs: Counter[str] = Counter()
-        """Covered faces so far: "mask" where the detector saw the face, "solid fill" where it is only predicted."""
+        """Covered faces so far: "mask" where the detector saw the face, "solid" where it is only predicted."""
 
     def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
         """Nothing to learn ahead: a mask needs no identity."""
@@ -52,7 +52,7 @@ class MaskFaces:
             if track.face is None:
                 place = grown(track.box, planes.size)
                 planes = solid_fill(planes, place)
-                covers.append(Cover(track.number, place, "solid fill"))
+                covers.append(Cover(track.number, place, "solid"))
         self.rungs.update(cover.rung for cover in covers)
         return DeidentifiedFrame(planes, frame.time, frame.index, tuple(covers))
 

@@ -21,6 +21,8 @@ _RECENT = 500
 """Frames from which the usual opening of the eyes is known."""
 _HOLD = 0.12
 """Seconds for which a neutral stays as it is."""
+_BLEMISH = 3.0
+"""What a blemish of 1 counts beside a wide open mouth (5), closed eyes (3) or a head turned by 23 degrees (1)."""
 _SETTLE = 2.0
 """Seconds in which a shown neutral follows a better estimate."""
 
@@ -61,6 +63,7 @@ class _Measures:
 @dataclass(frozen=True)
 class _Candidate:
     measures: _Measures
+    blemish: float
     shape: Points = field(repr=False)
     small_texture: Pixels = field(repr=False)
     texture: Pixels | None = field(repr=False)
@@ -101,13 +104,16 @@ class NeutralEstimator:
         small_texture: Pixels,
         texture: Pixels | None,
         skin: Points | None = None,
+        blemish: float = 0.0,
     ) -> None:
         """Take in one frame: shape (81, 2), head turn (radians), small texture (f, 3), full texture (n, 3) if sampled,
-        colour (3,) of skin outside the hull if seen."""
-        candidate = _Candidate(_Measures.of(shape, yaw, pitch), shape, small_texture, texture, skin)
+        colour (3,) of skin outside the hull if seen. blemish: 0 for a face that is seen whole and sharp; others are
+        used as long as there are no better ones."""
+        candidate = _Candidate(_Measures.of(shape, yaw, pitch), blemish, shape, small_texture, texture, skin)
         self._eyes.append(candidate.measures.eyes)
         at_rest = self._eyes_at_rest()
-        self._kept = sorted([*self._kept, candidate], key=lambda c: c.measures.restlessness(at_rest))[:_KEPT]
+        order = sorted([*self._kept, candidate], key=lambda c: c.measures.restlessness(at_rest) + _BLEMISH * c.blemish)
+        self._kept = order[:_KEPT]
 
     @property
     def ready(self) -> bool:

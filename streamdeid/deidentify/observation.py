@@ -87,6 +87,29 @@ class Observation:
         return (*self.places, self.raw - 2 * self.sweep, self.raw + 2 * self.sweep) if self.onset else self.places
 
 
+@dataclass(frozen=True)
+class SampledFace:
+    """The pixels of a face with landmarks in one frame, reduced once for all who measure it."""
+
+    raw: Points = field(repr=False)
+    """float64 (81, 2): landmarks and forehead points, pixels of the frame."""
+    image: NDArray[np.uint8] = field(repr=False)
+    """RGB uint8 (h, w, 3) of its surroundings."""
+    into: Similarity
+    """From pixels of the frame into `image`."""
+    small_texture: Pixels = field(repr=False)
+    """float32 (f, 3): RGB in the fit's frame."""
+
+
+def sampled_face(planes: Planes, face: Face, fitting: FitModel) -> SampledFace | None:
+    """The pixels of a face; None for one without landmarks and forehead points."""
+    if face.landmarks is None or face.forehead is None:
+        return None
+    raw = np.concatenate([face.landmarks, face.forehead])
+    image, into = reduced_face(planes, raw, SMALL_WIDTH)
+    return SampledFace(raw, image, into, sample(image, into(raw), fitting.table))
+
+
 class Observer:
     """Observes the face of one track from frame to frame (smoothing and the fit's warm start are its state)."""
 
@@ -98,13 +121,17 @@ class Observer:
         self._last: tuple[Points, float] | None = None
         self._half: Points | None = None
 
-    def __call__(self, planes: Planes, face: Face, time: float) -> Observation | None:
-        """Observe a face with landmarks and forehead points in a picture at a time in seconds.
+    def __call__(
+        self, planes: Planes, face: Face, time: float, sampled: SampledFace | None = None
+    ) -> Observation | None:
+        """Observe a face with landmarks and forehead points in a picture at a time in seconds; sampled: its pixels,
+        where they were reduced before.
 
         None when its points have no pose of a face that is seen: the landmarker failed. What comes next starts anew.
         """
         try:
-            seen = self._observed(planes, face, time)
+            pixels = sampled_face(planes, face, self._fitting) if sampled is None else sampled
+            seen = None if pixels is None else self._observed(pixels, face, time)
         except np.linalg.LinAlgError:
             seen = None
         if seen is None or not _sound(seen, self._fitting.model.frame_size[0]):
@@ -113,10 +140,8 @@ class Observer:
             return None
         return seen
 
-    def _observed(self, planes: Planes, face: Face, time: float) -> Observation:
-        assert face.landmarks is not None and face.forehead is not None
-        model = self._fitting.model
-        raw = np.concatenate([face.landmarks, face.forehead])
+    def _observed(self, sampled: SampledFace, face: Face, time: float) -> Observation:
+        model, raw = self._fitting.model, sampled.raw
         fresh, sweep, onset = self._moved(raw, time)
         if fresh:
             self._smooth, self._correction = FaceSmoother(), None
@@ -130,9 +155,8 @@ class Observer:
                     for c, e in zip(face.iris[:, 0], (LEFT_EYE, RIGHT_EYE), strict=True)
                 ]
             )
-        reduced, to_reduced = reduced_face(planes, raw, SMALL_WIDTH)
+        reduced, to_reduced, small = sampled.image, sampled.into, sampled.small_texture
         places = to_reduced(raw)
-        small = sample(reduced, places, self._fitting.table)
         start = frontal if self._correction is None else frontal + self._correction
         grey = np.asarray(cv2.cvtColor(reduced, cv2.COLOR_RGB2GRAY), np.uint8)
         fitted = fit(self._fitting, grey, to_reduced, pose, start)

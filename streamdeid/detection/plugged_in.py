@@ -20,8 +20,8 @@ Find = Callable[[NDArray[np.uint8]], Iterable[Sequence[float]]]
 class PluggedIn:
     """A detector made of a function, with the landmark model on each of its boxes.
 
-    find: see `Find`. It is believed: whatever it names is covered, by a solid fill where the landmark model sees no
-    face. landmarks: False leaves the model out, and everything gets a solid fill.
+    find: see `Find`. It is believed: whatever it names is covered, by a redaction where the landmark model sees no
+    face. landmarks: False leaves the model out, and everything gets a redaction.
     """
 
     def __init__(self, find: Find, *, landmarks: bool = True) -> None:

@@ -28,8 +28,10 @@ from streamdeid.shipped_models import GALLERY, MODEL, read_hashes, shipped
 _HASH = re.compile(r"[0-9a-f]{64}")
 _MOST, _MOST_BITS = 1 << 53, 64.0
 """Beyond any run; larger numbers only serve to make a reader stumble."""
-_MANY_FILLS = 0.1
-"""Share of solid fills from which they are worth a warning: viewers see holes, and no expression is kept there."""
+_MANY_HIDDEN = 0.1
+"""Share of faces without a new one from which it is worth a warning: viewers see a blur, and no expression there."""
+_HIDDEN = ("soft redaction", "solid", "mean face", "solid fill")
+"""Levels that show no face of a person's own, in this version and earlier ones."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def warnings_of(report: Report) -> list[str]:
     surrogates: Counter[str] = Counter()
     for one in files:
         surrogates.update(one.surrogates)
-    fills = totals.rungs.get("solid fill", 0)
+    hidden = sum(totals.rungs.get(level, 0) for level in _HIDDEN)
     empty = sum(not one.faces and not one.shown for one in files)
     damaged = sum(one.damaged_places for one in files)
     dropped = sum(len(one.dropped_streams) for one in files)
@@ -139,15 +141,15 @@ def warnings_of(report: Report) -> list[str]:
         (bool(empty), f"no face was found in {_files(empty)}: look at the result before you hand it on"),
         (
             bool(surrogates["failed closed"]),
-            f"{surrogates['failed closed']} times no surrogate could be certified: the mean face covers that person",
+            f"{surrogates['failed closed']} times no surrogate could be certified: that person is redacted, without a new face",
         ),
         (
             bool(surrogates["separation relaxed"]),
             f"separation relaxed {surrogates['separation relaxed']} times: some new faces are more alike than usual",
         ),
         (
-            fills > _MANY_FILLS * totals.faces,
-            f"{100 * fills / max(totals.faces, 1):.1f} % of the faces are solid fills: hidden, but no face is shown",
+            hidden > _MANY_HIDDEN * totals.faces,
+            f"{100 * hidden / max(totals.faces, 1):.1f} % of the faces are redacted, without a new face",
         ),
         (bool(undecided), f"{undecided} faces are of people who were not seen well enough to be given a face"),
         (bool(damaged), f"{damaged} damaged places were passed over (--tolerant): frames may be missing there"),

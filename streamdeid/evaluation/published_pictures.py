@@ -17,7 +17,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.ladder import Rung
+from streamdeid.deidentify.levels import Level
 from streamdeid.deidentify.mask_faces import MASKS, MaskFaces
 from streamdeid.deidentify.replace_faces import Choice, ReplaceFaces
 from streamdeid.deidentify.surrogates import Surrogates, SurrogateSettings
@@ -118,7 +118,7 @@ class Publisher:
         """Faces shown so far as the method shows them: not covered in its stead."""
         if isinstance(self._filter, MaskFaces):
             return self._filter.rungs["mask"]
-        return self._filter.rungs[Rung.SYNTHETIC]
+        return self._filter.rungs[Level.OWN_FACE]
 
     def vector(self, person: int) -> Points | None:
         """The surrogate P (d,) of a person; None when there is none, or for a mask."""

@@ -61,6 +61,8 @@ class Choice:
     """Width in pixels of the smallest face looked for; None: by the picture's size."""
     detector_interval: int | None = None
     """Frames within which every part of the picture was searched; None in reports from before there was a choice."""
+    strict: bool = False
+    """Whether faces that show no synthetic one were filled with one colour instead of redacted softly."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,8 @@ class FileReport:
     people: int | None
     """Persons told apart; None for a mask, which knows nobody."""
     rungs: Mapping[str, int]
-    """Covered places by how they were covered."""
+    """Covered places by protection level: `own face`, `own face quiet`, `soft redaction`, `solid`, `mask`. In reports from
+    before there were these: `synthetic`, `mean face`, `solid fill`, `mask`."""
     persons: Mapping[str, Mapping[str, int]]
     """The same by person number; "0" stands for faces whose person was never decided. Empty for masks."""
     tracks: Mapping[str, int]

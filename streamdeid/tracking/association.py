@@ -81,19 +81,25 @@ def landmark_distance(a: Floats, b: Floats) -> Floats:
     return np.asarray(np.linalg.norm(a - b, axis=2).mean(axis=1) / size, dtype=np.float64)
 
 
-def associate(tracks: Shapes, faces: Shapes, spread: Floats) -> Association:
+def associate(
+    tracks: Shapes, faces: Shapes, spread: Floats, sure_tracks: Flags | None = None, sure_faces: Flags | None = None
+) -> Association:
     """Match predicted tracks (n rows) with the faces of a frame (m rows).
 
-    spread: float64 (n, 2), standard deviation of the predicted boxes in pixels. At most 12 candidates are kept per
-    track; components beyond `LARGEST` are matched greedily, cheapest pair first.
+    spread: float64 (n, 2), standard deviation of the predicted boxes in pixels. sure_tracks, sure_faces: bool (n,) and
+    (m,), which of them are surely faces, None for all: what is not is nobody's rival. At most 12 candidates are kept
+    per track; components beyond `LARGEST` are matched greedily, cheapest pair first.
     """
     n, m = len(tracks.boxes), len(faces.boxes)
     ones, others, cost = _candidates(tracks, faces, spread)
     doubtful_tracks, doubtful_faces = np.zeros(n, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
+    sure = np.ones(len(ones), dtype=np.bool_)
+    sure &= True if sure_tracks is None else sure_tracks[ones]
+    sure &= True if sure_faces is None else sure_faces[others]
     for side, count in ((ones, n), (others, m)):
         best = np.full(count, np.inf)
         np.minimum.at(best, side, cost)
-        near = cost <= best[side] + MARGIN
+        near = sure & (cost <= best[side] + MARGIN)
         rivals = near & (np.bincount(side[near], minlength=count)[side] > 1)
         doubtful_tracks[ones[rivals]] = True
         doubtful_faces[others[rivals]] = True
@@ -151,6 +157,14 @@ def overlapping(boxes: Floats, others: Floats | None = None, above: float = OVER
     for i, j in _touching(boxes, against):
         strong = iou(boxes[i], against[j]) > above
         found[i[strong if others is not None else strong & (i != j)]] = True
+    return found
+
+
+def meeting(boxes: Floats, others: Floats, own: Rows) -> Flags:
+    """Which boxes (n, 4) touch one of the others (m, 4) that is not their own; bool (n,). own (m,): whose each is."""
+    found = np.zeros(len(boxes), dtype=np.bool_)
+    for i, j in _touching(boxes, others):
+        found[i[own[j] != i]] = True
     return found
 
 

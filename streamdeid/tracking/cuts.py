@@ -8,7 +8,7 @@ miss just then:
 * the mean absolute difference stands out from that of the last frames: what moves wildly all the time is no cut.
 
 Nearly uniform pictures (black between scenes, a white flash) are passed over: the next real picture is compared with
-the last real one. A missed cut costs a solid fill for as long as lost tracks coast, no more.
+the last real one. A missed cut costs a redaction for as long as lost tracks coast, no more.
 """
 
 from __future__ import annotations

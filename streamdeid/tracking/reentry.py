@@ -26,6 +26,8 @@ from streamdeid.errors import SettingsError
 from streamdeid.faces import Track
 from streamdeid.tracking.identity import Identity, distance_of, finite, owned, together
 
+_LIKELIER = 1.25
+"""How many times as far a person may be from a track that most likely goes on with theirs (`expect`)."""
 _DECISIONS = 1 << 16
 """Ended tracks whose person is still known: bounds a run that never ends."""
 
@@ -39,6 +41,8 @@ class Outcome(enum.Enum):
     """A lost person, back."""
     UNCERTAIN = "uncertain"
     """A new person, but somebody remembered falls in the reject zone, or another track had the better claim."""
+    UNSEEN = "never clearly seen"
+    """A new person of whom nothing was seen to recognise anybody by."""
     WAITING = "waiting"
     """Not decided: unclear, or resembles a person whose own track is lost only just now. Commit again later."""
     REFUSED = "refused"
@@ -129,7 +133,8 @@ class Persons:
         self._known: dict[int, _Person] = {}
         self._forgotten: set[int] = set()
         self._persons = 0
-        self._counts = dict.fromkeys((Outcome.NEW, Outcome.RETURNED, Outcome.UNCERTAIN), 0)
+        self._expected: dict[int, int] = {}  # persons by present track
+        self._counts = dict.fromkeys((Outcome.NEW, Outcome.RETURNED, Outcome.UNCERTAIN, Outcome.UNSEEN), 0)
 
     @property
     def counts(self) -> dict[Outcome, int]:
@@ -140,6 +145,27 @@ class Persons:
     def remembered(self) -> frozenset[int]:
         """Numbers of the persons whose template is in memory, present or absent."""
         return frozenset(self._known)
+
+    def expect(self, track: int, earlier: int) -> None:
+        """A new track most likely shows whom an earlier one showed: it goes on with that, and nobody else was near."""
+        person = self.person_of(earlier)
+        if person is not None:
+            self._expected[track] = person
+
+    def commit_unseen(self, track: int) -> int:
+        """A new person for a present track that shows nothing to recognise anybody by. Nobody is taken for this person
+        until `refresh` tells an identity. The person of the track, if it was decided before.
+
+        Raises ValueError for a track that is not present.
+        """
+        unseen = Identity(None)
+        self._check(track, unseen)
+        if track not in self._decisions:
+            self._persons += 1
+            self._settle(track, Decision(self._persons, Outcome.UNSEEN), unseen)
+        person = self._decisions[track].person
+        assert person is not None  # only such decisions are kept
+        return person
 
     def person_of(self, track: int) -> int | None:
         """The person of a track, present or past; None while undecided. Never changes once decided.
@@ -171,8 +197,9 @@ class Persons:
             seen = self._frame if track.missed == 0 else seen
             self._stays[track.number] = _Stay(began, since, doubted, seen)
             person = self._person(track.number)
-            if person is not None and track.missed == 0:
+            if person is not None and track.missed == 0 and not track.doubtful:
                 person.seen = self._frame
+        self._expected = {track: person for track, person in self._expected.items() if track in self._stays}
         for number in before.keys() - self._stays.keys():
             person = self._person(number)
             if person is not None:
@@ -205,7 +232,9 @@ class Persons:
                     distance = apart[track][person.number]
                     if distance - scatter < self._reject:
                         near.add(track)
-                    if distance + scatter <= self._accept and identity.frames >= self._enough:
+                    expected = self._expected.get(track) == person.number
+                    accept = self._accept * (_LIKELIER if expected else 1.0)
+                    if distance + scatter <= accept and identity.frames >= self._enough:
                         claims.append((distance, track, person.number))
         taken: set[int] = set()
         torn: set[int] = set()
@@ -234,7 +263,7 @@ class Persons:
     def _otherwise(self, stay: _Stay, identity: Identity, anybody: bool, near: bool) -> Decision:
         """The decision about a track that nobody was recognised on; anybody, near: whether some person is open to it,
         and not clearly another one."""
-        frames = identity.frames
+        frames = 0 if identity.vector is None else identity.frames
         if anybody and frames < (self._patience if stay.doubted else self._enough):
             return Decision(None, Outcome.WAITING)
         self._persons += 1
@@ -248,7 +277,7 @@ class Persons:
         """
         self._check(track, identity)
         person = self._person(track)
-        if person is not None and finite(identity):
+        if person is not None and finite(identity) and identity.vector is not None:
             person.now = owned(identity)
 
     def _person(self, track: int) -> _Person | None:
@@ -258,9 +287,13 @@ class Persons:
     def _check(self, track: int, identity: Identity) -> None:
         if track not in self._stays:
             raise ValueError(f"track {track} is not present")
-        shapes = {person.now.vector.shape for person in self._known.values()} or {identity.vector.shape}
-        if identity.vector.ndim != 1 or identity.vector.shape not in shapes:
-            raise ValueError(f"an identity vector of shape {identity.vector.shape} fits no other")
+        vector = identity.vector
+        if vector is None:
+            return
+        known = (person.template.vector for person in self._known.values())
+        shapes = {one.shape for one in known if one is not None} or {vector.shape}
+        if vector.ndim != 1 or vector.shape not in shapes:
+            raise ValueError(f"an identity vector of shape {vector.shape} fits no other")
 
     def _settle(self, track: int, decision: Decision, identity: Identity) -> None:
         number = decision.person

@@ -1,6 +1,7 @@
 """Follows faces over frames; fails closed.
 
-Every detection is a track in its own frame, with no delay for confirmation. A track that the detector lost is still
+Every detection is a track in its own frame, with no delay for confirmation, unless it is a part or a ghost of another
+one (`tracking.parts`). A track that the detector lost is still
 returned, at its predicted place grown by its uncertainty and joined with the place where it was last seen (people stop
 as often as they walk on), until it was lost for `coast` seconds. While it is unclear who is who, the tracks concerned
 are `doubtful`: they must be covered, not synthesised.
@@ -8,8 +9,9 @@ are `doubtful`: they must be covered, not synthesised.
 Place and motion cannot always tell who is who after people hid one another. In 480 simulated runs of five people who
 cross (30 to 6 frames per second), 17 runs ended a doubt with two numbers exchanged, for good. So a number stands for
 one person only between doubts, and `deidentify.identity_check` finds out anew who it is after each of them. A doubt
-begins where tracks or faces compete, overlap or lie far from each other, and for one frame where a face jumps and
-changes (`tracking.jumps`).
+begins where tracks or faces compete, overlap or lie far from each other; only what was ever surely a face competes.
+Whether the doubt has a ground is for the faces' looks to say (`tracking.looks`), and so is a change that geometry does
+not see.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from streamdeid.errors import SettingsError
 from streamdeid.faces import Face, Track
 from streamdeid.tracking import association, kalman
 from streamdeid.tracking.association import Flags, Floats, Shapes
-from streamdeid.tracking.jumps import jumped
+from streamdeid.tracking.parts import without_parts
 
 _NO_LANDMARKS = np.full((68, 2), np.nan)
 _FARTHEST = 1e6
@@ -61,6 +63,8 @@ class _Followed:
     """Last detected box, (4,)."""
     landmarks: Floats
     """Last landmarks, (68, 2), nan when there were none."""
+    confirmed: bool
+    """Whether it was ever surely a face: only then can others be taken for it."""
     anchor: Floats
     """Filtered box when `landmarks` were seen, (4,): they move along with the box from there."""
 
@@ -112,6 +116,7 @@ class FaceTracker:
         self._forget(seen)
         shown = self._shown()
         self._mark_doubts(shown)
+        near = self._near(shown)
         tracks = [
             Track(
                 number=one.number,
@@ -119,8 +124,9 @@ class FaceTracker:
                 face=seen[found[one.number]].face if one.number in found else None,
                 missed=one.missed,
                 doubtful=one.doubt > 0,
+                near=bool(close),
             )
-            for one, box in zip(self._followed, shown, strict=True)
+            for one, box, close in zip(self._followed, shown, near, strict=True)
         ]
         return sorted(tracks, key=lambda track: track.number)
 
@@ -140,6 +146,8 @@ class FaceTracker:
             if box is not None:
                 kept.append((face, box))
         self._rejected = len(faces) - len(kept)
+        if len(kept) > 1:
+            kept = [kept[row] for row in without_parts([face for face, _ in kept], _rows(box for _, box in kept))]
         shapes = Shapes(_rows((box for _, box in kept)), _points(_landmarks(face) for face, _ in kept))
         marked = ~np.isnan(shapes.landmarks[:, 0, 0])
         scores = np.array([[face.presence, face.score] for face, _ in kept]).reshape(-1, 2)
@@ -172,12 +180,12 @@ class FaceTracker:
         predicted = self._motion.take(rows)
         boxes = kalman.boxes_of(predicted)
         expected = Shapes(boxes, self._moved_landmarks(rows, boxes))
-        result = association.associate(expected, faces, kalman.spread_of(predicted))
-        tracks, matched = rows[result.pairs[:, 0]], result.pairs[:, 1]
-        jumps = jumped(
-            Shapes(expected.boxes[result.pairs[:, 0]], expected.landmarks[result.pairs[:, 0]]),
-            Shapes(faces.boxes[matched], faces.landmarks[matched]),
+        rivals = (
+            np.array([self._followed[row].confirmed for row in rows.tolist()], dtype=np.bool_),
+            np.array([one.face.confirmed for one in seen], dtype=np.bool_),
         )
+        result = association.associate(expected, faces, kalman.spread_of(predicted), *rivals)
+        tracks, matched = rows[result.pairs[:, 0]], result.pairs[:, 1]
         self._motion = kalman.correct(self._motion, tracks, faces.boxes[matched])
         started = np.setdiff1d(np.arange(len(seen)), matched)
         self._motion = kalman.join(self._motion, kalman.begin(faces.boxes[started]))
@@ -186,8 +194,6 @@ class FaceTracker:
         followed = [replace(one, missed=one.missed + 1, doubt=max(0, one.doubt - 1)) for one in self._followed]
         for row in rows[result.doubtful_tracks].tolist():
             followed[row] = replace(followed[row], doubt=self._hold + 1)
-        for row in tracks[jumps].tolist():  # unsure in this frame only: from here on it is one face again
-            followed[row] = replace(followed[row], doubt=max(1, followed[row].doubt))
         found: dict[int, int] = {}
         total = len(followed)
         for row, face in zip([*tracks.tolist(), *range(total, len(self._motion))], [*matched, *started], strict=True):
@@ -195,7 +201,8 @@ class FaceTracker:
             old = followed[row] if row < total else None
             doubt = self._hold + 1 if one.doubtful or result.doubtful_faces[face] else old.doubt if old else 0
             number = old.number if old else self._number()
-            now = _Followed(number, self._clock, 0, doubt, one.box, one.landmarks, filtered[row])
+            sure = one.face.confirmed or (old is not None and old.confirmed)
+            now = _Followed(number, self._clock, 0, doubt, one.box, one.landmarks, sure, filtered[row])
             followed[row : row + 1] = [now]  # a started track is the row just past the end
             found[number] = int(face)
         self._followed = followed
@@ -221,12 +228,24 @@ class FaceTracker:
 
     def _mark_doubts(self, shown: Floats) -> None:
         """Renew the doubt of tracks that overlap, or whose rival in a doubt is lost and may be just here."""
-        renewed = association.overlapping(self._boxes())
+        boxes, sure = self._boxes(), self._confirmed()
+        renewed = np.zeros(len(boxes), dtype=np.bool_)
+        renewed[sure] = association.overlapping(boxes[sure])
         doubtful = np.flatnonzero([one.doubt > 0 for one in self._followed])
-        lost = np.array([self._followed[row].missed > 0 for row in doubtful], dtype=np.bool_)
+        lost = sure[doubtful] & np.array([self._followed[row].missed > 0 for row in doubtful], dtype=np.bool_)
         renewed[doubtful] |= _meets_lost(shown[doubtful], lost)
         for row in np.flatnonzero(renewed).tolist():
             self._followed[row] = replace(self._followed[row], doubt=self._hold + 1)
+
+    def _near(self, shown: Floats) -> Flags:
+        """Which tracks have another one, which was surely a face, within half a face."""
+        sides = _rows(one.box for one in self._followed)
+        half = (sides[:, 2:] - sides[:, :2]) / 2
+        reach = np.concatenate([shown[:, :2] - half, shown[:, 2:] + half], axis=1)
+        return association.meeting(reach, shown[self._confirmed()], np.flatnonzero(self._confirmed()))
+
+    def _confirmed(self) -> Flags:
+        return np.array([one.confirmed for one in self._followed], dtype=np.bool_)
 
     def _keep(self, rows: list[int]) -> None:
         self._motion = self._motion.take(np.array(rows, dtype=np.intp))

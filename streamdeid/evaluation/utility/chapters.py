@@ -159,7 +159,7 @@ def detection_chapter(results: Results) -> Chapter:
         "Faces found again by the detector",
         ("people", "way", "pictures shown", "not shown", "found again"),
         tuple(rows),
-        "Not shown: no surrogate could be certified, or the pose is too strong; a stream shows the mean face there.",
+        "Not shown: no surrogate could be certified, or the pose is too strong; a stream shows no new face there.",
     )
     ratio = _ratio(hits[DRAWN]) / _ratio(hits[ORIGINALS])
     verdict = Verdict(

@@ -1,9 +1,9 @@
-"""Which rung of the ladder do faces get on clips, how often do they change it, and why?
+"""Which protection level do faces get on clips, how often do they change it, and why?
 
-    python benchmarks/rungs.py VIDEO ... [--frames N] [--json]
+    python benchmarks/levels.py VIDEO ... [--frames N] [--json]
 
-For each clip: face-frames; the share of each rung; how often a track changes its rung from one of its frames to the
-next, for 100 face-frames; and what kept faces from the first rung. Runs the filter as on a file, look-ahead included,
+For each clip: face-frames; the share of each level; how often a track changes its level from one of its frames to the
+next, for 100 face-frames; and what kept faces from the first level. Runs the filter as on a file, look-ahead included,
 without encoding.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 from clips import as_json, markdown
 
 from streamdeid.assemble import assemble, default_detector, lookahead_frames, open_source
-from streamdeid.deidentify.ladder import Cause
+from streamdeid.deidentify.levels import Cause, Level
 from streamdeid.deidentify.replace_faces import ReplaceFaces
 from streamdeid.errors import StreamdeidError
 from streamdeid.frames import DeidentifiedFrame
@@ -28,7 +28,7 @@ from streamdeid.pipeline import deidentified
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import load_models
 
-RUNGS = ("synthetic", "mean face", "solid fill")
+LEVELS = tuple(level.label for level in Level)
 
 
 def one(path: Path, frames: int | None) -> dict[str, Any]:
@@ -54,18 +54,18 @@ def told(causes: Mapping[Cause, int]) -> str:
 
 
 def counted(published: Iterable[DeidentifiedFrame]) -> dict[str, Any]:
-    """Face-frames, shares of the rungs (percent), and changes of rung for 100 face-frames."""
-    rungs: Counter[str] = Counter()
+    """Face-frames, shares of the levels (percent), and changes of level for 100 face-frames."""
+    levels: Counter[str] = Counter()
     last: dict[int, str] = {}
     changes = 0
     for frame in published:
         for cover in frame.covers:
-            rungs[cover.rung] += 1
+            levels[cover.rung] += 1
             changes += last.get(cover.track, cover.rung) != cover.rung
             last[cover.track] = cover.rung
-    total = max(sum(rungs.values()), 1)
-    shares = {f"{rung} %": 100 * rungs[rung] / total for rung in RUNGS}
-    return {"face-frames": sum(rungs.values()), **shares, "changes / 100": 100 * changes / total}
+    total = max(sum(levels.values()), 1)
+    shares = {f"{level} %": 100 * levels[level] / total for level in LEVELS}
+    return {"face-frames": sum(levels.values()), **shares, "changes / 100": 100 * changes / total}
 
 
 def main() -> int:

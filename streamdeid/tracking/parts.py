@@ -1,0 +1,77 @@
+"""Parts and ghosts of a face: second detections that are nobody.
+
+A fine tile sees a nose, a mouth or an ear as a face of its own, a coarse one sees a head with its hair as a larger face.
+Taken for people they would be rivals of the face they belong to: it would be in doubt who is who, and nobody would be
+shown. So they are left out, anew in every frame, as long as the face that holds them is surely one (METHODS 6.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.faces import SURE, Face
+
+Floats = NDArray[np.float64]
+
+_SMALLER = 0.6
+"""A part has less than this share of the face's area: two faces at one place that are nearer in size are two people."""
+_WITHIN, _REACH = 0.7, 1.15
+"""Share of a part's box that lies in the hull of the face's points, which is drawn so many times as large: ears and the
+hair line stick out of it."""
+_SHARED, _LARGER, _LARGEST, _CONCENTRIC = 0.7, 1.4, 4.0, 0.25
+"""A ghost shares this much of the smaller of both boxes, has between so many times the face's area, and its middle lies
+within this share of its sides from the face's. Boxes that are nearer in size are duplicates (`association`)."""
+
+
+def without_parts(faces: Sequence[Face], boxes: Floats) -> list[int]:
+    """Rows of the detections that are no part and no ghost of another one, ascending.
+
+    boxes: float64 (n, 4), those of the faces in pixels, with an area. What has landmarks and is surer than the face
+    that it would belong to is kept.
+    """
+    gone: set[int] = set()
+    areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
+    for row, face in enumerate(faces):
+        if row in gone or face.landmarks is None or face.evidence < SURE:
+            continue
+        low, high = np.maximum(boxes[:, :2], boxes[row, :2]), np.minimum(boxes[:, 2:], boxes[row, 2:])
+        shared = np.maximum(high - low, 0).prod(axis=1)
+        hull: NDArray[np.float32] | None = None
+        for other in np.flatnonzero(shared > 0).tolist():
+            rival = faces[other]
+            if other == row or other in gone or (rival.landmarks is not None and rival.evidence > face.evidence):
+                continue
+            if areas[other] < _SMALLER * areas[row]:
+                hull = _hull(face) if hull is None else hull
+                if _inside(boxes[other], hull) >= _WITHIN * areas[other]:
+                    gone.add(other)
+            elif rival.landmarks is None and _is_ghost(boxes[other], boxes[row], float(shared[other])):
+                gone.add(other)
+    return [row for row in range(len(faces)) if row not in gone]
+
+
+def _hull(face: Face) -> NDArray[np.float32]:
+    """Convex hull of the face's points, grown about its middle, (h, 2)."""
+    assert face.landmarks is not None
+    points = face.landmarks if face.forehead is None else np.concatenate([face.landmarks, face.forehead])
+    hull = cv2.convexHull(points.astype(np.float32))[:, 0]
+    middle = hull.mean(axis=0)
+    return np.asarray(middle + _REACH * (hull - middle), np.float32)
+
+
+def _inside(box: Floats, hull: NDArray[np.float32]) -> float:
+    """Area of a box (4,) that lies in a convex polygon (h, 2)."""
+    x0, y0, x1, y1 = box
+    corners = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], np.float32)
+    return float(cv2.intersectConvexConvex(corners, hull)[0])
+
+
+def _is_ghost(box: Floats, face: Floats, shared: float) -> bool:
+    """Whether a box (4,) without landmarks is a larger one about a face's (4,), with which it shares an area."""
+    own, area = float((box[2:] - box[:2]).prod()), float((face[2:] - face[:2]).prod())
+    apart = np.abs((box[:2] + box[2:]) - (face[:2] + face[2:])) / 2 / (box[2:] - box[:2])
+    return _LARGER * area < own < _LARGEST * area and shared >= _SHARED * min(own, area) and float(apart.max()) < _CONCENTRIC
