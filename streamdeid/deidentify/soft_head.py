@@ -16,8 +16,9 @@ FEATHER = 0.3
 """Width of the soft rim outside the ellipse, share of its half axes."""
 _LEAST_FEATHER = 3.0
 """The same in pixels, at least: chroma is half as fine as luma."""
-_MESH_MARGIN = 1.12
-"""Growth of the ellipse about a face's mesh: of a turned head the cheek reaches up to .11 of the width beyond it."""
+_MESH_MARGIN = (1.1, 1.18)
+"""Growth of a face's mesh, across and down, before the ellipse is laid about it: of a turned head the cheek reaches up
+to .11 of the width beyond the mesh, and a head is higher than wide."""
 _BOX_AXES = (0.68, 0.78)
 """Half axes of the ellipse about a box that reaches from brows to chin and from temple to temple, shares of its sides:
 with forehead, ears and chin, and the chin of a profile, which lies in a corner of the box, is still inside."""
@@ -30,6 +31,8 @@ _BEYOND = 0.4
 _CUT_GROWTH = (1.15, 1.1)
 """Of a face that the border cuts the detector boxes too little (115 x 170 pixels of 187 x 266, METHODS 6.2): growth of
 the ellipse across and down where there is no mesh."""
+_LARGEST = 1e6
+"""Longest half axis in pixels: beyond, the kernel's numbers could not tell a pixel from the next."""
 _RIM = 24
 """Points that stand for the rim of an ellipse."""
 
@@ -56,8 +59,8 @@ class Head:
         """Raises FailedClosed when this is no ellipse."""
         if not np.isfinite(astuple(self)).all():
             raise FailedClosed("a head's place is not finite")
-        if min(self.across, self.down) <= 0:
-            raise FailedClosed("a head has no extent")
+        if min(self.across, self.down) <= 0 or max(self.across, self.down) > _LARGEST:
+            raise FailedClosed("a head has no extent, or no end")
 
     def places(self, radii: Points, angles: Points) -> Points:
         """Places float64 (r, a, 2) in the picture at radii (r,) in half axes and angles (a,) in radians."""
@@ -112,11 +115,12 @@ def head_of(box: Box, points: Points | None, size: tuple[int, int]) -> Head:
         if cut.any():
             contained = middle - raised + circle * half * _CUT_GROWTH
     else:
-        angle = _roll(points)
-        # The box, too, may be right where the landmarks are astray.
-        contained = np.concatenate([points[OUTLINE], middle + circle * (0.5 * width, 0.5 * height)])
-        contained = contained.mean(axis=0) + _MESH_MARGIN * (contained - contained.mean(axis=0))
-        cut = _beyond(contained, (width, height), size)
+        angle, contained = _roll(points), points[OUTLINE]
+        contained = _grown(contained, angle)
+        if _around(contained, angle).radii(*middle[:, None]).item() > 1:
+            # Landmarks that lie beside the box are astray, and the box may be right.
+            contained = np.concatenate([contained, middle + circle * (0.5 * width, 0.5 * height)])
+        cut = _beyond(contained, tuple(np.ptp(points, axis=0)), size)
     shifts = [cut * (0, 0), cut * (1, 0), cut * (0, 1), cut]
     return _around(np.concatenate([contained + shift for shift in shifts]), angle)
 
@@ -133,6 +137,14 @@ def _beyond(points: Points, sides: tuple[float, float], size: tuple[int, int]) -
     return shift
 
 
+def _grown(points: Points, angle: float) -> Points:
+    """Outline (n, 2) of a face turned by an angle, grown by the margins about its middle."""
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    centre = points.mean(axis=0)
+    grown: Points = centre + ((points - centre) @ turn * _MESH_MARGIN) @ turn.T
+    return grown
+
+
 def _roll(points: Points) -> float:
     """Turn of a face in the picture, radians, by the line between its eyes."""
     x, y = points[RIGHT_EYE].mean(axis=0) - points[LEFT_EYE].mean(axis=0)
@@ -141,10 +153,10 @@ def _roll(points: Points) -> float:
 
 def _around(points: Points, angle: float) -> Head:
     """The ellipse at an angle, in proportion to the points' extent, that contains them (n, 2) all."""
-    c, s = np.cos(angle), np.sin(angle)
-    level = points @ np.array([[c, -s], [s, c]])
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    level = points @ turn
     low, high = level.min(axis=0), level.max(axis=0)
     middle, half = (low + high) / 2, np.maximum((high - low) / 2, 1.0)
     across, down = half * np.hypot(*((level - middle) / half).T).max()
-    x, y = np.array([[c, -s], [s, c]]) @ middle
+    x, y = turn @ middle
     return Head(float(x), float(y), float(across), float(down), angle)

@@ -72,6 +72,12 @@ class SoftMemory:
     frames: int = 0
     """Frames so far: each has another grain."""
 
+    def check(self) -> None:
+        """Raises FailedClosed when any of it is not finite."""
+        for part in (self.waves, self.middle, self.shown):
+            if part is not None and not np.isfinite(part).all():
+                raise FailedClosed("the colours about a head are not finite")
+
 
 def soft_redaction(
     out: Planes,
@@ -91,6 +97,7 @@ def soft_redaction(
     """
     for each in (head, *others):
         each.check()
+    memory.check()
     box = head.window(out.size)
     if box is None:
         return None
@@ -103,8 +110,7 @@ def soft_redaction(
     constant = memory.shown if tone and memory.shown is not None else np.full(3, 128.0)
     waves = memory.waves if memory.waves is not None else np.vstack([constant, np.zeros((2 * _WAVES, 3))])
     lift = memory.shown - waves[0] if tone and memory.shown is not None else np.zeros(3)
-    if not (np.isfinite(waves).all() and np.isfinite(lift).all()):
-        raise FailedClosed("the colours about a head are not finite")
+    memory.check()
     memory.head = head
     memory.frames += 1
     _paint_planes(out, head, box, (waves, lift), memory.frames)
