@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points
-from streamdeid.aam.synthesise import draw, to_yuv
-from streamdeid.colour import yuv_from_rgb
+from streamdeid.aam.synthesise import draw
 from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no_membrane
 from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps, facing, transfer_expression
-from streamdeid.deidentify.eyes import EyeColours, draw_eye
+from streamdeid.deidentify.eyes import draw_eye
 from streamdeid.deidentify.light import LightFrame, contrast, light_ratio, static_light
+from streamdeid.deidentify.lit_face import lit_eye, lit_texture
 from streamdeid.deidentify.masks import Box, fill_ellipse
 from streamdeid.deidentify.mouth import draw_mouth
 from streamdeid.deidentify.neutral import Neutral
@@ -29,8 +28,6 @@ _FEATHER = 0.07
 """Feather inside the hull, share of the face's width (METHODS 4.4)."""
 _SURROUNDINGS = 0.08
 """Surroundings that the membrane looks at, share of the face's width."""
-_KNEE = np.float32(205)
-"""Grey level from which highlights are compressed."""
 _GROW = 1.05
 """The mean face is drawn so much larger: its landmarks are doubted."""
 _MIDDLE = 0.7
@@ -110,7 +107,7 @@ def draw_surrogate(
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
         ratio = np.full_like(ratio, float(np.median(ratio)))
     ratio *= static.light
-    texture = _lit(face, ratio, static.contrast, original)
+    texture = lit_texture(face, ratio, static.contrast, original.colour)
     margin = _SURROUNDINGS * seen.width
     patch = draw(texture, model.mean_shape, points, model.closed_triangles, out.size, margin)
     if patch is None:
@@ -127,7 +124,7 @@ def draw_surrogate(
         for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
             x, y, radius = (float(v) for v in model.iris[i])
             here = ratio[int(y * ratio.shape[0] / len(texture)), int(x * ratio.shape[1] / texture.shape[1])]
-            colours = _lit_eye(face, i, here, original)
+            colours = lit_eye(face, i, here, original.colour)
             draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius * seen.pose.scale, colours)
     draw_mouth(patch, original, _lips(seen), points[INNER_LIP])
     alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
@@ -157,7 +154,7 @@ def draw_mean_face(
     points = centre + (seen.points - centre) * _GROW
     points = reaching(points, seen.farthest, seen.farthest, seen.width, least=0.0)
     gain = static_light(light, seen.small_texture, mean.small_texture, seen.skin)
-    texture = _lit(mean, gain, 1.0, original)
+    texture = lit_texture(mean, gain, 1.0, original.colour)
     patch = draw(texture, model.mean_shape, points, model.closed_triangles, out.size, 2.0)
     if patch is None:
         return False
@@ -177,26 +174,3 @@ def _lips(seen: Observation) -> Points:
     lips = seen.points[INNER_LIP]
     lag = (seen.raw[INNER_LIP] - lips).mean(axis=0)
     return lips + lag if float(np.linalg.norm(lag)) > _LAG * seen.width else lips
-
-
-def _lit(face: NewFace, ratio: Pixels, flat: float, original: Planes) -> Pixels:
-    """The surrogate's texture in the light of the frame, YUV (h, w, 3); `flat` is its contrast."""
-    height, width = face.picture.shape[:2]
-    field = np.asarray(cv2.resize(ratio, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
-    return to_yuv(_in_light(face.picture, face, field, flat), *yuv_from_rgb(original.colour))
-
-
-def _lit_eye(face: NewFace, eye: int, ratio: Pixels, original: Planes) -> EyeColours:
-    """Colours of an eye under the same light, YUV."""
-    own = face.eyes[eye]
-    colours = _in_light(np.stack([own.sclera, own.iris, own.pupil])[None], face, ratio, 1.0)
-    sclera, iris, pupil = to_yuv(colours, *yuv_from_rgb(original.colour))[0]
-    return EyeColours(sclera, iris, pupil)
-
-
-def _in_light(colours: Pixels, face: NewFace, ratio: Pixels, flat: float) -> Pixels:
-    """RGB colours (..., 3) of a surrogate under a gain of light, with its contrast."""
-    lit = ((face.middle + np.float32(flat) * (colours - face.middle)) * ratio).astype(np.float32)
-    over = np.maximum(lit - _KNEE, 0)
-    lit -= over * over / (over + (255 - _KNEE))  # a lamp that is brighter here than in the studio is not to burn out
-    return lit

@@ -1,0 +1,279 @@
+"""Soft redaction: a head replaced by a soft, faceless field of colour (METHODS 6.2), wherever no own face can be shown.
+
+The field is harmonic: along the rim of an ellipse about the head it takes the three lowest angular frequencies of what
+is published just outside it, so that it has no visible edge, and in its middle it is lifted to one quantised tone of
+the head. Nothing else of the inside enters, so there is nothing to invert: seven numbers a plane come from pixels that
+are published anyway, and one coarse number a plane from the face. A grain as of a camera lies over it.
+
+Where other people are redacted near by, their heads are left out of the rim: neither do their own pixels pass through
+it, nor does one field smear into the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.deidentify.masks import Box
+from streamdeid.deidentify.soft_head import FEATHER, Head, head_of
+from streamdeid.errors import FailedClosed
+from streamdeid.frames import Planes
+from streamdeid.kernel_cache import kernel
+
+__all__ = ["Head", "SoftMemory", "head_of", "soft_redaction"]
+
+Floats = NDArray[np.float64]
+
+_WAVES = 3
+"""Angular frequencies that are kept of the rim."""
+_ANGLES = 48
+_NEAR = 6
+"""Places looked at for each angle, from the middle of the feather to half of its width beyond it: what is published
+there is the original, or mostly."""
+_FAR = (1.8, 2.3, 3.0)
+"""Places, half axes, that count where nothing nearer is to be seen (a border, other heads)."""
+_FAR_WEIGHT = 0.05
+_UNSEEN = 0.1
+"""Weight of the rim's mean at angles at which nothing is to be seen: without it the waves would swing there."""
+_STEPS = np.array([12.0, 3.0, 3.0])
+"""Steps of the tone in Y, U and V: two photographs of one skin fall into one step about as often as those of two."""
+_STAY = 0.8
+"""Distance from the middle of a step, in steps, from which another is taken: no flicker between two of them."""
+_TONE_RADII = np.array([0.15, 0.4, 0.6])
+_TONE_END = 1.25
+"""Square of the radius beyond which the tone is not to be seen: it fades away within the rim."""
+_NEWEST = 0.15
+"""Weight of the newest frame in the running means."""
+_CHANGED = 40.0
+"""Change of the rim in grey levels with which the newest frame counts alone: a cut, not noise."""
+_TOWARDS = 0.2
+"""Share of the way to a new step that the tone goes in a frame."""
+_GRAIN = 1.2
+"""Standard deviation of the grain, grey levels."""
+
+
+@dataclass
+class SoftMemory:
+    """What the soft redaction remembers of a track from frame to frame: so that it does not flicker."""
+
+    waves: Floats | None = None
+    """Running mean of the rim's waves, float64 (7, 3): constant, then cosine and sine of each frequency, in Y, U, V."""
+    middle: Floats | None = None
+    """Running mean of the head's colour, float64 (3,). Never published but for its step."""
+    step: Floats | None = None
+    """Step in which the tone is, float64 (3,)."""
+    shown: Floats | None = None
+    """The tone that is shown, on its way to the middle of its step, float64 (3,)."""
+    head: Head | None = None
+    """Where the head was last."""
+    frames: int = 0
+    """Frames so far: each has another grain."""
+
+    def check(self) -> None:
+        """Raises FailedClosed when any of it is not finite."""
+        for part in (self.waves, self.middle, self.shown):
+            if part is not None and not np.isfinite(part).all():
+                raise FailedClosed("the colours about a head are not finite")
+
+
+def soft_redaction(
+    out: Planes,
+    original: Planes,
+    head: Head,
+    memory: SoftMemory,
+    others: Sequence[Head] = (),
+    *,
+    tone: bool = True,
+) -> Box | None:
+    """Redact a head in place; the box of luma pixels that may have changed, None when it lies outside the picture.
+
+    out: the picture as it is published so far. original: the same picture untouched; of its pixels inside the ellipse
+    only the quantised tone is taken, outside it only what lies outside of the `others`, too. others: all other heads
+    of this frame that are not shown as they are, redacted or drawn. tone: whether the head's own colour is hinted at.
+    Raises FailedClosed when anything is not finite or the ellipse is none.
+    """
+    for each in (head, *others):
+        each.check()
+    memory.check()
+    box = head.window(out.size)
+    if box is None:
+        return None
+    weight = _newest(memory, head)
+    rim = _waves(*_seen_rim(original, head, others))
+    if rim is not None:
+        memory.waves, weight = _averaged(memory.waves, rim, weight)
+    if tone:
+        _remember_tone(memory, _middle(original, head, others), weight)
+    constant = memory.shown if tone and memory.shown is not None else np.full(3, 128.0)
+    waves = memory.waves if memory.waves is not None else np.vstack([constant, np.zeros((2 * _WAVES, 3))])
+    lift = memory.shown - waves[0] if tone and memory.shown is not None else np.zeros(3)
+    memory.check()
+    memory.head = head
+    memory.frames += 1
+    _paint_planes(out, head, box, (waves, lift), memory.frames)
+    x0, y0, x1, y1 = box
+    return float(x0), float(y0), float(x1), float(y1)
+
+
+def _newest(memory: SoftMemory, head: Head) -> float:
+    """Weight of this frame in the running means: the farther the head has moved, the less the last ones tell."""
+    last = memory.head
+    if last is None:
+        return 1.0
+    moved = np.hypot((head.x - last.x) / head.across, (head.y - last.y) / head.down)
+    grown = abs(np.log(head.across / last.across)) + abs(np.log(head.down / last.down))
+    return float(min(1.0, _NEWEST + moved + grown))
+
+
+def _averaged(mean: Floats | None, newest: Floats, weight: float) -> tuple[Floats, float]:
+    """The running mean with the newest waves in it, and the weight that they got."""
+    if mean is None:
+        return newest, 1.0
+    change = float(np.sqrt(np.square(newest - mean).sum(axis=0).mean()))
+    weight = min(1.0, weight + (change / _CHANGED) ** 2)
+    return mean + weight * (newest - mean), weight
+
+
+def _remember_tone(memory: SoftMemory, middle: Floats | None, weight: float) -> None:
+    """Take the colour of the head into the memory, quantised with hysteresis."""
+    if middle is None:
+        return
+    memory.middle = middle if memory.middle is None else memory.middle + weight * (middle - memory.middle)
+    places = memory.middle / _STEPS
+    newest = np.floor(places) + 0.5
+    if memory.step is None or memory.shown is None:
+        memory.step, memory.shown = newest, newest * _STEPS
+        return
+    memory.step = np.where(np.abs(places - memory.step) > _STAY, newest, memory.step)
+    memory.shown = memory.shown + max(_TOWARDS, weight if weight >= 1 else 0.0) * (memory.step * _STEPS - memory.shown)
+
+
+def _seen_rim(planes: Planes, head: Head, others: Sequence[Head]) -> tuple[Floats, Floats]:
+    """Mean colours (48, 3) about the head by angle, and the weight (48,) of each: 0 where nothing is to be seen."""
+    feather = head.reach - 1
+    near, far = np.linspace(1 + feather / 2, 1 + 1.5 * feather, _NEAR), _FAR_RADII * head.reach / (1 + FEATHER)
+    colours, seen = _colours(planes, head.places(np.concatenate([near, far]), _ANGLE), others)
+    weights = _RIM_WEIGHTS[:, None] * seen
+    total = weights.sum(axis=0)
+    means = (colours * weights[:, :, None]).sum(axis=0) / np.maximum(total, 1e-12)[:, None]
+    return means, total
+
+
+def _waves(means: Floats, weights: Floats) -> Floats | None:
+    """Waves (7, 3) of the rim by weighted least squares; None when nothing of it was seen."""
+    if not (weights > 0).any():
+        return None
+    mean = weights @ means / weights.sum()
+    unseen = _UNSEEN * (weights.max() - weights)
+    square = _BASIS.T @ (_BASIS * (weights + unseen)[:, None])
+    moment = _BASIS.T @ (means * weights[:, None] + mean * unseen[:, None])
+    waves: Floats = np.linalg.solve(square, moment)
+    return waves
+
+
+def _middle(planes: Planes, head: Head, others: Sequence[Head]) -> Floats | None:
+    """Median colour (3,) of the head's inside, from outside other heads; None when nothing of it is to be seen."""
+    colours, seen = _colours(planes, head.places(_TONE_RADII, _ANGLE), others)
+    if not seen.any():
+        return None
+    median: Floats = np.median(colours[seen], axis=0)
+    return median
+
+
+def _colours(planes: Planes, places: Floats, others: Sequence[Head]) -> tuple[Floats, NDArray[np.bool_]]:
+    """Colours (..., 3) at places (..., 2), and whether each is in the picture and in no other head (...)."""
+    flat = places.reshape(-1, 2)
+    width, height = planes.size
+    x, y = np.rint(np.clip(flat, -2, (width + 1, height + 1))).astype(np.int64).T
+    seen = (x >= 0) & (y >= 0) & (x < width) & (y < height)
+    for other in others:
+        seen &= ~other.touches(x, y)
+    x, y = np.clip(x, 0, width - 1), np.clip(y, 0, height - 1)
+    found = np.stack([planes.y[y, x], planes.u[y // 2, x // 2], planes.v[y // 2, x // 2]], axis=1).astype(np.float64)
+    return found.reshape(*places.shape[:-1], 3), seen.reshape(places.shape[:-1])
+
+
+def _paint_planes(
+    out: Planes,
+    head: Head,
+    box: tuple[int, int, int, int],
+    field: tuple[Floats, Floats],
+    frame: int,
+) -> None:
+    """Blend the field, waves (7, 3) and lift (3,), into a box of the planes."""
+    waves, lift = field
+    x0, y0, x1, y1 = box
+    half = x0 // 2, y0 // 2, (x1 + 1) // 2, (y1 + 1) // 2
+    # A chroma sample is half a pixel from the middles of its four: whole where any of them is whole.
+    whole = 1 + 0.75 / min(head.across, head.down)
+    for plane, window, c in ((out.y, box, 0), (out.u, half, 1), (out.v, half, 2)):
+        step, shift, full = (1.0, 0.0, 1.0) if c == 0 else (2.0, 0.5, whole)
+        shape = np.array(
+            [step, shift, head.x, head.y, np.cos(head.angle) / head.across, np.sin(head.angle) / head.across,
+             np.cos(head.angle) / head.down, np.sin(head.angle) / head.down, full, head.reach], np.float32
+        )  # fmt: skip
+        numbers = np.concatenate([waves[:, c], lift[c : c + 1]]).astype(np.float32)
+        _paint(plane, np.array(window), shape, numbers, np.uint32(frame), np.float32(_GRAIN if c == 0 else 0.0))
+
+
+_ANGLE: Floats = (np.arange(_ANGLES) + 0.5) * 2 * np.pi / _ANGLES
+_FAR_RADII = np.array(_FAR)
+_RIM_WEIGHTS = np.array([1.0] * _NEAR + [_FAR_WEIGHT] * len(_FAR))
+_BASIS = np.stack(
+    [np.ones(_ANGLES)] + [wave(k * _ANGLE) for k in range(1, _WAVES + 1) for wave in (np.cos, np.sin)], axis=1
+)
+_ONE, _TWO, _THREE, _HALF = np.float32(1), np.float32(2), np.float32(3), np.float32(0.5)
+_NONE, _MOST = np.float32(0), np.float32(255)
+_END = np.float32(_TONE_END)
+_UNIT = np.float32(np.sqrt(6) / 65536)
+"""Scales the difference of two whole numbers below 65,536, evenly spread, to a standard deviation of 1."""
+
+
+@kernel
+def _mixed(state):  # type: ignore[no-untyped-def]
+    """A number of 32 bits whose bits depend on all bits of another (Wang's and Ettinger's `lowbias32`)."""
+    state = np.uint32(state ^ (state >> np.uint32(16)))
+    state = np.uint32(state * np.uint32(0x7FEB352D))
+    state = np.uint32(state ^ (state >> np.uint32(15)))
+    state = np.uint32(state * np.uint32(0x846CA68B))
+    return np.uint32(state ^ (state >> np.uint32(16)))
+
+
+@kernel
+def _paint(plane, window, shape, numbers, frame, grain):  # type: ignore[no-untyped-def]
+    """Blend the field into a window (x0, y0, x1, y1) of a plane. Without branches, so that it is vectorised."""
+    step, shift, cx, cy, ca, sa, cb, sb, full, reach = shape
+    a0, a1, b1, a2, b2, a3, b3, lift = numbers
+    one = _ONE / reach
+    two, three = one * one, one * one * one
+    a1, b1, a2, b2, a3, b3 = a1 * one, b1 * one, a2 * two, _TWO * b2 * two, a3 * three, b3 * three
+    outer = reach * reach
+    steep = _ONE / (outer - full * full)
+    scale = grain * _UNIT
+    x0, y0, x1, y1 = window
+    for row in range(y0, y1):
+        py = np.float32(row) * step + shift - cy
+        seed = _mixed(np.uint32(np.uint32(row) ^ _mixed(frame)))
+        line = plane[row, x0:x1]
+        for column in range(x1 - x0):
+            px = np.float32(np.int32(column + x0)) * step + shift - cx
+            u = ca * px + sa * py
+            v = cb * py - sb * px
+            uu, vv = u * u, v * v
+            rr = uu + vv
+            value = a0 + a1 * u + b1 * v + a2 * (uu - vv) + b2 * u * v
+            value += a3 * u * (uu - _THREE * vv) + b3 * v * (_THREE * uu - vv)
+            t = min(max((_END - rr) / _END, _NONE), _ONE)
+            value += lift * (t * t * (_THREE - _TWO * t))
+            dice = _mixed(np.uint32(seed + np.uint32(column + x0)))
+            value += scale * (
+                np.float32(np.int32(dice & np.uint32(0xFFFF))) - np.float32(np.int32(dice >> np.uint32(16)))
+            )
+            value = min(max(value, _NONE), _MOST)
+            t = min(max((outer - rr) * steep, _NONE), _ONE)
+            weight = t * t * (_THREE - _TWO * t)
+            # Where the weight is 1 nothing of the old value is left, not even in rounding.
+            line[column] = np.uint8(value * weight + np.float32(line[column]) * (_ONE - weight) + _HALF)
