@@ -12,7 +12,6 @@ from streamdeid.tracking.identity import Identity
 from streamdeid.tracking.reentry import Persons
 
 
-
 @dataclass(frozen=True)
 class Distances:
     """How alike two templates are that are one person's."""

@@ -36,7 +36,7 @@ HEAD = face(200, 200, 100)
         (face(262, 200, 30, marked=False), [0, 1]),  # somebody behind, half hidden
         (face(200, 220, 30, evidence=0.4), [0]),  # a mouth on which the landmarker saw a face
         (face(200, 220, 30, evidence=0.95), [0, 1]),  # surer than the face: perhaps it is a child before it
-        (face(200, 200, 85, marked=False), [0, 1]),  # as large: a duplicate, which is for another rule to join
+        (face(204, 200, 90, marked=False), [0]),  # the same face, found again
         (face(205, 190, 170, marked=False), [0]),  # the whole head with its hair
         (face(205, 190, 170), [1]),  # with landmarks, and as sure: the other one is its part
         (face(205, 190, 170, evidence=0.7), [0, 1]),  # less sure: it is not known which of them is right

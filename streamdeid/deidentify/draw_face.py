@@ -15,14 +15,13 @@ from streamdeid.deidentify.expression import eye_maps, facing, transfer_expressi
 from streamdeid.deidentify.eyes import draw_eye
 from streamdeid.deidentify.light import LightFrame, contrast, light_ratio, static_light
 from streamdeid.deidentify.lit_face import lit_eye, lit_texture
-from streamdeid.deidentify.masks import Box, fill_ellipse
 from streamdeid.deidentify.mouth import draw_mouth
 from streamdeid.deidentify.neutral import Neutral
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation
 from streamdeid.deidentify.outline import reaching
 from streamdeid.frames import Planes
-from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE
+from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE
 
 _FEATHER = 0.07
 """Feather inside the hull, share of the face's width (METHODS 4.4)."""
@@ -132,40 +131,6 @@ def draw_surrogate(
         blending.membrane = None  # that of another scene
     field = no_membrane() if rim is None else blending.mean(membrane(rim, original))
     return composed(patch, Blend(alpha, field), out)
-
-
-def draw_mean_face(
-    out: Planes,
-    original: Planes,
-    seen: Observation,
-    mean: NewFace,
-    fitting: FitModel,
-    light: LightFrame,
-    box: Box | None = None,
-    whole: bool = False,
-) -> bool:
-    """Rung 2: the mean face laid onto the landmarks, a little larger than they say, in the scene's light; in place.
-
-    box: the detector's, pixels. The landmarks are doubted, so its middle is covered wherever they lie: what of it the
-    mean face leaves bare gets the mean face's colour. whole: not only its middle, because landmarks and box disagree.
-    """
-    model = fitting.model
-    centre = seen.points[OUTLINE].mean(axis=0)
-    points = centre + (seen.points - centre) * _GROW
-    points = reaching(points, seen.farthest, seen.farthest, seen.width, least=0.0)
-    gain = static_light(light, seen.small_texture, mean.small_texture, seen.skin)
-    texture = lit_texture(mean, gain, 1.0, original.colour)
-    patch = draw(texture, model.mean_shape, points, model.closed_triangles, out.size, 2.0)
-    if patch is None:
-        return False
-    if box is not None:
-        y, u, v = (int(value) for value in np.clip(np.median(texture, axis=(0, 1)), 0, 255))
-        x0, y0, x1, y1 = box
-        share = _AROUND if whole else _MIDDLE
-        dx, dy = 0.5 * (1 - share) * (x1 - x0), 0.5 * (1 - share) * (y1 - y0)
-        fill_ellipse(out, (x0 + dx, y0 + dy, x1 - dx, y1 - dy), (y, u, v))
-    alpha = feathered(patch.covered, 0.02 * seen.width / 2)
-    return composed(patch, Blend(alpha, no_membrane()), out)
 
 
 def _lips(seen: Observation) -> Points:

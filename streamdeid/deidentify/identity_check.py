@@ -135,9 +135,7 @@ class IdentityCheck:
         self._at: dict[int, dict[int, int]] = {}
         self._count = 0
 
-    def update(
-        self, frame: Frame, tracks: Sequence[Track], broken: Mapping[int, Broken] | None = None
-    ) -> list[Track]:
+    def update(self, frame: Frame, tracks: Sequence[Track], broken: Mapping[int, Broken] | None = None) -> list[Track]:
         """The tracks of a new frame under the numbers of their stretches, in the same order; once per frame.
 
         broken: the tracks whose stretch is over, None where nobody looked. Where a stretch begins in the middle of a
@@ -261,7 +259,8 @@ class IdentityCheck:
             if state.estimate is None or state.good >= following or late:
                 state.estimate, state.asked = self._estimate(number), state.good
             told[number] = state.estimate
-            known[number] = state.estimate.template, state.asked
+            # Who gave enough good ones among many is not waited for any longer.
+            known[number] = state.estimate.template, state.asked + (state.weak if state.asked >= _LEAST else 0)
         if not known:
             return {}
         before = {number: self._register.person_of(number) for number in known}

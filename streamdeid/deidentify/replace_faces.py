@@ -17,7 +17,16 @@ from streamdeid.deidentify.draw_face import Blending, draw_surrogate
 from streamdeid.deidentify.face_look import LEAST_WIDTH, FaceLook, Look
 from streamdeid.deidentify.identity_check import Broken, Estimate, IdentityCheck, Register
 from streamdeid.deidentify.k_same_furthest_fet import PaperTransfer
-from streamdeid.deidentify.levels import Cause, Level, Steps, recognisable, severities, turned_away, unblemished
+from streamdeid.deidentify.levels import (
+    Cause,
+    Level,
+    Steps,
+    recognisable,
+    severities,
+    shows_a_face,
+    turned_away,
+    unblemished,
+)
 from streamdeid.deidentify.light import LightFrame
 from streamdeid.deidentify.mask_faces import face_extent, grown
 from streamdeid.deidentify.masks import Box, fill
@@ -291,8 +300,7 @@ class ReplaceFaces:
             return  # the soft redaction covers it
         followed.seen[frame.index] = seen
         found = severities(seen, self._areas)
-        # A hand, a print or an ear has landmarks too, but the model does not fit them and nobody is sure of them.
-        if track.doubtful or not track.face.confirmed or not found[Cause.POOR_FIT] <= 1:
+        if track.doubtful or not shows_a_face(seen, track.face):
             return
         good = recognisable(seen, self._areas)
         self._check.saw(track.number, good)
@@ -378,7 +386,7 @@ class ReplaceFaces:
                 return plan.level, plan.cause
             return self._redact(out, frame, plan, others), Cause.NO_LANDMARKS
         if plan.level is Level.QUIET:
-            drawn = draw_quiet_face(out, frame.planes, seen, face, self._fitting, self._light)
+            drawn = draw_quiet_face(out, seen, face, self._fitting, self._light)
             return (Level.QUIET if drawn else Level.SOFT), plan.cause
         return plan.level, plan.cause
 

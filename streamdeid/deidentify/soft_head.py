@@ -55,6 +55,14 @@ class Head:
         """Radius, in half axes, at which the soft rim ends."""
         return 1 + max(FEATHER, _LEAST_FEATHER / min(self.across, self.down))
 
+    @property
+    def box(self) -> Box:
+        """The upright box, in pixels, about all that is changed: x0, y0, x1, y1."""
+        c, s = np.cos(self.angle), np.sin(self.angle)
+        dx, dy = np.hypot(self.across * c, self.down * s), np.hypot(self.across * s, self.down * c)
+        half = self.reach * np.array([dx, dy])
+        return float(self.x - half[0]), float(self.y - half[1]), float(self.x + half[0]), float(self.y + half[1])
+
     def check(self) -> None:
         """Raises FailedClosed when this is no ellipse."""
         if not np.isfinite(astuple(self)).all():

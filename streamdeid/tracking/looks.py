@@ -10,7 +10,8 @@ frames; those of two people stay under .61 to .69 in 99 of 100 pairs, .82 was th
 * A doubt is a doubt of geometry, a longer loss, or a face that looks unlike itself from one frame to the next or whose
   head is not where the patch of the last frame is found again (a cut that nobody noticed).
 * It is cleared when the face looks like itself, and less so like anybody near.
-* When it does not in five frames without geometric doubt, somebody else may be there: the tracklet is broken.
+* A face that was never seen without doubt, in a crowd, is known once it looks the same in five frames running.
+* When a face does not look like itself in five frames without geometric doubt, somebody else may be there: the tracklet is broken.
 * A doubt that is cleared was groundless if nobody was near all the time: its frames are undone, as far as the face
   looked like itself in them (`_LIKELY`: without that bar a stranger got one frame).
 """
@@ -101,6 +102,8 @@ class _State:
     pending: bool = False
     """Whether a doubt is still to be cleared."""
     tries: int = 0
+    running: int = 0
+    """Frames running in which a face looked the same that was never seen without doubt."""
     cause: Cause = Cause.CROSSING
     changed: bool = False
     lost: bool = False
@@ -188,10 +191,8 @@ class Looks:
         self, index: int, now: float, track: Track, state: _State, look: Look | None, verdict: Verdict
     ) -> Track:
         """A face in doubt: cleared, broken, or still in doubt."""
-        if not state.kept and not state.pending and not state.lost:  # never seen without doubt
-            state.pending = track.doubtful
-            state.cause = Cause.UNKNOWN
-            return track
+        if not state.kept and track.doubtful:
+            return self._unsettled(now, track, state, look)
         if not state.pending:
             state.cause = Cause.CHANGED if state.changed else Cause.LOST if state.lost else Cause.CROSSING
         state.pending = True
@@ -210,6 +211,22 @@ class Looks:
         if own >= _LIKELY:
             state.episode.append(index)
         return replace(track, doubtful=True)
+
+    def _unsettled(self, now: float, track: Track, state: _State, look: Look | None) -> Track:
+        """A face that was never seen without doubt: known once it looks the same in so many frames running."""
+        state.pending, state.cause = True, Cause.UNKNOWN
+        same = False
+        if look is not None and state.latest is not None:
+            others = [one.best(look) for number, one in self._states.items() if number != track.number]
+            own = float(look @ state.latest)
+            same = own >= _ALIKE and own >= max(others, default=-1.0) + _MARGIN
+        state.running = state.running + 1 if same else 0
+        state.latest = look
+        if state.running < _TRIES:
+            return track
+        state.pending, state.running = False, 0
+        state.learn(look, now)
+        return replace(track, doubtful=False)
 
     def _own_and_rival(self, track: Track, state: _State, look: Look | None) -> tuple[float, float]:
         """How much a face looks like itself, and like whoever is most alike of the others, if anybody was near."""

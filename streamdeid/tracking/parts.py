@@ -1,8 +1,9 @@
 """Parts and ghosts of a face: second detections that are nobody.
 
-A fine tile sees a nose, a mouth or an ear as a face of its own, a coarse one sees a head with its hair as a larger face.
-Taken for people they would be rivals of the face they belong to: it would be in doubt who is who, and nobody would be
-shown. So they are left out, anew in every frame, as long as the face that holds them is surely one (METHODS 6.1).
+A fine tile sees a nose, a mouth or an ear as a face of its own, a coarse one sees a head with its hair as a larger
+face. Taken for people they would be rivals of the face they belong to: it would be in doubt who is who, and nobody
+would be shown. So they are left out, anew in every frame, as long as the face that holds them is surely one (METHODS
+6.1).
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ _SMALLER = 0.6
 _WITHIN, _REACH = 0.7, 1.15
 """Share of a part's box that lies in the hull of the face's points, which is drawn so many times as large: ears and the
 hair line stick out of it."""
-_SHARED, _LARGER, _LARGEST, _CONCENTRIC = 0.7, 1.4, 4.0, 0.25
-"""A ghost shares this much of the smaller of both boxes, has between so many times the face's area, and its middle lies
-within this share of its sides from the face's. Boxes that are nearer in size are duplicates (`association`)."""
+_SHARED, _LARGEST, _CONCENTRIC = 0.7, 4.0, 0.25
+"""A ghost shares this much of the smaller of both boxes, has at most so many times the face's area, and its middle lies
+within this share of its sides from the face's. One that is as large as the face would join it (`association`), and make
+its box loose and its landmarks doubted; the landmarks say better where the face is."""
 
 
 def without_parts(faces: Sequence[Face], boxes: Floats) -> list[int]:
@@ -74,4 +76,4 @@ def _is_ghost(box: Floats, face: Floats, shared: float) -> bool:
     """Whether a box (4,) without landmarks is a larger one about a face's (4,), with which it shares an area."""
     own, area = float((box[2:] - box[:2]).prod()), float((face[2:] - face[:2]).prod())
     apart = np.abs((box[:2] + box[2:]) - (face[:2] + face[2:])) / 2 / (box[2:] - box[:2])
-    return _LARGER * area < own < _LARGEST * area and shared >= _SHARED * min(own, area) and float(apart.max()) < _CONCENTRIC
+    return own < _LARGEST * area and shared >= _SHARED * min(own, area) and float(apart.max()) < _CONCENTRIC
