@@ -6,9 +6,10 @@ import contextlib
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -107,5 +108,5 @@ def shown(published: DeidentifiedFrame, tracks: Sequence[Track], model: Appearan
     return Shown(published.index, redactions, turns)
 
 
-def _worded(counts: Counter[object]) -> Counter[str]:
+def _worded(counts: Mapping[Any, int]) -> Counter[str]:
     return Counter({str(getattr(cause, "value", cause)): count for cause, count in counts.items()})
