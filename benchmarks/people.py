@@ -12,8 +12,9 @@ shown in another's face.
 Own face: share of the faces below 40 degrees of yaw that show their own new face, in full or quiet; the yaw is that of
 the filter's landmarks in that frame, and faces for which it had none are counted apart. Surrogates per person: mean
 over the true persons shown with any. Hand-overs: pairs of a surrogate and a true person other than the first on whom
-it was shown; and how many times that was to be seen. Covers of no face touch no box of any score, per frame that the
-detector looked at. CPU: reading, detection and filter, all threads.
+it was shown; how many times that was to be seen, and how many times a surrogate was on two faces of one frame, which
+needs no labels. Covers of no face touch no box of any score, per frame that the detector looked at. CPU: reading,
+detection and filter, all threads.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def main() -> int:
         parser.error(str(error))
     rows = [score.row() for score in [*scores, total(scores)]]
     print(as_json(rows) if given.json else markdown(list(rows[0]), [list(row.values()) for row in rows]))
-    return 1 if any(score.wrong for score in scores) else 0
+    return 1 if any(score.wrong or score.twice for score in scores) else 0
 
 
 if __name__ == "__main__":

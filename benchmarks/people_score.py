@@ -33,6 +33,8 @@ class Score:
     """(clip, true person, surrogate) where the surrogate had been another true person's before."""
     wrong: int = 0
     """Times that a face was shown so."""
+    twice: int = 0
+    """Times that a surrogate was on a second face of the same frame, known to the labels or not."""
     astray: float = 0.0
     """Redactions per frame that cover no face."""
     cpu_ms: float = 0.0
@@ -61,6 +63,7 @@ class Score:
             "most": max(counts, default=0),
             "hand-overs": len(self.hand_overs),
             "times in another's face": self.wrong,
+            "times on a second face at once": self.twice,
             "covers of no face per frame": round(self.astray, 3),
             "CPU ms per frame": round(self.cpu_ms, 1),
             "instead of the own face, below 40": told(instead),
@@ -116,9 +119,14 @@ class Count:
         """Whose surrogate is shown on whom."""
         places: Sequence[Seen] = self._truth.places.get(shown.index, [])
         covers = matched([place.corners for place in places], [one.corners for one in shown.redactions])
+        here: set[int] = set()
         for number, cover in sorted(covers.items()):
             person, redaction = places[number].person, shown.redactions[cover]
-            if person == NOBODY or not redaction.person or redaction.level not in _OWN:
+            if not redaction.person or redaction.level not in _OWN:
+                continue
+            self._score.twice += redaction.person in here
+            here.add(redaction.person)
+            if person == NOBODY:
                 continue
             self._score.surrogates[self._clip, person][redaction.person] += 1
             if self._owners.setdefault(redaction.person, person) != person:
@@ -136,6 +144,7 @@ def total(scores: Iterable[Score]) -> Score:
         whole.surrogates.update(one.surrogates)
         whole.hand_overs |= one.hand_overs
         whole.wrong += one.wrong
+        whole.twice += one.twice
         whole.breaks += one.breaks
         whole.causes += one.causes
     whole.astray = float(np.mean([one.astray for one in scores]))

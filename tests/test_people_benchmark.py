@@ -96,6 +96,7 @@ def test_a_surrogate_belongs_to_the_first_who_showed_it() -> None:
     )
     assert row["persons"] == row["persons shown"] == row["surrogates per person"] == row["most"] == 2
     assert row["hand-overs"] == 1 and row["times in another's face"] == 2
+    assert row["times on a second face at once"] == 0
 
 
 def test_crossing_heads_that_exchange_faces_are_seen_and_unknown_faces_take_their_own_covers() -> None:
@@ -111,7 +112,7 @@ def test_crossing_heads_that_exchange_faces_are_seen_and_unknown_faces_take_thei
     assert row["hand-overs"] == 2 and row["times in another's face"] == 4
     nobody = truth(((LEFT, 1), (RIGHT, 0)), ((LEFT, 1), (RIGHT, 0)))
     row = counted(nobody, *(shown(i, redaction(LEFT, OWN, 1), redaction(RIGHT, OWN, 1)) for i in range(2)))
-    assert row["hand-overs"] == 0 and row["persons shown"] == 1
+    assert row["hand-overs"] == 0 and row["persons shown"] == 1 and row["times on a second face at once"] == 2
 
 
 def test_frames_between_those_looked_at_count_for_hand_overs_only() -> None:
