@@ -13,8 +13,9 @@ Own face: share of the faces below 40 degrees of yaw that show their own new fac
 the filter's landmarks in that frame, and faces for which it had none are counted apart. Surrogates per person: mean
 over the true persons shown with any. Hand-overs: pairs of a surrogate and a true person other than the first on whom
 it was shown; how many times that was to be seen, and how many times a surrogate was on two faces of one frame, which
-needs no labels. Covers of no face touch no box of any score, per frame that the detector looked at. CPU: reading,
-detection and filter, all threads.
+needs no labels. Covers of no face touch no box of any score, per frame that the detector looked at; those without a
+face of their own are left over when each box has taken the cover that fits it best: doubles and covers over ten times
+as large as a face among them. CPU: reading, detection and filter, all threads.
 """
 
 from __future__ import annotations

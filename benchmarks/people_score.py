@@ -36,7 +36,9 @@ class Score:
     twice: int = 0
     """Times that a surrogate was on a second face of the same frame, known to the labels or not."""
     astray: float = 0.0
-    """Redactions per frame that cover no face."""
+    """Redactions per frame that touch no face."""
+    surplus: float = 0.0
+    """Redactions per frame that have no face of their own, when each face has one: these, doubles, far too large ones."""
     cpu_ms: float = 0.0
     """Per frame."""
     breaks: Counter[str] = field(default_factory=Counter)
@@ -65,6 +67,7 @@ class Score:
             "times in another's face": self.wrong,
             "times on a second face at once": self.twice,
             "covers of no face per frame": round(self.astray, 3),
+            "covers without a face of their own": round(self.surplus, 3),
             "CPU ms per frame": round(self.cpu_ms, 1),
             "instead of the own face, below 40": told(instead),
             "breaks": told(self.breaks),
@@ -80,7 +83,7 @@ class Count:
         self._score = Score(clip, truth.persons)
         self._owners: dict[int, int] = {}
         """The true person on whom each surrogate was shown first."""
-        self._frames = self._looked_at = self._astray = 0
+        self._frames = self._looked_at = self._astray = self._surplus = 0
 
     def add(self, shown: Shown) -> None:
         """Count a frame."""
@@ -89,8 +92,9 @@ class Count:
         if self._truth.looked_at(shown.index):
             self._looked_at += 1
             self._judge(shown)
-            boxes = self._truth.excuses.get(shown.index, [])
-            self._astray += sum(not any(_touch(one.corners, box) for box in boxes) for one in shown.redactions)
+            boxes, covers = self._truth.excuses.get(shown.index, []), [one.corners for one in shown.redactions]
+            self._astray += sum(not any(_touch(cover, box) for box in boxes) for cover in covers)
+            self._surplus += len(covers) - len(matched(boxes, covers))
 
     def score(self, cpu: float, breaks: Counter[str], causes: Counter[str]) -> Score:
         """What was counted. cpu: seconds. ValueError when faces are said to be in frames that did not come."""
@@ -99,6 +103,7 @@ class Count:
             raise ValueError(f"{self._clip} has no frame {last}, but its table of faces has")
         score = self._score
         score.astray = self._astray / max(self._looked_at, 1)
+        score.surplus = self._surplus / max(self._looked_at, 1)
         score.cpu_ms = 1000 * cpu / max(self._frames, 1)
         score.breaks, score.causes = breaks, causes
         return score
@@ -135,7 +140,7 @@ class Count:
 
 
 def total(scores: Iterable[Score]) -> Score:
-    """All clips together; covers of no face and CPU are means over the clips."""
+    """All clips together; covers without a face and CPU are means over the clips."""
     scores, whole = list(scores), Score("all")
     for one in scores:
         whole.persons = (whole.persons or 0) + (one.persons or 0)
@@ -148,6 +153,7 @@ def total(scores: Iterable[Score]) -> Score:
         whole.breaks += one.breaks
         whole.causes += one.causes
     whole.astray = float(np.mean([one.astray for one in scores]))
+    whole.surplus = float(np.mean([one.surplus for one in scores]))
     whole.cpu_ms = float(np.mean([one.cpu_ms for one in scores]))
     return whole
 

@@ -124,6 +124,13 @@ def test_frames_between_those_looked_at_count_for_hand_overs_only() -> None:
     assert row["faces of 40 px"] == 2 and row["surrogates per person"] == 2 and row["covers of no face per frame"] == 1
 
 
+def test_covers_of_no_face_and_doubles_are_told_apart() -> None:
+    huge, beside = (0.0, 0.0, 400.0, 400.0), (600.0, 0.0, 700.0, 100.0)
+    covers = redaction(LEFT), redaction(LEFT, "solid"), redaction(huge), redaction(beside)
+    row = counted(truth(((LEFT, 1),), ((LEFT, 1),)), shown(0, *covers), shown(1, redaction(LEFT)))
+    assert row["covers of no face per frame"] == 1 / 2 and row["covers without a face of their own"] == 3 / 2
+
+
 def test_a_table_of_a_longer_clip_is_refused() -> None:
     with pytest.raises(ValueError, match="no frame 1"):
         counted(truth(((LEFT, 1),), ((LEFT, 1),)), shown(0))
