@@ -38,7 +38,7 @@ class Score:
     astray: float = 0.0
     """Redactions per frame that touch no face."""
     surplus: float = 0.0
-    """Redactions per frame that have no face of their own, when each face has one: these, doubles, far too large ones."""
+    """Redactions per frame left over when each face has one: these, doubles, far too large ones."""
     cpu_ms: float = 0.0
     """Per frame."""
     breaks: Counter[str] = field(default_factory=Counter)
