@@ -1,0 +1,112 @@
+"""A clip through the filter in this process, with what was shown on whom in each frame (for `people.py`)."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.pose import pose_of
+from streamdeid.assemble import assemble, default_detector, lookahead_frames, open_source
+from streamdeid.cli.evaluate_videos import Listening
+from streamdeid.faces import Track
+from streamdeid.frames import DeidentifiedFrame, Frame, Planes
+from streamdeid.pipeline import deidentified
+from streamdeid.settings import Settings
+from streamdeid.shipped_models import Models
+
+Corners = tuple[float, float, float, float]
+
+OWN, QUIET = "own face", "own face quiet"
+_LEVELS = {"synthetic": OWN}
+"""Labels of earlier versions of the filter under today's names."""
+_KEY = bytes(range(32))
+"""The same draws each time."""
+
+
+@dataclass(frozen=True)
+class Redaction:
+    """A covered place."""
+
+    corners: Corners
+    level: str
+    """Label of the protection level."""
+    person: int
+    """Person of the filter's register, each with a surrogate of its own; 0 for nobody known."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A published frame."""
+
+    index: int
+    redactions: Sequence[Redaction]
+    turns: Sequence[tuple[Corners, float]]
+    """For each face with landmarks, as detected in this frame, their bounding box and the yaw, degrees from 0 up."""
+
+
+class Filtering:
+    """The filter over one clip, as on a file, without encoding."""
+
+    def __init__(self, video: Path, models: Models, settings: Settings) -> None:
+        """Nothing runs before `frames`."""
+        self._video, self._models, self._settings = video, models, settings
+        self.cpu = 0.0
+        """CPU seconds of this process: reading, detection, filter."""
+        self.breaks: Counter[str] = Counter()
+        """Why a known face's stretch ended, in words, and how often."""
+        self.causes: Counter[str] = Counter()
+        """Why faces got a lower level than their own face."""
+
+    def frames(self) -> Iterator[tuple[Frame, Planes, Shown]]:
+        """Each frame, what was published of it, and what was shown. Raises StreamdeidError."""
+        source = open_source(self._video, self._settings)
+        info = source.info
+        model = self._models.fitting.model
+        with contextlib.closing(default_detector(self._settings)) as detect:
+            size = (info.width, info.height)
+            stream = assemble(self._settings, self._models, detect, key=_KEY, size=size, rate=info.average_rate)
+            tracker = Listening(stream.tracker)
+            waiting: deque[Frame] = deque()
+            frames = (waiting.append(frame) or frame for frame in source)  # type: ignore[func-returns-value]
+            ahead = lookahead_frames(self._settings, info)
+            running = deidentified(frames, stream.detect, tracker, stream.deidentifier, ahead)
+            while (published := self._next(running)) is not None:
+                original, tracks = waiting.popleft(), tracker.said.popleft()
+                yield original, published.planes, shown(published, tracks, model)
+            self.breaks = _worded(getattr(stream.inner, "breaks", Counter()))
+            self.causes = _worded(getattr(stream.inner, "causes", Counter()))
+
+    def _next(self, running: Iterator[DeidentifiedFrame]) -> DeidentifiedFrame | None:
+        start = time.process_time()
+        published = next(running, None)
+        self.cpu += time.process_time() - start
+        return published
+
+
+def shown(published: DeidentifiedFrame, tracks: Sequence[Track], model: AppearanceModel) -> Shown:
+    """What was shown in a frame with these tracks."""
+    redactions = [
+        Redaction(cover.box, _LEVELS.get(cover.rung, cover.rung), getattr(cover, "person", 0))
+        for cover in published.covers
+    ]
+    turns = []
+    for face in (track.face for track in tracks):
+        if face is not None and face.landmarks is not None and face.forehead is not None:
+            points = np.concatenate([face.landmarks, face.forehead])
+            (x0, y0), (x1, y1) = points.min(axis=0), points.max(axis=0)
+            corners = float(x0), float(y0), float(x1), float(y1)
+            turns.append((corners, abs(math.degrees(pose_of(points, model).yaw))))
+    return Shown(published.index, redactions, turns)
+
+
+def _worded(counts: Mapping[Any, int]) -> Counter[str]:
+    return Counter({str(getattr(cause, "value", cause)): count for cause, count in counts.items()})
