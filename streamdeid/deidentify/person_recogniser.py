@@ -64,7 +64,7 @@ def load_person_recogniser() -> PersonRecogniser | None:
 
     Raises ModelError when the installed weights are damaged or are others than those published.
     """
-    path = _installed()
+    path = installed_weights()
     return None if path is None else PersonRecogniser(face_picture, _network(path), ACCEPT, REJECT, MARGIN)
 
 
@@ -73,7 +73,8 @@ def _network(path: Path) -> FaceResnet:
     return FaceResnet(path)
 
 
-def _installed() -> Path | None:
+def installed_weights() -> Path | None:
+    """Where the weights lie; None where they are not installed."""
     for package, directory in _PACKAGES:
         found = util.find_spec(package)  # which does not import it: what it would do is not wanted, only its file
         for place in (found.submodule_search_locations or ()) if found is not None else ():
