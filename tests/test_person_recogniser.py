@@ -22,11 +22,13 @@ from streamdeid.deidentify.person_recogniser import (
     face_picture,
     load_person_recogniser,
 )
-from streamdeid.deidentify.tracklet_vectors import DELAY, TrackletVectors
+from streamdeid.deidentify.tracklet_vectors import TrackletVectors
 from streamdeid.errors import FailedClosed, ModelError
 from tests.drawn_faces import pose_at, room, scene, some_identity
 
 _POINTS = np.zeros((81, 2))
+DELAY = 4
+"""Frames after which a vector is told at 30 frames a second."""
 
 
 # The recogniser itself
@@ -154,8 +156,7 @@ def _played(recogniser: PersonRecogniser, frames: int = 80) -> tuple[Told, list[
         good = [
             tracklet for tracklet in (3, 2, 1) if not ((tracklet == 3 and frame < 20) or (tracklet == 2 and frame > 32))
         ]
-        chosen = vectors.choose(good)
-        if chosen is not None:
+        for chosen in vectors.choose(good):
             vectors.ask(chosen, frame, _of(chosen, frame, 0), _POINTS)
             asked.append((frame, chosen))
     vectors.close()
@@ -182,9 +183,10 @@ def test_one_face_a_frame_is_asked_about_and_a_few_of_each_tracklet() -> None:
     for frame in range(700):
         vectors.collect(frame)
         chosen = vectors.choose([7, 5, 6])
-        if chosen is not None:
-            asked.append((frame, chosen))
-            vectors.ask(chosen, frame, _of(1, 1, 1), _POINTS)
+        assert len(chosen) <= 1
+        for one in chosen:
+            asked.append((frame, one))
+            vectors.ask(one, frame, _of(1, 1, 1), _POINTS)
     vectors.close()
     assert [tracklet for _, tracklet in asked[:3]] == [5, 6, 7]  # all once before any twice
     for tracklet in (5, 6, 7):
@@ -197,17 +199,16 @@ def test_one_face_a_frame_is_asked_about_and_a_few_of_each_tracklet() -> None:
 def test_who_was_asked_about_least_comes_first() -> None:
     vectors = TrackletVectors(_Slow().recogniser())
     for frame in range(8):
-        chosen = vectors.choose([1])
-        if chosen is not None:
+        for chosen in vectors.choose([1]):
             vectors.ask(chosen, frame, _of(1, 1, 1), _POINTS)
-    assert vectors.choose([1, 9]) == 9
+    assert vectors.choose([1, 9]) == [9]
     vectors.close()
 
 
 def test_the_stream_goes_on_while_the_recogniser_works_and_waits_at_the_frame_that_needs_it(slow: _Slow) -> None:
     vectors = TrackletVectors(slow.recogniser())
     slow.go.clear()
-    assert vectors.choose([1]) == 1
+    assert vectors.choose([1]) == [1]
     vectors.ask(1, 0, _of(4, 5, 6), _POINTS)
     for frame in range(1, DELAY):
         assert vectors.collect(frame) == {}  # at once, though the recogniser is still busy
@@ -219,7 +220,7 @@ def test_the_stream_goes_on_while_the_recogniser_works_and_waits_at_the_frame_th
 
 
 def test_the_callers_picture_may_change_after_it_was_handed_over(slow: _Slow) -> None:
-    vectors = TrackletVectors(slow.recogniser(), delay=1)
+    vectors = TrackletVectors(slow.recogniser(), rate=8)
     slow.go.clear()
     vectors.choose([1])
     picture = _of(4, 5, 6)
@@ -232,7 +233,7 @@ def test_the_callers_picture_may_change_after_it_was_handed_over(slow: _Slow) ->
 
 @pytest.mark.parametrize("broken", [255, 254])
 def test_a_recogniser_that_fails_fails_closed_and_tells_nothing(broken: int) -> None:
-    vectors = TrackletVectors(_Slow().recogniser(), delay=2)
+    vectors = TrackletVectors(_Slow().recogniser(), rate=15)
     vectors.choose([1])
     vectors.ask(1, 0, _of(broken, 0, 0), _POINTS)
     assert vectors.collect(1) == {}
@@ -254,11 +255,11 @@ def test_forgetting_a_tracklet_tells_what_was_under_way_and_starts_it_anew() -> 
     vectors = TrackletVectors(_Slow().recogniser())
     vectors.choose([1])
     vectors.ask(1, 0, _of(1, 2, 3), _POINTS)
-    assert vectors.choose([1, 2]) == 2
+    assert vectors.choose([1, 2]) == [2]
     vectors.ask(2, 1, _of(2, 2, 2), _POINTS)
     assert [vector.tolist() for vector in vectors.forget([1])[1]] == [[1, 2, 3]]
     assert vectors.forget([1]) == {}
-    assert vectors.choose([1]) == 1
+    assert vectors.choose([1]) == [1]
     assert list(vectors.collect(1 + DELAY)) == [2]
     vectors.close()
 
@@ -274,4 +275,18 @@ def test_closing_ends_the_thread_and_may_be_repeated() -> None:
     vectors.close()
     assert worker not in {thread.ident for thread in threading.enumerate()}
     with pytest.raises(ValueError, match="0 frames"):
-        TrackletVectors(slow.recogniser(), delay=0)
+        TrackletVectors(slow.recogniser(), rate=0)
+
+
+@pytest.mark.parametrize(("rate", "delay", "at_once"), [(60, 8, 1), (30, 4, 1), (15, 2, 2), (6, 1, 5), (1, 1, 9)])
+def test_times_are_of_seconds_not_of_frames(rate: float, delay: int, at_once: int) -> None:
+    vectors = TrackletVectors(_Slow().recogniser(), rate)
+    assert vectors.delay == delay
+    nine = list(range(1, 10))
+    chosen = vectors.choose(nine)
+    assert chosen == nine[:at_once]
+    for tracklet in chosen:
+        vectors.ask(tracklet, 0, _of(tracklet, 0, 0), _POINTS)
+    told = vectors.collect(delay)
+    assert {tracklet: found[0][0] for tracklet, found in told.items()} == {tracklet: tracklet for tracklet in chosen}
+    vectors.close()

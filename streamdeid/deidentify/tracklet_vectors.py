@@ -1,12 +1,12 @@
 """A few vectors of each tracklet from a slow recogniser, made in a thread of its own while the stream goes on.
 
-At most one face is asked about in a frame, and each tracklet a few times: five times early, when it must be decided
+Thirty faces a second are asked about at most, and each tracklet a few times: five times early, when it must be decided
 who it is, and three times later, when the person may look different. Those asked about least come first, so five
-people who appear at once have a vector each after five frames.
+people who appear at once have a vector each after a sixth of a second.
 
-What is found about a face of frame f is told at frame f + `delay`, neither sooner nor later: who is who then does not
-depend on how busy the machine is, and a file gives the same output twice. Only if the thread is not ready by then
-does the stream wait for it.
+What is found about a face is told a fixed number of frames later, neither sooner nor later: who is who then does not
+depend on how busy the machine is, and a file gives the same output twice. Only if the thread is not ready by then does
+the stream wait for it.
 
 Vectors are biometric: they are handed over once, and nothing of them is kept here.
 """
@@ -25,12 +25,15 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.deidentify.person_recogniser import PersonRecogniser, Picture, Vector
 from streamdeid.errors import FailedClosed
 
-DELAY = 4
-"""Frames after which a face's vector is told."""
-_GOOD_FRAMES = (1, 4, 7, 10, 13, 40, 100, 250)
-"""Good frames of a tracklet from which it may be asked about for the first, second, ... time."""
-_APART = 3
-"""Good frames between two times at least: neighbouring frames tell the same."""
+_DELAY = 0.13
+"""Seconds after which a face's vector is told, twelve times what one takes: with five people at once and eight busy
+processes on two cores the stream waited 4 ms for it, once in 90 frames."""
+_TIMES = (0.0, 0.1, 0.2, 0.3, 0.4, 1.3, 3.3, 8.3)
+"""Seconds of good frames after which a tracklet may be asked about for the first, second, ... time."""
+_APART = 0.1
+"""Seconds of good frames between two times at least: neighbouring frames tell the same."""
+_MOST = 30.0
+"""Faces asked about in a second at most: a third of one core."""
 _LONGEST = 10.0
 """Seconds that a vector is waited for; one takes 10 ms."""
 
@@ -40,13 +43,8 @@ class _Asked:
     good: int = 0
     """Good frames so far."""
     times: int = 0
-    last: int = -_APART
-    """Its good frames when it was asked about last."""
-
-    @property
-    def due(self) -> bool:
-        most = len(_GOOD_FRAMES)
-        return self.times < most and self.good >= max(_GOOD_FRAMES[self.times], self.last + _APART)
+    due: int = 1
+    """Good frames from which it may be asked about again."""
 
 
 class _Waiting(NamedTuple):
@@ -59,41 +57,50 @@ class _Waiting(NamedTuple):
 class TrackletVectors:
     """The vectors of the tracklets of one stream.
 
-    Once a frame, in order: `collect` what is due, then `choose` among the tracklets whose face is good in the frame,
-    and `ask` about the chosen one.
+    Once a frame, in order: `collect` what is due, `choose` among the tracklets whose face is good in the frame, and
+    `ask` about the chosen ones.
     """
 
-    def __init__(self, recogniser: PersonRecogniser, delay: int = DELAY) -> None:
-        """delay: frames after which a vector is told, 1 or more."""
-        if delay < 1:
-            raise ValueError(f"vectors cannot be told after {delay} frames")
-        self._recogniser, self._delay = recogniser, delay
+    def __init__(self, recogniser: PersonRecogniser, rate: float = 30.0) -> None:
+        """rate: frames a second, about."""
+        if not rate > 0:
+            raise ValueError(f"no stream has {rate} frames a second")
+        self._recogniser = recogniser
+        self.delay = _frames(_DELAY, rate)
+        """Frames after which a vector is told, 1 or more."""
+        self._most = max(1, round(_MOST / rate))
+        self._times = [1 + round(seconds * rate) for seconds in _TIMES]
+        self._apart = _frames(_APART, rate)
         self._asked: dict[int, _Asked] = {}
         self._waiting: deque[_Waiting] = deque()
         self._pool: ThreadPoolExecutor | None = None
 
-    def choose(self, good: Sequence[int]) -> int | None:
-        """Count a good frame of each of these tracklets; the one to ask about in this frame, if any."""
+    def choose(self, good: Sequence[int]) -> list[int]:
+        """Count a good frame of each of these tracklets; those to ask about in this frame, most in need first."""
         for tracklet in good:
             self._asked.setdefault(tracklet, _Asked()).good += 1
-        due = [(self._asked[tracklet].times, tracklet) for tracklet in good if self._asked[tracklet].due]
-        return min(due)[1] if due else None
+        states = ((self._asked[tracklet], tracklet) for tracklet in good)
+        due = [(state.times, tracklet) for state, tracklet in states if self._due(state)]
+        return [tracklet for _, tracklet in sorted(due)[: self._most]]
+
+    def _due(self, state: _Asked) -> bool:
+        return state.times < len(self._times) and state.good >= max(state.due, self._times[state.times])
 
     def ask(self, tracklet: int, frame: int, picture: Picture, points: Points) -> None:
-        """Ask about the chosen tracklet's face: RGB uint8 (h, w, 3) about it and landmarks in its pixels (81, 2). Both
+        """Ask about a chosen tracklet's face: RGB uint8 (h, w, 3) about it and landmarks in its pixels (81, 2). Both
         are the caller's again when this returns. frame: its number; numbers only grow.
 
         Raises FailedClosed when the face cannot be cut out.
         """
         asked = self._asked[tracklet]
-        asked.times, asked.last = asked.times + 1, asked.good
+        asked.times, asked.due = asked.times + 1, asked.good + self._apart
         try:
             cut = self._recogniser.cut(picture, points)
         except Exception as error:
             raise _failed(error) from error
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, "recogniser")
-        self._waiting.append(_Waiting(frame + self._delay, tracklet, self._pool.submit(self._recogniser.describe, cut)))
+        self._waiting.append(_Waiting(frame + self.delay, tracklet, self._pool.submit(self._recogniser.describe, cut)))
 
     def collect(self, frame: int) -> dict[int, list[Vector]]:
         """The vectors, float64 (d,), that are told at a frame, by tracklet; waits for them if need be.
@@ -123,6 +130,10 @@ class TrackletVectors:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
+
+
+def _frames(seconds: float, rate: float) -> int:
+    return max(1, round(seconds * rate))
 
 
 def _told(due: Sequence[_Waiting]) -> dict[int, list[Vector]]:
