@@ -17,17 +17,20 @@ from streamdeid.colour import planes_from_rgb
 from streamdeid.deidentify.k_same_furthest_fet import PaperTransfer
 from streamdeid.deidentify.levels import Cause
 from streamdeid.deidentify.mask_faces import MaskFaces
+from streamdeid.deidentify.person_recogniser import load_person_recogniser
+from streamdeid.deidentify.person_templates import RecognisedTemplates
 from streamdeid.deidentify.recognised_faces import Known, Recogniser
 from streamdeid.deidentify.replace_faces import ReplaceFaces
 from streamdeid.deidentify.self_test import self_test
 from streamdeid.deidentify.session_key import read_key_file
 from streamdeid.deidentify.surrogates import Surrogates, SurrogateSettings
+from streamdeid.deidentify.tracklet_vectors import TrackletVectors
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.errors import FailedClosed
 from streamdeid.faces import Face, Track
 from streamdeid.frames import Frame, Planes
 from streamdeid.pipeline import Detector, InHindsight
-from streamdeid.register import PersonRegister, new_persons
+from streamdeid.register import FUSED, PersonRegister, new_persons, recognised
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models
 from streamdeid.stream import Stream
@@ -126,18 +129,22 @@ def assemble(
     Raises SettingsError for settings that the models do not allow, FailedClosed when the self-test fails.
     """
     settings.check_gallery(len(models.gallery.identities))
+    recogniser = load_person_recogniser() if settings.synthesises else None
     if earlier is not None:
+        earlier.close()
         surrogates, persons, part = earlier.surrogates, earlier.persons, earlier.part + 1
     else:
         surrogates = _surrogates(settings, models, key) if settings.synthesises else None
-        persons, part = new_persons(reentry=settings.reentry, rate=float(rate or _RATE)), 0
+        distances = FUSED if recogniser is None else recognised(recogniser)
+        persons, part = new_persons(reentry=settings.reentry, rate=float(rate or _RATE), distances=distances), 0
     timed = in_time(detect, settings)
     hindsight = Hindsight(settings.threshold, size)
     watch = _watch(timed, tracker := _tracker(settings, size, rate), hindsight)
     _forget(timed)
     if tested:
         _test(settings, models, timed, surrogates)
-    deidentifier = _deidentifier(settings, models, surrogates, PersonRegister(persons, part))
+    vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate or _RATE))
+    deidentifier = _deidentifier(settings, models, surrogates, PersonRegister(persons, part), vectors)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
     outer = InHindsight(around.outer, hindsight)
     return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, part)
@@ -225,7 +232,11 @@ def _surrogates(settings: Settings, models: Models, key: bytes | None) -> Surrog
 
 
 def _deidentifier(
-    settings: Settings, models: Models, surrogates: Surrogates | None, register: PersonRegister | _SelfTestRegister
+    settings: Settings,
+    models: Models,
+    surrogates: Surrogates | None,
+    register: PersonRegister | _SelfTestRegister,
+    vectors: TrackletVectors | None = None,
 ) -> ReplaceFaces | MaskFaces:
     if surrogates is None:
         return MaskFaces(settings.method)
@@ -235,6 +246,7 @@ def _deidentifier(
         surrogates,
         register,
         judge=Looks(),
+        templates=None if vectors is None else RecognisedTemplates(vectors),
         transfer=transfer,
         copy_eyes=settings.eyes == "original",
         strict=settings.strict,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from streamdeid.aam.piecewise_affine import Points
+from streamdeid.deidentify.person_recogniser import PersonRecogniser
 from streamdeid.faces import Track
 from streamdeid.frames import Frame
 from streamdeid.tracking.identity import Identity
@@ -28,6 +29,13 @@ FUSED = Distances(3600.0, 7000.0, 600.0)
 """Of the fused vector of model and upper face (`deidentify.person_templates`), in units of the identity space: of 25
 people of clips that chose it 93.5 % of the pairs of one person are nearer than one in a thousand of two (METHODS 6.1).
 People of one studio lie nearer to one another than those of different clips."""
+
+
+def recognised(recogniser: PersonRecogniser) -> Distances:
+    """Of a recogniser's vectors."""
+    return Distances(recogniser.accept, recogniser.reject, recogniser.margin)
+
+
 _PATIENCE, _LEAST, _MOST = 0.4, 5, 12
 """Seconds of good frames, and frames, below which nobody is recognised and an unclear case waits."""
 _PART = 1 << 40

@@ -32,6 +32,11 @@ class Stream:
     part: int = 0
     """How many parts of the same stream went before (`assemble`)."""
 
+    def close(self) -> None:
+        """Nothing more will be filtered; the people stay known for a part that follows. Harmless when repeated."""
+        if isinstance(self.inner, ReplaceFaces):
+            self.inner.close()
+
     @property
     def covered(self) -> int:
         """Places covered so far, summed over the frames."""

@@ -122,12 +122,12 @@ class _Stretch:
 class IdentityCheck:
     """Stretches of one stream and their persons.
 
-    estimate: what is known of a stretch from its frames so far; asked only when there is one. named: called with a
-    person and a vector y whenever a stretch has got its person.
+    estimate: what is known of a stretch from its frames so far, and whether there will be no more; asked only when
+    there is one. named: called with a person and a vector y whenever a stretch has got its person.
     """
 
     def __init__(
-        self, register: Register, estimate: Callable[[int], Estimate], named: Callable[[int, Points], None]
+        self, register: Register, estimate: Callable[[int, bool], Estimate], named: Callable[[int, Points], None]
     ) -> None:
         self._register, self._estimate, self._named = register, estimate, named
         self._tracks: dict[int, _Followed] = {}
@@ -246,18 +246,18 @@ class IdentityCheck:
         if not isinstance(self._register, ManyPersons):
             return None
         person = self._register.commit_unseen(stretch)
-        self._named(person, self._estimate(stretch).y)
+        self._named(person, self._estimate(stretch, False).y)
         return person
 
     def _ask(self, states: Mapping[int, _Stretch], *, anew: bool = False) -> dict[int, int | None]:
-        """The persons of stretches, all asked for together. anew: from every good frame there was."""
+        """The persons of stretches, all asked for together. anew: from every good frame there was, for there will be no more."""
         known: dict[int, tuple[Points | None, int]] = {}
         told: dict[int, Estimate] = {}
         for number, state in states.items():
-            following = state.asked + 1 if anew else next((s for s in _STEPS if s > state.asked), state.asked + _EVERY)
+            following = 0 if anew else next((s for s in _STEPS if s > state.asked), state.asked + _EVERY)
             late = state.estimate is not None and state.estimate.template is None and state.good > state.asked
             if state.estimate is None or state.good >= following or late:
-                state.estimate, state.asked = self._estimate(number), state.good
+                state.estimate, state.asked = self._estimate(number, anew), state.good
             told[number] = state.estimate
             # Who gave enough good ones among many is not waited for any longer.
             known[number] = state.estimate.template, state.asked + (state.weak if state.asked >= _LEAST else 0)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points
@@ -191,13 +192,16 @@ class ReplaceFaces:
             for track in tracks
         }
         judged = self._judged(frame, tracks, sampled)
+        good = []
         for track, stretch in zip(tracks, judged, strict=True):
             followed = self._followed.get(stretch.number)
             if followed is None:
                 followed = self._followed[stretch.number] = _Followed(Observer(self._fitting))
             pixels = sampled[track.number]
-            if pixels is not None:
-                self._measure(frame, stretch, followed, pixels)
+            if pixels is not None and self._measure(frame, stretch, followed, pixels):
+                good.append(stretch.number)
+        for number in self._templates.choose([number for number in good if self._check.learns(number)]):
+            self._templates.show(number, *self._crop(frame, self._followed[number].seen[frame.index]))
         self._check.settle(judged)
         for track in judged:
             if not self._check.learns(track.number):
@@ -242,6 +246,10 @@ class ReplaceFaces:
         seen = followed.seen.get(frame.index) if followed is not None else None
         doubtful = self._doubts.get(frame.index, {}).get(track.number, True)
         return seen is not None and not doubtful and unblemished(seen, self._areas)
+
+    def close(self) -> None:
+        """Nothing more will be filtered. Harmless when repeated."""
+        self._templates.close()
 
     @property
     def people(self) -> int:
@@ -293,40 +301,43 @@ class ReplaceFaces:
         self.breaks.update(broken.cause.value for broken in verdict.broken.values())
         return self._check.update(frame, verdict.tracks, verdict.broken)
 
-    def _measure(self, frame: Frame, track: Track, followed: _Followed, pixels: SampledFace) -> None:
+    def _measure(self, frame: Frame, track: Track, followed: _Followed, pixels: SampledFace) -> bool:
+        """Measure a face; whether it is good to know its person by."""
         assert track.face is not None
         seen = followed.observer(frame.planes, track.face, float(frame.time), pixels)
         if seen is None:
-            return  # the soft redaction covers it
+            return False  # the soft redaction covers it
         followed.seen[frame.index] = seen
-        found = severities(seen, self._areas)
         if track.doubtful or not shows_a_face(seen, track.face):
-            return
+            return False
+        found, learns = severities(seen, self._areas), self._check.learns(track.number)
         good = recognisable(seen, self._areas)
         self._check.saw(track.number, good)
         yaw, pitch = seen.pose.yaw, seen.pose.pitch
         followed.rest.observe(seen.frontal, yaw, pitch, seen.small_texture, None, seen.skin, _blemish(found))
-        learns = self._check.learns(track.number)
-        wanted = good and learns and followed.known.wants(seen.frontal, yaw, pitch)
-        texture = None
-        if wanted or (not good and learns and not followed.known.ready and len(followed.weak) < _WEAK_KEPT):
-            model = self._fitting.model
-            image, into = reduced_face(frame.planes, seen.points, 1.2 * model.frame_size[0])
-            points = into(seen.points)
-            texture = model.texture_of(image, points)
-            if good:
-                self._templates.show(track.number, image, points)
-            else:
-                followed.weak.append(texture)
         if good:
+            wanted = learns and followed.known.wants(seen.frontal, yaw, pitch)
+            texture = self._texture(frame, seen) if wanted else None
             followed.known.observe(seen.frontal, yaw, pitch, seen.small_texture, texture, seen.skin)
+        elif learns and not followed.known.ready and len(followed.weak) < _WEAK_KEPT:
+            followed.weak.append(self._texture(frame, seen))
+        return good
 
-    def _estimate(self, number: int) -> Estimate:
+    def _crop(self, frame: Frame, seen: Observation) -> tuple[NDArray[np.uint8], Points]:
+        """A face and its surroundings, RGB uint8 (h, w, 3), no wider than the model, and its vertices (81, 2) in it."""
+        image, into = reduced_face(frame.planes, seen.points, 1.2 * self._fitting.model.frame_size[0])
+        return image, into(seen.points)
+
+    def _texture(self, frame: Frame, seen: Observation) -> Pixels:
+        """Full texture float32 (n, 3) of a face."""
+        return self._fitting.model.texture_of(*self._crop(frame, seen))
+
+    def _estimate(self, number: int, final: bool) -> Estimate:
         """What is known of who a stretch shows, from its frames so far."""
         followed, model = self._followed[number], self._fitting.model
         if followed.known.ready:
             y = model.identity(followed.known.shape(), followed.known.texture())
-            return Estimate(y, self._templates.template(number, y))
+            return Estimate(y, self._templates.template(number, y, final))
         texture = np.median(followed.weak, axis=0).astype(np.float32)
         return Estimate(model.identity(followed.rest.shape(), texture), None)
 
