@@ -23,17 +23,23 @@ class Distances:
     """Smallest distance that is surely another one; between them it counts as a new person in the end."""
     margin: float
     """By how much nearer a person must be than all who were seen beside him."""
+    likelier: float
+    """How many times as far the person may be whom a track most likely goes on with."""
 
 
-FUSED = Distances(3600.0, 7000.0, 600.0)
+FUSED = Distances(3600.0, 7000.0, 600.0, 1.25)
 """Of the fused vector of model and upper face (`deidentify.person_templates`), in units of the identity space: of 25
 people of clips that chose it 93.5 % of the pairs of one person are nearer than one in a thousand of two (METHODS 6.1).
 People of one studio lie nearer to one another than those of different clips."""
 
 
+_LIKELIER = 1.1
+"""Of a recogniser's vectors: strangers begin a tenth above what is accepted (`person_recogniser`)."""
+
+
 def recognised(recogniser: PersonRecogniser) -> Distances:
     """Of a recogniser's vectors."""
-    return Distances(recogniser.accept, recogniser.reject, recogniser.margin)
+    return Distances(recogniser.accept, recogniser.reject, recogniser.margin, _LIKELIER)
 
 
 _PATIENCE, _LEAST, _MOST = 0.4, 5, 12
@@ -50,6 +56,7 @@ def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUS
         accept=distances.accept,
         reject=distances.reject,
         margin=distances.margin,
+        likelier=distances.likelier,
         enough=enough,
         patience=enough,
         reentry=reentry,

@@ -50,7 +50,7 @@ class Settings:
     eyes: str = "drawn"
     """Whose eyes are shown, one of `EYES`."""
     strict: bool = False
-    """Whether faces that show no synthetic face get a solid redaction instead of a soft one, which keeps a coarse tone."""
+    """Whether faces that show no synthetic one get a solid redaction, not a soft one, which keeps a coarse tone."""
     threshold: float = 0.5
     """Evidence from which something counts as a face, above 0 and at most 1. Lower covers more, false ones too."""
     min_face: float | None = None

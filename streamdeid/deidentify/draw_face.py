@@ -1,4 +1,4 @@
-"""One face of one frame drawn and blended into the planes: rungs 1 and 2 of the ladder."""
+"""One face of one frame drawn on its landmarks and blended into the planes: the first protection level."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def draw_surrogate(
     shape: Points | None = None,
     copy_eyes: bool = False,
 ) -> bool:
-    """Rung 1: draw a person's surrogate with the expression, gaze and light of this frame into `out`, in place.
+    """Draw a person's surrogate with the expression, gaze and light of this frame into `out`, in place.
 
     original: the same picture untouched; only the inside of an open mouth and what lies outside the hull are taken
     from it. shape (81, 2): the surrogate's shape with the expression, where another transfer than METHODS 4.0's made

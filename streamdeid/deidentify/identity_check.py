@@ -7,8 +7,8 @@ every longer loss. A stretch starts without a person, which the soft redaction c
 good frames alone, as anybody who comes back is: the same person as before, one of those who were mixed up, or a new
 one. Nothing is kept of a track but its motion.
 
-Good to know a person by are frames of a face that is surely one, near enough, frontal and sharp (`levels.recognisable`).
-Who gives none for long, turned away or blurred, is somebody new after `_WEAK` others, without a template: nobody can be
+Good to know a person by are frames of a face that is surely one, near, frontal and sharp (`levels.recognisable`). Who
+gives none for long, turned away or blurred, is somebody new after `_WEAK` others, without a template: nobody can be
 matched to that, and the guarantee holds for any estimate of y.
 
 Frames may be published long after they were observed. What counts is the person known by then, so of a stretch that
@@ -17,6 +17,7 @@ was recognised in time every frame shows its surrogate.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -206,7 +207,8 @@ class IdentityCheck:
         state = self._present.get(stretch)
         if known is not None or state is None:
             return known
-        if state.good < _LEAST <= _WEAK <= state.good + state.weak:
+        frames, nothing = state.good + state.weak, state.estimate is not None and state.estimate.template is None
+        if frames >= (_WEAK if state.good < _LEAST else 2 * _WEAK if nothing else math.inf):
             return self._unseen(stretch)
         # Alone in the picture a face is named by its very first frame; among others it might be half hidden in that.
         alone = not any(other.good + other.weak for number, other in self._present.items() if number != stretch)

@@ -77,16 +77,16 @@ _RESIDUAL = 0.7
 _NO_FACE = 0.85
 """Residual beyond which nothing is a face, however sure the detector is: faces of 11 clips reach 0.82 (a helmet)."""
 _BESIDE, _LEAST_SHARE = 0.3, 0.45
-"""How far the middle of the landmarks may lie from the middle of the detector's box, shares of their own extent, and the
-share of the box's sides that they extend over at least. A box may be generous (a tile that saw the whole head, a turned
-one, one with much hair), but its middle is on the face: in crowd_1080p, which chose this, right meshes reach 0.27 (99 of
-100 up to 15 degrees of turn) and 0.37 (99 of 100 above), one beside a profile 0.5; on stage_and_audience, crossing_heads
-and street_bikes, which did not, right ones reach 0.24. They extend over 0.47 and more of their box."""
+"""How far the middle of the landmarks may lie from the middle of the detector's box, shares of their own extent, and
+the share of the box's sides that they extend over at least. A box may be generous (a tile that saw the whole head, a
+turned one, one with much hair), but its middle is on the face: in crowd_1080p, which chose this, right meshes reach
+0.27 (99 of 100 up to 15 degrees of turn) and 0.37 (99 of 100 above), one beside a profile 0.5; on stage_and_audience,
+crossing_heads and street_bikes, which did not, right ones reach 0.24. They extend over 0.47 and more of their box."""
 _BARE, _UNSURE = np.array([0.25, 0.25, 0.12, 0.12]), 0.55
-"""Share of the detector's box that landmarks leave bare at the left, right, top and bottom, and residual of the fit, from
-which both together say that the landmarks are too small or beside the face. Either alone is common: generous boxes, and
-faces in a crowd. Drawn faces are fitted with 0.15; with landmarks at three quarters of their size, or shifted by an
-eighth of the face, with 0.52 to 0.7."""
+"""Share of the detector's box that landmarks leave bare at the left, right, top and bottom, and residual of the fit,
+from which both together say that the landmarks are too small or beside the face. Either alone is common: generous
+boxes, and faces in a crowd. Drawn faces are fitted with 0.15; with landmarks at three quarters of their size, or
+shifted by an eighth of the face, with 0.52 to 0.7."""
 _OCCLUDED_TRIANGLE, _OCCLUDED_SHARE = 0.7, 0.3
 """Share of the mesh whose triangles fit badly, from which a face counts as occluded: gross covers (METHODS 4.5). Open
 faces of the clips reach 0.23 (glasses)."""
@@ -139,8 +139,8 @@ def unblemished(seen: Observation, areas: NDArray[np.float64]) -> bool:
 
 def shows_a_face(seen: Observation, face: Face) -> bool:
     """Whether anybody may be behind an observation: a hand, a print or an ear can have landmarks too, but detector and
-    landmarker are not both sure of them. Of the sightings with landmarks on 5 clips 96 of 100 faces pass and of 161 hands
-    and the like 14; the fit does not tell them apart, dark and turned faces are fitted as badly."""
+    landmarker are not both sure of them. Of the sightings with landmarks on 5 clips 96 of 100 faces pass and 14 of 161
+    hands and the like; the fit does not tell them apart, dark and turned faces are fitted as badly."""
     return face.confirmed and seen.fit.residual <= _NO_FACE
 
 

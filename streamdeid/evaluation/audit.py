@@ -141,7 +141,7 @@ def warnings_of(report: Report) -> list[str]:
         (bool(empty), f"no face was found in {_files(empty)}: look at the result before you hand it on"),
         (
             bool(surrogates["failed closed"]),
-            f"{surrogates['failed closed']} times no surrogate could be certified: that person is redacted, without a new face",
+            f"{surrogates['failed closed']} times no surrogate could be certified: that person has no new face",
         ),
         (
             bool(surrogates["separation relaxed"]),

@@ -122,8 +122,8 @@ class FileReport:
     people: int | None
     """Persons told apart; None for a mask, which knows nobody."""
     rungs: Mapping[str, int]
-    """Covered places by protection level: `own face`, `own face quiet`, `soft redaction`, `solid`, `mask`. In reports from
-    before there were these: `synthetic`, `mean face`, `solid fill`, `mask`."""
+    """Covered places by protection level: `own face`, `own face quiet`, `soft redaction`, `solid`, `mask`. In earlier
+    reports: `synthetic`, `mean face`, `solid fill`, `mask`."""
     persons: Mapping[str, Mapping[str, int]]
     """The same by person number; "0" stands for faces whose person was never decided. Empty for masks."""
     tracks: Mapping[str, int]

@@ -3,15 +3,16 @@
 Geometry (boxes that overlap, a jump, a loss) can only say that somebody else *may* have taken a track's place. Whether
 somebody has is for the face's look to say: the texture under its landmarks, high-passed (`deidentify.face_look`). From
 one frame to the next the looks of one face correlate at .97 to .985 in the middle and above .74 to .84 in 95 of 100
-frames; those of two people stay under .61 to .69 in 99 of 100 pairs, .82 was the most (METHODS 6.1, 25 people of clips).
+frames; those of two people stay under .61 to .69 in 99 of 100 pairs, .82 was the most (METHODS 6.1, 25 people).
 
-* A track learns its look in frames without doubt: one template every 0.2 s, the last ten, and the newest one. In a doubt
-  the templates are frozen, so nobody can slide in slowly.
+* A track learns its look in frames without doubt: one template every 0.2 s, the last ten, and the newest one. In a
+  doubt the templates are frozen, so nobody can slide in slowly.
 * A doubt is a doubt of geometry, a longer loss, or a face that looks unlike itself from one frame to the next or whose
   head is not where the patch of the last frame is found again (a cut that nobody noticed).
 * It is cleared when the face looks like itself, and less so like anybody near.
 * A face that was never seen without doubt, in a crowd, is known once it looks the same in five frames running.
-* When a face does not look like itself in five frames without geometric doubt, somebody else may be there: the tracklet is broken.
+* When a face does not look like itself in five frames without geometric doubt, somebody else may be there: the
+  tracklet is broken.
 * A doubt that is cleared was groundless if nobody was near all the time: its frames are undone, as far as the face
   looked like itself in them (`_LIKELY`: without that bar a stranger got one frame).
 """

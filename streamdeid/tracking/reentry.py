@@ -26,8 +26,6 @@ from streamdeid.errors import SettingsError
 from streamdeid.faces import Track
 from streamdeid.tracking.identity import Identity, distance_of, finite, owned, together
 
-_LIKELIER = 1.25
-"""How many times as far a person may be from a track that most likely goes on with theirs (`expect`)."""
 _DECISIONS = 1 << 16
 """Ended tracks whose person is still known: bounds a run that never ends."""
 
@@ -97,13 +95,15 @@ class Persons:
 
     accept, reject: distances in the identity space. With d the distance and s the joint scatter of two identities,
     d + s <= accept is the same person, d - s >= reject is another one, anything between is the reject zone.
+    likelier: how many times as far the person may be whom a track most likely goes on with (`expect`).
     margin: by how much nearer a person must be than everybody who was ever seen beside him, to be recognised.
     enough, patience: good frames of a track below which nothing is decided where anybody might be recognised, and for
     which a track that was doubtful waits to be recognised before it becomes somebody new: it is most likely somebody
     known, and a laugh takes a face as far away as another person's.
     ttl: seconds for which an absent person is remembered; limit: how many, the longest absent forgotten first.
     reentry: False recognises only who was mixed up with others, nobody who left.
-    Raises SettingsError unless 0 < accept < reject, margin >= 0, 1 <= enough <= patience, ttl >= 0 and limit >= 0.
+    Raises SettingsError unless 0 < accept < reject, margin >= 0, likelier >= 1, 1 <= enough <= patience, ttl >= 0 and
+    limit >= 0.
     """
 
     def __init__(
@@ -112,6 +112,7 @@ class Persons:
         accept: float,
         reject: float,
         margin: float = 0.0,
+        likelier: float = 1.0,
         enough: int = 1,
         patience: int = 1,
         ttl: float = 600.0,
@@ -120,9 +121,12 @@ class Persons:
     ) -> None:
         if not (0 < accept < reject < math.inf and 0 <= margin < math.inf and 0 <= ttl < math.inf and limit >= 0):
             raise SettingsError("re-entry needs 0 < accept < reject, margin >= 0, ttl >= 0 and limit >= 0")
+        if not 1 <= likelier < math.inf:
+            raise SettingsError("re-entry needs a likelier of 1 or more")
         if not 1 <= enough <= patience:
             raise SettingsError(f"re-entry needs 1 <= enough <= patience frames, not {enough} and {patience}")
         self._accept, self._reject, self._margin = accept, reject, margin
+        self._likelier = likelier
         self._enough, self._patience = enough, patience
         self._ttl, self._limit, self._reentry = Fraction(ttl), limit, reentry
         self._clock = Fraction(0)
@@ -233,7 +237,7 @@ class Persons:
                     if distance - scatter < self._reject:
                         near.add(track)
                     expected = self._expected.get(track) == person.number
-                    accept = self._accept * (_LIKELIER if expected else 1.0)
+                    accept = self._accept * (self._likelier if expected else 1.0)
                     if distance + scatter <= accept and identity.frames >= self._enough:
                         claims.append((distance, track, person.number))
         taken: set[int] = set()
