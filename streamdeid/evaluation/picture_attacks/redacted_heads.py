@@ -62,7 +62,9 @@ def head_chip(picture: Picture, head: Head, reach: float, side: int) -> Points:
     shift = fine / 2 - 0.5 - linear @ (head.x, head.y)
     matrix = np.column_stack([linear, shift])
     border = cv2.BORDER_CONSTANT
-    chip = cv2.warpAffine(picture, matrix, (fine, fine), flags=cv2.INTER_LINEAR, borderMode=border, borderValue=(128.0,) * 3)
+    chip = cv2.warpAffine(
+        picture, matrix, (fine, fine), flags=cv2.INTER_LINEAR, borderMode=border, borderValue=(128.0,) * 3
+    )
     small = cv2.resize(chip, (side, side), interpolation=cv2.INTER_AREA)
     return np.asarray(small, np.float64).ravel()
 
@@ -116,7 +118,9 @@ def _own_colours(planes: Planes, head: Head) -> Planes:
     columns, rows = np.meshgrid(np.arange(rgb.shape[1]), np.arange(rgb.shape[0]))
     u = (columns - x0 + 0.5) * _COLOURS / wide - 0.5
     v = (rows - y0 + 0.5) * _COLOURS / high - 0.5
-    large = cv2.remap(small, u.astype(np.float32), v.astype(np.float32), cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    large = cv2.remap(
+        small, u.astype(np.float32), v.astype(np.float32), cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+    )
     return planes_from_rgb(np.asarray(large, np.uint8), planes.colour)
 
 
