@@ -205,7 +205,7 @@ def test_a_head_larger_than_the_picture_is_one_constant(tone: bool) -> None:
     out = planes.copy()
     assert soft_redaction(out, planes, head, SoftMemory(), tone=tone) is not None
     assert out.y.std() < 3 and out.u.std() == 0 and out.v.std() == 0
-    assert abs(float(out.y.mean()) - (np.median(planes.y) if tone else 128)) < 14
+    assert abs(float(out.y.mean()) - (np.median(planes.y) if tone else 128)) < 26
 
 
 def test_a_head_between_others_takes_its_colours_from_farther_away() -> None:

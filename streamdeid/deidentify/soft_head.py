@@ -85,6 +85,12 @@ class Head:
         distance: Points = np.hypot(u, v)
         return distance
 
+    def weights(self, x: Points, y: Points) -> Points:
+        """How much of what is drawn over the head is seen at places (n,): 1 inside, falling to 0 across the rim."""
+        t = np.clip((self.reach**2 - self.radii(x, y) ** 2) / (self.reach**2 - 1), 0, 1)
+        weight: Points = t * t * (3 - 2 * t)
+        return weight
+
     def touches(self, x: Points, y: Points) -> NDArray[np.bool_]:
         """Which pixels (n,) lie in the ellipse or its rim, or share a chroma sample with one that does."""
         return np.asarray(self.radii(x, y) < self.reach + 2 / min(self.across, self.down))

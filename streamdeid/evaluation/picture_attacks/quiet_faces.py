@@ -1,0 +1,56 @@
+"""Photographs published with quiet faces: the second protection level, in the stream's own parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.deidentify.gallery import Gallery
+from streamdeid.deidentify.light import LightFrame
+from streamdeid.deidentify.new_face import NewFace
+from streamdeid.deidentify.observation import Observer
+from streamdeid.deidentify.quiet_face import draw_quiet_face
+from streamdeid.deidentify.soft_redaction import SoftMemory, soft_redaction
+from streamdeid.deidentify.surrogates import Surrogates, SurrogateSettings
+from streamdeid.errors import FailedClosed
+from streamdeid.evaluation.photographs import Photograph, identity_of
+from streamdeid.evaluation.picture_attacks.picture_sets import Picture, PictureSet
+from streamdeid.evaluation.picture_attacks.redacted_heads import head_in
+from streamdeid.evaluation.published_pictures import even_planes, whole_rgb
+
+
+def published_quietly(
+    photographs: Sequence[Photograph], fitting: FitModel, gallery: Gallery, method: str, keys: Sequence[bytes]
+) -> PictureSet:
+    """Each photograph with the surrogate of its person as a quiet face in a soft redaction, once per key."""
+    mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
+    light = LightFrame.of(fitting.table, mean.small_texture)
+    identities = [identity_of(photograph, fitting.model) for photograph in photographs]
+    pictures, sources, sessions, refused = [], [], [], 0
+    for number, key in enumerate(keys):
+        choice = Surrogates(gallery, fitting.model.variances, SurrogateSettings(method=method, preserve=()), key)
+        for person, (photograph, identity) in enumerate(zip(photographs, identities, strict=True), start=1):
+            try:
+                face = NewFace.of(choice.surrogate(person, identity).vector, fitting)
+            except FailedClosed:
+                refused += 1
+                continue
+            picture = _quiet(photograph, face, fitting, light)
+            if picture is None:
+                refused += 1
+                continue
+            pictures.append(picture)
+            sources.append(photograph)
+            sessions.append(number)
+    return PictureSet(f"{method}, quiet", tuple(pictures), tuple(sources), tuple(sessions), refused)
+
+
+def _quiet(photograph: Photograph, face: NewFace, fitting: FitModel, light: LightFrame) -> Picture | None:
+    planes = even_planes(photograph.image)
+    seen = Observer(fitting)(planes, photograph.face, 0.0)
+    out = planes.copy()
+    if seen is None or soft_redaction(out, planes, head_in(photograph), SoftMemory()) is None:
+        return None
+    return whole_rgb(out) if draw_quiet_face(out, seen, face, fitting, light) else None
