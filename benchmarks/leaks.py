@@ -1,12 +1,14 @@
 """Does a face slip through? Every clip of a directory through the filter, against boxes of an independent detector.
 
-    python benchmarks/leaks.py DIRECTORY [--only NAME ...] [--live] [--misses SEED] [--sheet OUT.png] [--json]
+    python benchmarks/leaks.py DIRECTORY [--only NAME ...] [--live] [--misses SEED] [--sheet OUT.png]
+        [--false-sheet OUT.png] [--json]
 
 Takes each video that has NAME.faces.csv beside it: frame, x0, y0, x1, y1, score, from any detector; boxes with score
 0.5 and up count as faces, all others only excuse a cover. The filter runs in this process, without encoding. A face is
 exposed where more than a quarter of the pixels in the middle half of its box are the original's. --live: no look-ahead.
 --misses: the detector is silent for up to a second at a time, in a tenth of all frames, chosen by the seed and the
-clip's name. --sheet: a picture of every exposed face, to look at (keep it private). Exit code 1 when a face of 40
+clip's name. --sheet: a picture of every exposed face, to look at (keep it private); --false-sheet: of the
+false covers. Exit code 1 when a face of 40
 pixels and up is exposed; with --live, one that was covered before.
 
 Causes: *never seen* (nothing was found there for a second before and after), *not believed* (something was found, and
@@ -64,6 +66,8 @@ class Leaks:
     """CPU milliseconds per frame of the whole detection stage."""
     pictures: list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]] = field(default_factory=list)
     """The exposed faces, uint8 (120, 120, 3), BGR."""
+    false: list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]] = field(default_factory=list)
+    """The places that were covered and touch no box, as the exposed faces."""
 
     def row(self) -> dict[str, object]:
         """A line of the table."""
@@ -88,14 +92,16 @@ def measure(video: Path, models: Models, settings: Settings, misses: int | None)
     step = math.gcd(*(frame - first for frame in boxes)) or 1
     leaks, moments, exposed = Leaks(video.name), [], []
     covered: list[_Covered] = []
-    false, looked_at, spent = 0, 0, [0.0]
+    looked_at, spent = 0, [0.0]
     for index, (planes, output, moment) in enumerate(filtered(video, models, settings, misses, spent)):
         moments.append(moment)
         if index % step != first % step:
             continue
         looked_at += 1
         here = boxes.pop(index, [])
-        false += sum(not any(_touch(cover, box.corners) for box in here) for cover in moment.covers)
+        for cover in moment.covers:
+            if not any(_touch(cover, box.corners) for box in here):
+                leaks.false.append(_picture(planes, Box(index, *cover, 0.0)))
         covered = [one for one in covered if moment.time - one.time <= _REMEMBERED]
         for box in (box for box in here if box.score >= gaps.LEAST_SCORE):
             kept = kept_share(planes, output, box) > _KEPT
@@ -114,7 +120,10 @@ def measure(video: Path, models: Models, settings: Settings, misses: int | None)
     if boxes:
         raise ValueError(f"{video.name} has no frame {max(boxes)}, but its table of faces has")
     leaks.causes.update(cause(moments, index, box.corners) for index, box in exposed)
-    leaks.false_covers, leaks.detection_ms = false / max(looked_at, 1), 1000 * spent[0] / max(len(moments), 1)
+    leaks.false_covers, leaks.detection_ms = (
+        len(leaks.false) / max(looked_at, 1),
+        1000 * spent[0] / max(len(moments), 1),
+    )
     return leaks
 
 
@@ -193,6 +202,7 @@ def main() -> int:
     parser.add_argument("--live", action="store_true", help="no look-ahead")
     parser.add_argument("--misses", type=int, metavar="SEED", help="let the detector be silent at times")
     parser.add_argument("--sheet", type=Path, metavar="PNG", help="pictures of the exposed faces")
+    parser.add_argument("--false-sheet", type=Path, metavar="PNG", help="pictures of the false covers")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args()
     videos = sorted(path for path in given.directory.iterdir() if path.suffix.lower() in VIDEOS)
@@ -213,6 +223,8 @@ def main() -> int:
     print(as_json(rows) if given.json else markdown(list(rows[0]), [list(row.values()) for row in rows]))
     if given.sheet is not None:
         write_sheet(given.sheet, [picture for leaks in results for picture in leaks.pictures])
+    if given.false_sheet is not None:
+        write_sheet(given.false_sheet, [picture for leaks in results for picture in leaks.false])
     large = [_named(sizes) for sizes in CLASSES if sizes[0] >= LEAST_SIDE]
     bad = sum(one.after_a_cover if given.live else sum(one.exposed[size] for size in large) for one in results)
     return 1 if bad else 0

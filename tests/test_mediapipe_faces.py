@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.colour import planes_from_rgb
+from streamdeid.detection import yunet
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.plugged_in import PluggedIn
-from streamdeid.detection.second_look import SecondLook, view
+from streamdeid.detection.second_look import SecondLook, stretched, view
+from streamdeid.detection.yunet import YuNet
 from streamdeid.errors import FailedClosed
 from streamdeid.faces import Face
 from streamdeid.frames import Frame
@@ -136,19 +138,60 @@ def test_nobody_is_seen_where_a_face_was(detector: MediapipeFaces, model: Appear
     assert not [f for index in range(5, 10) for f in detector(frame(empty, index)) if f.evidence >= 0.5]
 
 
-def test_a_second_look_knows_faces_from_noise(model: AppearanceModel) -> None:
-    look = SecondLook()
+@pytest.mark.parametrize("second", [yunet.load(), None], ids=["yunet", "mediapipe alone"])
+def test_a_second_look_knows_faces_from_noise(model: AppearanceModel, second: YuNet | None) -> None:
+    look = SecondLook(second)
     picture = drawn_faces.room((640, 480))
     box = put(picture, model, 1, 90, 200, 200)
     planes = frame(picture).planes
-    assert look(planes, box) > 0.5
-    assert look(planes, (400, 300, 490, 390)) < 0.2
-    assert look(planes, (box[0] + 90, box[1], box[2] + 90, box[3])) < 0.5
+    assert look.likeness(planes, box) > 0.5
+    assert look.evidence(planes, box, 0.9) > 0.6
+    assert look.evidence(planes, box, 0.6) > 0.5
+    for x, y in ((400, 300), (100, 20)):
+        assert look.likeness(planes, (x, y, x + 90, y + 90)) < 0.2
+        assert look.evidence(planes, (x, y, x + 90, y + 90), 0.6) < 0.45
+    assert look.likeness(planes, (box[0] + 90, box[1], box[2] + 90, box[3])) < 0.5
     look.close()
 
 
+class _Says:
+    """A second network that says one score of everything."""
+
+    def __init__(self, score: float) -> None:
+        self.score = score
+
+    def __call__(self, rgb: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        assert rgb.shape == (128, 128, 3)
+        return np.array([[32.0, 32, 96, 96], [0, 0, 20, 20]]), np.array([self.score, 1.0])
+
+
+@pytest.mark.parametrize(("score", "other", "asked"), [(0.8, 0.9, 0), (0.5, 0.1, 0), (0.6, 0.5, 1), (0.4, 0.6, 1)])
+def test_mediapipe_is_asked_again_only_where_that_can_decide(
+    monkeypatch: pytest.MonkeyPatch, score: float, other: float, asked: int
+) -> None:
+    look = SecondLook(_Says(other))  # type: ignore[arg-type]
+    glances = []
+    monkeypatch.setattr(look, "_glance", lambda planes, box: glances.append(box) or 0.0)
+    planes = frame(drawn_faces.room((640, 480))).planes
+    assert look.evidence(planes, (100, 100, 160, 160), score) == pytest.approx((score / (1 + asked) + other) / 2)
+    assert len(glances) == asked
+    look.close()
+
+
+def test_a_picture_in_the_dark_is_stretched_and_a_plain_wall_is_not_made_a_pattern() -> None:
+    dark = np.tile(np.linspace(5, 60, 128).astype(np.uint8)[None, :, None], (128, 1, 3))
+    bright = stretched(dark)
+    assert bright.max() > 200
+    assert (np.diff(bright[0, :, 0].astype(int)) >= 0).all()
+    rng = np.random.default_rng(0)
+    wall = (100 + rng.normal(0, 1, (128, 128, 3))).astype(np.uint8)
+    assert stretched(wall).std() <= 4 * wall.std() + 0.5
+    full = np.tile(np.arange(0, 256, 2, dtype=np.uint8)[None, :, None], (128, 1, 3))
+    assert np.abs(stretched(full).astype(int) - full).max() <= 8
+
+
 @pytest.mark.parametrize("box", [(-60.0, -50.0, 40.0, 60.0), (600.0, 440.0, 700.0, 560.0), (5.0, 5.0, 6.5, 6.5)])
-def test_a_view_reaches_beyond_the_picture_by_repeating_its_border(box: Box) -> None:
+def test_a_view_reaches_beyond_the_picture_by_mirroring_it(box: Box) -> None:
     planes = frame(drawn_faces.room((640, 480))).planes
     for width, side in ((32, 96), (64, 192)):
         assert view(planes, box, width, side).shape == (side, side, 3)

@@ -65,14 +65,12 @@ def test_evidence_is_a_mean_over_looks_and_one_lucky_look_is_soon_outvoted() -> 
     assert not one.possible
 
 
-def test_what_is_no_face_is_not_searched_for_but_a_small_box_is_not_rejected() -> None:
-    large, small = place(0.5), place(0.5, side=24)
-    for one in (large, small):
-        one.looked(0.0)
-    assert not large.possible
-    assert not large.wanted
-    assert small.possible
-    assert small.wanted
+@pytest.mark.parametrize("side", [20.0, 60.0])
+def test_what_is_no_face_is_not_told_nor_searched_for_however_small(side: float) -> None:
+    one = place(0.5, side=side)
+    one.looked(0.2)
+    assert not one.possible
+    assert not one.wanted
 
 
 def test_a_lost_face_is_searched_for_in_each_frame_for_a_while() -> None:
@@ -123,7 +121,7 @@ def test_what_comes_back_to_a_place_after_a_while_is_judged_anew() -> None:
     one.sighted(sighting(0.5))
     assert one.look_due()
     one.looked(0.9)
-    assert one.evidence == pytest.approx(0.7)
+    assert one.evidence == pytest.approx(0.9)
 
 
 def test_each_candidate_gets_the_nearest_place_and_each_place_one_candidate() -> None:

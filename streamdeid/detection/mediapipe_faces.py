@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from streamdeid.colour import rectangle_to_rgb
+from streamdeid.detection import yunet
 from streamdeid.detection.candidates import Candidate, joined, part_of
 from streamdeid.detection.landmarks import Landmarks, face_of, outline_of, region_of_box
 from streamdeid.detection.mediapipe_graphs import DetectionGraph
@@ -44,7 +45,7 @@ class MediapipeFaces:
 
     def __init__(self, threshold: float = 0.5, min_face: float | None = None, interval: int = 32) -> None:
         self._detect = DetectionGraph(_FAINT * threshold)
-        self._look = SecondLook()
+        self._look = SecondLook(yunet.load())
         self._quick = min_face != math.inf  # photographs are few, and what was trained on them is to be found again
         self._landmarks = Landmarks(quick=self._quick)
         self._threshold = threshold
@@ -110,7 +111,7 @@ class MediapipeFaces:
             expected = place.tile in due or (0 in due and self._tiles[0].scale * _width(place.box) > _PLAIN)
             if place.mesh is None or row in seen or not expected or not place.doubted():
                 continue
-            if place.mesh[1] >= _PRESENT or self._look(planes, place.box) >= _LIKE_A_FACE:
+            if place.mesh[1] >= _PRESENT or self._look.likeness(planes, place.box) >= _LIKE_A_FACE:
                 place.confirmed()
             else:
                 place.region = place.mesh = None
@@ -140,7 +141,7 @@ class MediapipeFaces:
             self._places.append(place)
         place.sighted(candidate)
         if place.look_due():
-            place.looked(self._look(planes, candidate.box))
+            place.looked(self._look.evidence(planes, candidate.box, candidate.score))
         if place.mesh is None and place.likely:
             found = self._landmarks(planes, region_of_box(candidate.box, candidate.keypoints))
             if found is not None:

@@ -18,18 +18,15 @@ _SAME_PLACE = 0.25
 """IoU from which a candidate is what was here in the last frames."""
 _FORGOTTEN = 50
 """Frames after which a place where nothing is seen any more is forgotten."""
-_WAITED_FOR, _SMALL_WAITED_FOR = 8, 24
-"""Frames for which a face that was lost is looked for in each frame, a small one longer, since its score is low in most
-of them; after that it is looked for when its tile's turn comes."""
+_WAITED_FOR = 8
+"""Frames for which a face that was lost is looked for in each frame; after that, when its tile's turn comes."""
 _LOOKS = 4
 """Second looks after which a place is known well enough to be looked at seldom ..."""
 _OFTEN, _SELDOM = 3, 12
 """... and the frames between two looks, before and after that; sooner when the score has risen by this much."""
 _RISEN = 0.15
 _UNLIKELY = 0.3
-"""Evidence below which a place known that well is taken for no face, and not searched for in each frame ..."""
-_SMALL, _PLAIN = 32.0, 0.4
-"""... unless it is so small (pixels) and has this score: small boxes are covered, not rejected (`tracking.evident`)."""
+"""Evidence below which a place is taken for no face, told to nobody, and not searched for in each frame."""
 _DOUBTFUL, _DOUBTFUL_PAUSE = 0.45, 4
 """Below this evidence such a place is searched in every so many frames only: it is hardly ever a face."""
 _LIKELY = 0.4
@@ -52,7 +49,7 @@ class Place:
     tile: int
     """Number of the tile that sees it best."""
     evidence: float = 0.0
-    """How sure it is that this is a face, 0 to 1: mean of scores and second looks, over the last `_LOOKS` looks."""
+    """How sure it is that this is a face, 0 to 1: mean over the last `_LOOKS` looks (`second_look`)."""
     least: float = _UNLIKELY
     """Evidence below which it is told to nobody, if that is lower than usual."""
     mesh: tuple[Points, float] | None = None
@@ -65,28 +62,23 @@ class Place:
     _looks: int = 0
     _since_look: int = 0
     _score_then: float = 0.0
-    _best: float = 0.0
     _doubts: int = 0
     _offset: Points = field(default_factory=lambda: np.zeros((2, 2)))
 
     @property
     def possible(self) -> bool:
         """Whether it may be a face: only such places are told to anybody."""
-        return self.evidence >= min(_UNLIKELY, self.least) or self._small
+        return self.evidence >= min(_UNLIKELY, self.least)
 
     @property
     def wanted(self) -> bool:
         """Whether the detector has to look here in the next frame."""
         if self.region is not None:
             return self._unseen >= _UNCHECKED
-        if self.missed > (_SMALL_WAITED_FOR if self._small else _WAITED_FOR):
+        if self.missed > _WAITED_FOR:
             return False
-        doubted = self._looks >= _LOOKS and self.evidence < _DOUBTFUL and not self._small
+        doubted = self._looks >= _LOOKS and self.evidence < _DOUBTFUL
         return self.possible and (not doubted or self.missed >= _DOUBTFUL_PAUSE)
-
-    @property
-    def _small(self) -> bool:
-        return min(self.box[2] - self.box[0], self.box[3] - self.box[1]) < _SMALL and self._best >= _PLAIN
 
     @property
     def likely(self) -> bool:
@@ -103,8 +95,7 @@ class Place:
     def sighted(self, candidate: Candidate) -> None:
         """The detector saw it in this frame."""
         if self.region is None and self.missed > _WAITED_FOR:
-            self._looks, self._best = 0, 0.0  # perhaps something else
-        self._best = max(self._best, candidate.score)
+            self._looks = 0  # perhaps something else
         self.score, self.tile, self.missed, self._doubts = candidate.score, candidate.tile, 0, 0
         self.box, self._unseen = candidate.box, 0
 
@@ -115,9 +106,8 @@ class Place:
         pause = _OFTEN if self._looks < _LOOKS else _SELDOM
         return self._looks == 0 or self._since_look >= pause or self.score > self._score_then + _RISEN
 
-    def looked(self, look: float) -> None:
-        """Note what a second look at this sighting said."""
-        seen = (self.score + look) / 2
+    def looked(self, seen: float) -> None:
+        """Note the evidence of this sighting, after a second look."""
         # Who turns to the camera is judged by that; a lucky look is soon outvoted, since looks are frequent again.
         self._looks = 1 if seen > self.evidence + _RISEN else self._looks + 1
         self.evidence += (seen - self.evidence) / min(self._looks, _LOOKS)

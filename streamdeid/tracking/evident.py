@@ -1,9 +1,8 @@
 """Is a track a face? Decided for the track as a whole, from how sure its sightings were.
 
-A single sighting says little: an animal, a fist or the back of a head gets scores that small or turned faces get. Over
-a second or two they differ: the better half of the sightings counts, since faces turn away and come back.
-
-What is too small for a second look to mean much is covered, not rejected: there the detector's plain scores count too.
+A single sighting says little: an animal, a fist or the back of a head now and then gets what small or turned faces get.
+Over a second or two they differ: the better half of the sightings counts, since faces turn away and come back, and few
+sightings have to be surer than many.
 """
 
 from __future__ import annotations
@@ -13,25 +12,28 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_SMALL = 32.0
-"""Shorter side in pixels below which the plain score counts too."""
-_LEAST = 3
-"""Plain sightings that a small box needs; missing ones count 0."""
+_SEVERAL = 3
+"""Sightings from which the threshold alone decides."""
+_SURER = 0.15
+"""By how much a single sighting has to be surer than several; two by half of it."""
 
 
-def evident(evidence: Floats, scores: Floats, sides: Floats, threshold: float) -> bool:
-    """Whether sightings are those of a face.
+_NO_MORE = 0.1
+"""By how much less sure than the threshold the sightings of a face can be (it turns away) and still be those of one."""
 
-    evidence, scores: float64 (n,), 0 to 1; sides: float64 (n,), shorter sides in pixels. False for none.
-    """
-    if not len(evidence):
+
+def evident(evidence: Floats, threshold: float) -> bool:
+    """Whether sightings of an evidence, float64 (n,), 0 to 1, are those of a face. False for none."""
+    count = len(evidence)
+    if not count:
         return False
-    if _better_half(evidence, 1) >= threshold:
-        return True
-    return bool(np.median(sides) < _SMALL) and _better_half(scores, _LEAST) >= threshold
+    better = float(np.sort(evidence)[count // 2 :].mean())
+    return better >= threshold + _SURER * max(0, _SEVERAL - count) / (_SEVERAL - 1)
 
 
-def _better_half(values: Floats, least: int) -> float:
-    """Mean of the higher half of values (n,), of `least` of them at least."""
-    count = max(least, -(-len(values) // 2))
-    return float(np.sort(values)[::-1][:count].sum() / count)
+def refuted(evidence: Floats, threshold: float) -> bool:
+    """Whether sightings, float64 (n,), of what was evidently a face are not: somebody else's face had passed there.
+
+    False for few: what is hardly seen is no evidence against.
+    """
+    return len(evidence) >= _SEVERAL and float(evidence.max()) < threshold - _NO_MORE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +17,13 @@ Box = tuple[float, float, float, float]
 
 MOTION = 8
 """Places from which a motion is derived."""
-_SLACK, _SLACK_PER_SECOND, _SLACK_LIMIT = 0.1, 0.4, 0.4
+_SLACK, _SLACK_PER_SECOND, _SLACK_LIMIT = 0.1, 0.4, 0.3
 """Growth of a box without a sighting, on each side: shares of its sides, and of the seconds to the nearer sighting."""
-_GROWTH, _GROWTH_LIMIT = 2.0, 0.75
-"""Growth of a predicted box on each side: standard deviations, and the most, a share of its sides."""
-_STAYS = 0.3
-"""Seconds for which the last place stays covered beside the predicted one: people stop as often as they walk on."""
+_LARGEST = 1.6
+"""Sides of a box where no face is seen, over those of the face it is for: larger ones hid the picture, not the face
+(METHODS 6.2)."""
+_GROWTH = 2.0
+"""Growth of a predicted box on each side, in standard deviations, as far as `_LARGEST` allows."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +62,33 @@ def union(a: Floats, b: Floats) -> Floats:
     return np.concatenate([np.minimum(a[:2], b[:2]), np.maximum(a[2:], b[2:])])
 
 
+def bounded(box: Floats, face: Floats) -> Floats:
+    """A box (4,) cut to `_LARGEST` times the sides of a face's (4,), about its own middle."""
+    half = np.minimum(box[2:] - box[:2], _LARGEST * (face[2:] - face[:2])) / 2
+    centre = (box[:2] + box[2:]) / 2
+    return np.concatenate([centre - half, centre + half])
+
+
+def moved(places: Sequence[Place], time: float) -> Floats:
+    """Where one or more places lead to some time after (or, reversed, before) the last of them, in its size, (4,)."""
+    motion = kalman.predict(motion_of(places), abs(time - places[-1].time))
+    last = places[-1].box  # what it seemed to grow by is not believed: it would be half the picture in a second
+    centre, half = motion.mean[0, :2, 0], (last[2:] - last[:2]) / 2
+    return np.concatenate([centre - half, centre + half])
+
+
 def predicted(places: Sequence[Place], time: float) -> Floats:
-    """Where a face may be some time after (or before) its last place, which is lost and not found again, (4,)."""
+    """Where a face may be some time after its last place, which is lost and not found again, (4,).
+
+    The last place is covered with the one it moves to as long as one box of the largest size holds both: people stop as
+    often as they walk on.
+    """
     gone = abs(time - places[-1].time)
     motion = kalman.predict(motion_of(places), gone)
     last = places[-1].box
-    sides = last[2:] - last[:2]  # what it seemed to grow by is not believed: it would be half the picture in a second
-    reach = sides / 2 + np.minimum(_GROWTH * kalman.spread_of(motion)[0], _GROWTH_LIMIT * sides)
-    centre = motion.mean[0, :2, 0]
-    box = np.concatenate([centre - reach, centre + reach])
-    return union(box, slack(last, gone)) if gone <= _STAYS else box
+    reach = _GROWTH * kalman.spread_of(motion)[0]
+    box = moved(places, time)
+    return bounded(union(box + np.concatenate([-reach, reach]), last), last)
 
 
 def between(before: Sequence[Place], after: Sequence[Place], time: float) -> Floats:
@@ -81,20 +99,19 @@ def between(before: Sequence[Place], after: Sequence[Place], time: float) -> Flo
     # People turn round as often as they walk on, so the motion of the nearer side counts too.
     side = list(before[-MOTION:]) if share < 0.5 else list(after[:MOTION])[::-1]
     nearer = abs(time - side[-1].time)
-    moved = kalman.boxes_of(kalman.predict(motion_of(side), nearer))[0]
-    return slack(union(straight, moved), nearer, straight[2:] - straight[:2])
+    going = kalman.boxes_of(kalman.predict(motion_of(side), nearer))[0]
+    return bounded(slack(union(straight, going), nearer, straight[2:] - straight[:2]), straight)
 
 
-def trail(pictures: Sequence[Small], times: Sequence[float], places: Sequence[Place]) -> dict[float, Floats]:
-    """Where a patch was before its first place, by time: as far back as it is found again.
+def trail(pictures: Sequence[Small], times: Sequence[float], places: Sequence[Place]) -> Iterator[Floats]:
+    """Where a patch was before its first place, frame by frame, float64 (4,): as far back as it is found again.
 
     pictures and times: the frames from that of the first place backwards. places: the first ones, in order.
     """
-    found: dict[float, Floats] = {}
     box, rate = places[0].box, rate_of(list(places)[::-1])  # of a motion that runs backwards
     for (after, later), (before, time) in itertools.pairwise(zip(pictures, times, strict=True)):
         place = found_again(after, before, box, rate * max(later - time, 0.0))
         if place is None:
-            break
-        box = found[time] = place
-    return found
+            return
+        box = place
+        yield box

@@ -9,6 +9,7 @@ turns, and so needs covers that grow to three times the face's width within a se
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -68,12 +69,27 @@ def found_again(before: Small, after: Small, box: Floats, shift: Floats) -> Floa
     if patch.std() < 2.0 or field.shape[0] < patch.shape[0] or field.shape[1] < patch.shape[1]:
         return None
     likeness = np.asarray(cv2.matchTemplate(field, patch, cv2.TM_CCOEFF_NORMED))
-    y, x = np.unravel_index(int(likeness.argmax()), likeness.shape)
+    y, x = divmod(int(likeness.argmax()), likeness.shape[1])
     if likeness[y, x] < _ALIKE:
         return None
     middle = (np.array(likeness.shape[::-1]) - 1) / 2
-    moved = shift + (np.array([x, y]) - middle) / scale * before.factor
+    moved = (
+        shift
+        + (np.array([x + _beside(likeness[y], x), y + _beside(likeness[:, x], y)]) - middle) / scale * before.factor
+    )
     return np.asarray(box + np.tile(moved, 2), np.float64)
+
+
+def _beside(row: NDArray[Any], at: int) -> float:
+    """How far from its highest value (n,), -0.5 to 0.5, a row's peak lies: that of the parabola through three values.
+
+    A pixel of the reduced patch is several of the frame, and what is rounded off would add up from frame to frame.
+    """
+    if not 0 < at < len(row) - 1:
+        return 0.0
+    before, peak, after = (float(value) for value in row[at - 1 : at + 2])
+    bend = before - 2 * peak + after
+    return 0.5 * (before - after) / bend if bend < 0 else 0.0
 
 
 def _cut(luma: NDArray[np.uint8], centre: Floats, half: Floats, scale: float) -> NDArray[np.uint8]:
