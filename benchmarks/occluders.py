@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -25,7 +25,7 @@ import cv2
 import numpy as np
 from clips import VIDEOS, as_json, markdown
 from numpy.typing import NDArray
-from occluders_drawn import LAMPS, THINGS, before, comes_in, from_the_first, lit
+from occluders_drawn import Change, Hidden, changes
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.synthesise import Patch, draw
@@ -36,7 +36,8 @@ from streamdeid.deidentify.light import LightFrame
 from streamdeid.deidentify.neutral import NeutralEstimator
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation, Observer
-from streamdeid.deidentify.occluders import OccluderMask, Opening, shown_through
+from streamdeid.deidentify.occluders import OccluderMask
+from streamdeid.deidentify.opening import Opening, shown_through
 from streamdeid.deidentify.outline import reaching
 from streamdeid.errors import StreamdeidError
 from streamdeid.frames import Frame, Planes
@@ -44,8 +45,6 @@ from streamdeid.settings import Settings
 from streamdeid.shipped_models import load_models
 
 Array = NDArray[np.float64]
-Hidden = NDArray[np.float32]
-Change = Callable[[Planes, int], tuple[Planes, Hidden | None]]
 
 LEAST = 64.0
 """Width of faces, pixels, before which something is drawn."""
@@ -200,37 +199,6 @@ def _part(whole: Hidden, patch: Patch) -> Hidden:
 def _picture(planes: Planes) -> NDArray[np.uint8]:
     rgb = rectangle_to_rgb(planes, 0, 0, *planes.size, min(1.0, 320 / planes.size[1]))
     return np.asarray(rgb[:, :, ::-1], np.uint8)
-
-
-def changes(largest: dict[int, Array], frames: int) -> Iterator[tuple[str, str, Change]]:
-    """Kind, name and change of all lamps and things for a clip, with the points of its largest face by frame."""
-    last = largest[min(largest)]
-    points = []
-    for index in range(frames):
-        last = largest.get(index, last)
-        points.append(last)
-
-    def lamp(name: str) -> Change:
-        def change(planes: Planes, index: int) -> tuple[Planes, Hidden | None]:
-            share = float(np.clip((index - frames // 3) / 6, 0, 1))
-            return (lit(planes, LAMPS[name], points[index], share) if share else planes), None
-
-        return change
-
-    def thing(name: str, place: Callable[[int], tuple[float, float] | None]) -> Change:
-        def change(planes: Planes, index: int) -> tuple[Planes, Hidden | None]:
-            offset = place(index)
-            if offset is None:
-                return planes, np.zeros(planes.y.shape, np.float32)
-            return before(planes, THINGS[name], points[index], offset)
-
-        return change
-
-    for name in LAMPS:
-        yield "lamp", name, lamp(name)
-    for name in THINGS:
-        yield "comes in", name, thing(name, comes_in(frames))
-        yield "there from the first", name, thing(name, from_the_first(frames))
 
 
 def measured(

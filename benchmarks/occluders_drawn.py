@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import cv2
@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from streamdeid.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.frames import Planes
 
+Array = NDArray[np.float64]
+Hidden = NDArray[np.float32]
+Change = Callable[[Planes, int], tuple[Planes, Hidden | None]]
+"""Of a picture and its frame's number: the changed picture, and the share of each of its pixels that a thing hides."""
 Polygon = tuple[tuple[float, float], ...]
 """Corners in widths of the face about its middle, y downwards."""
 
@@ -174,3 +178,34 @@ def _look(
     u, v = ((across + 0.5) * 127).astype(np.float32), (down * 127).astype(np.float32)
     spotted = cv2.remap(cv2.GaussianBlur(grain, (0, 0), 0.8), u, v, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
     return np.asarray(picture + 1.5 * spotted[:, :, None], np.float32)
+
+
+def changes(largest: dict[int, Array], frames: int) -> Iterator[tuple[str, str, Change]]:
+    """Kind, name and change of all lamps and things for a clip, with the points of its largest face by frame."""
+    last = largest[min(largest)]
+    points = []
+    for index in range(frames):
+        last = largest.get(index, last)
+        points.append(last)
+
+    def lamp(name: str) -> Change:
+        def change(planes: Planes, index: int) -> tuple[Planes, Hidden | None]:
+            share = float(np.clip((index - frames // 3) / 6, 0, 1))
+            return (lit(planes, LAMPS[name], points[index], share) if share else planes), None
+
+        return change
+
+    def thing(name: str, place: Callable[[int], tuple[float, float] | None]) -> Change:
+        def change(planes: Planes, index: int) -> tuple[Planes, Hidden | None]:
+            offset = place(index)
+            if offset is None:
+                return planes, np.zeros(planes.y.shape, np.float32)
+            return before(planes, THINGS[name], points[index], offset)
+
+        return change
+
+    for name in LAMPS:
+        yield "lamp", name, lamp(name)
+    for name in THINGS:
+        yield "comes in", name, thing(name, comes_in(frames))
+        yield "there from the first", name, thing(name, from_the_first(frames))

@@ -19,7 +19,8 @@ from streamdeid.deidentify.light import LightFrame
 from streamdeid.deidentify.neutral import Neutral
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation, Observer
-from streamdeid.deidentify.occluders import OccluderMask, Opening, coldness, shown_through, structure
+from streamdeid.deidentify.occluders import OccluderMask, structure
+from streamdeid.deidentify.opening import Opening, coldness, shown_through
 from streamdeid.frames import Planes
 from tests.drawn_faces import Scene, inside_hull, pose_at, scene, some_identity, with_mouth
 

@@ -21,7 +21,7 @@ from streamdeid.deidentify.mouth import draw_mouth
 from streamdeid.deidentify.neutral import Neutral
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation
-from streamdeid.deidentify.occluders import Opening, shown_through
+from streamdeid.deidentify.opening import Opening, shown_through
 from streamdeid.deidentify.outline import reaching
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE

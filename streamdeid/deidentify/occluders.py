@@ -17,25 +17,16 @@ whatever else has a colour between grey, skin and red, or is dark, or was there 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels, render, spread
-from streamdeid.aam.synthesise import Patch
-from streamdeid.colour import rgb_from_yuv
+from streamdeid.aam.piecewise_affine import Pixels, spread
 from streamdeid.deidentify.observation import Observation
-from streamdeid.frames import Planes
+from streamdeid.deidentify.opening import FLOOR, LUMA, Mask, Opening, coldness, telling
 from streamdeid.ibug68 import INNER_LIP
 
-Mask = NDArray[np.bool_]
-
-_LUMA = np.array([0.299, 0.587, 0.114], np.float32)
-_FLOOR = np.float32(8)
-"""Grey levels added before a ratio or a logarithm: dark pixels are mostly noise."""
 _COLD = -0.02
 """Coldness (`coldness`) from which a colour can be no face's in neutral light, and"""
 _BEYOND = 0.07
@@ -45,8 +36,6 @@ _SKIN = -0.05
 """Coldness below which a pixel may be skin in neutral light. A face in a cold light has none: nothing opens."""
 _SKIN_SHARE = 0.3
 """Share of the mesh that must be so."""
-_DARK, _BURNT = 36.0, 240.0
-"""Luma from which a colour says something, and level of the brightest channel up to which it does."""
 _BEFORE = 12
 """Frames in which a place must have been seen without the colour."""
 _FRAMES = 4
@@ -81,30 +70,6 @@ _MOUTH_SHARE = 0.95
 """Share of the lips' inner rim from which what hides them hides the opening of the mouth, too."""
 _SOFT = 2.0
 """Pixels of the fit's frame over which what is inside the rim opens."""
-_OUTWARD = 0.08
-"""Share of the face's width by which an opening goes on beyond the mesh, where the drawing may be wider than it."""
-
-
-@dataclass(frozen=True)
-class Opening:
-    """Where an occluder is, and may be seen, in one frame."""
-
-    weights: Pixels
-    """float32 (h, w) in the fit's frame: 1 where the original shows, 0 where the new face does; often 0 everywhere at
-    first."""
-    hidden: Mask
-    """bool (f,): pixels of the small texture that show the occluder, and what is so near that its colour spills."""
-    coldest: float
-    """Coldness from which a pixel of the picture may be the occluder's."""
-
-    def without(self, texture: Pixels, neutral: Pixels) -> Pixels:
-        """The small texture (f, 3) with the neutral one (f, 3), in the light of the rest, where the occluder hides it:
-        its colour is no light on the face."""
-        seen = ~self.hidden
-        gain = np.median((texture[seen] + _FLOOR) / (neutral[seen] + _FLOOR), axis=0)
-        filled = texture.copy()
-        filled[self.hidden] = (neutral[self.hidden] + _FLOOR) * gain - _FLOOR
-        return np.maximum(filled, 0)
 
 
 class OccluderMask:
@@ -138,7 +103,8 @@ class OccluderMask:
         texture = seen.small_texture
         cold = coldness(texture)
         suspect = cold > _COLD
-        self._learn(texture, suspect)
+        if not doubt:
+            self._learn(texture, suspect)
         usable = not doubt and seen.width >= _SMALLEST and abs(seen.pose.yaw) <= _TURN
         skin = cold[cold < _SKIN] if usable and suspect.mean() >= _LEAST_AREA else suspect[:0]
         if len(skin) < _SKIN_SHARE * len(cold):
@@ -146,7 +112,7 @@ class OccluderMask:
             return None
         usual = float(np.median(skin))
         coldest = max(_COLD, usual + _BEYOND)
-        likely = (cold > coldest) & _telling(texture) & (self._before >= _BEFORE)
+        likely = (cold > coldest) & telling(texture) & (self._before >= _BEFORE)
         hidden = self._occluders(self._picture(likely) > 0, texture)
         if hidden is None:
             self._close()
@@ -170,7 +136,7 @@ class OccluderMask:
 
     def _learn(self, texture: Pixels, suspect: Mask) -> None:
         """Remember what the face looks like where nothing is suspected, over the last quarter of a second or so."""
-        luma = texture @ _LUMA
+        luma = texture @ LUMA
         if self._past is None:
             self._past = luma
         self._past = self._past + np.where(suspect, np.float32(0), np.float32(0.15)) * (luma - self._past)
@@ -183,7 +149,7 @@ class OccluderMask:
         large = [i for i in range(1, count) if stats[i, cv2.CC_STAT_AREA] >= _LEAST_AREA * len(texture)]
         if not large or self._past is None:
             return None
-        now, past = np.log(texture @ _LUMA + _FLOOR), self._detail(np.log(self._past + _FLOOR), self._inside)
+        now, past = np.log(texture @ LUMA + FLOOR), self._detail(np.log(self._past + FLOOR), self._inside)
         found = np.zeros(core.shape, np.bool_)
         for i in large:
             part = labels == i
@@ -216,52 +182,6 @@ class OccluderMask:
 
     def _picture(self, values: NDArray[np.generic]) -> Pixels:
         return spread(np.asarray(values, np.float32)[:, None], self._table)[:, :, 0]
-
-
-def coldness(colours: Pixels) -> Pixels:
-    """How much colder than grey RGB colours (n, 3) are: what green or blue has more than red, share of the sum."""
-    red, green, blue = colours[:, 0], colours[:, 1], colours[:, 2]
-    cold: Pixels = (np.maximum(green, blue) - red) / (red + green + blue + 3 * _FLOOR)
-    return cold
-
-
-def shown_through(opening: Opening, patch: Patch, original: Planes, seen: Observation, fitting: FitModel) -> Pixels:
-    """What is left of the new face, float32 like the patch's `covered`: 1 minus the opening, warped to where the
-    original's face is, and only where the picture itself has the occluder's colour in pixels all around."""
-    bare = np.ones(patch.covered.shape, np.float32)
-    if not opening.weights.any():
-        return bare
-    model = fitting.model
-    height, width = bare.shape
-    weights, covered = np.zeros((height, width, 1), np.float32), np.zeros((height, width), np.uint8)
-    halved = (seen.raw - (patch.x0, patch.y0) - 0.5) / 2
-    texture = np.ascontiguousarray(opening.weights[:, :, None])
-    render(texture, model.mean_shape * fitting.scale, halved, model.closed_triangles, weights, covered)
-    reach = 2 * int(_OUTWARD * seen.width / 2) + 1
-    beyond = cv2.dilate(weights[:, :, 0], cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach)))
-    shown = np.where(covered > 0, weights[:, :, 0], beyond)
-    cold = _cold_picture(original, patch) > opening.coldest
-    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
-    return bare - shown * cv2.erode(cold.astype(np.uint8), disc)
-
-
-def _cold_picture(planes: Planes, patch: Patch) -> Pixels:
-    """Coldness (h, w) of a picture under a patch, at the size of its chroma; burnt and dark pixels are not cold."""
-    height, width = patch.covered.shape
-    x, y = patch.x0 // 2, patch.y0 // 2
-    luma = planes.y[patch.y0 : patch.y0 + patch.size[1], patch.x0 : patch.x0 + patch.size[0]]
-    half = cv2.resize(luma, (width, height), interpolation=cv2.INTER_AREA)
-    chroma = (plane[y : y + height, x : x + width] for plane in (planes.u, planes.v))
-    matrix, offset = rgb_from_yuv(planes.colour)
-    yuv = np.stack([half, *chroma], axis=2).reshape(-1, 3).astype(np.float32)
-    colours = np.clip(yuv @ matrix.T + offset, 0, 255)
-    return np.where(_telling(colours), coldness(colours), np.float32(-1)).reshape(height, width)
-
-
-def _telling(colours: Pixels) -> Mask:
-    """Which RGB colours (n, 3) are neither too dark nor burnt out to say what they are."""
-    telling: Mask = (colours @ _LUMA > _DARK) & (colours.max(axis=1) < _BURNT)
-    return telling
 
 
 def gone(now: Pixels, past: Pixels, where: Mask, lenient: float = 1.0) -> bool:
