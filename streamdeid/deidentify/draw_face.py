@@ -19,6 +19,7 @@ from streamdeid.deidentify.mouth import draw_mouth
 from streamdeid.deidentify.neutral import Neutral
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation
+from streamdeid.deidentify.opening import Opening, shown_through
 from streamdeid.deidentify.outline import reaching
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE
@@ -87,6 +88,7 @@ def draw_surrogate(
     blending: Blending,
     shape: Points | None = None,
     copy_eyes: bool = False,
+    opening: Opening | None = None,
 ) -> bool:
     """Draw a person's surrogate with the expression, gaze and light of this frame into `out`, in place.
 
@@ -102,7 +104,8 @@ def draw_surrogate(
         shape = transfer_expression(seen.frontal, neutral.shape, static.shape)
     steady = seen.pose.to_image(shape, model.depth)
     points = reaching(steady, seen.places, seen.farthest, seen.width)
-    ratio = light_ratio(light, seen.small_texture, neutral.small_texture)
+    texture = seen.small_texture if opening is None else opening.without(seen.small_texture, neutral.small_texture)
+    ratio = light_ratio(light, texture, neutral.small_texture)
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
         ratio = np.full_like(ratio, float(np.median(ratio)))
     ratio *= static.light
@@ -127,6 +130,8 @@ def draw_surrogate(
             draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius * seen.pose.scale, colours)
     draw_mouth(patch, original, _lips(seen), points[INNER_LIP])
     alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
+    if opening is not None:
+        alpha *= shown_through(opening, patch, original, seen, fitting)
     if seen.fresh:
         blending.membrane = None  # that of another scene
     field = no_membrane() if rim is None else blending.mean(membrane(rim, original))
