@@ -31,7 +31,7 @@ def _status(count: int, behaviour: str) -> LiveStatus:
         source=SourceState(connected=here, connections=1, frames=count, reason=None if here else "no answer"),
         sink=SinkState(connected=True, openings=1, written=count),
         filtered=count,
-        faces={"synthetic": 2 * count} if count else {},
+        faces={"own face": 2 * count} if count else {},
         people=2,
         frame_age=0.1 if here and count else None,
         size=(640, 480),

@@ -70,8 +70,8 @@ def one_file(place: Path, name: str = "clip", **changes: Any) -> FileReport:
         frames=120,
         faces=100,
         people=1,
-        rungs={"synthetic": 100},
-        persons={"1": {"synthetic": 100}},
+        rungs={"own face": 100},
+        persons={"1": {"own face": 100}},
         tracks={"new": 1},
         surrogates={"chosen": 1},
         scene_cuts=0,
@@ -164,8 +164,8 @@ FILE = ("files", 0)
         ((*FILE, "input"), "clip.mp4", "input is no object"),
         ((*FILE, "input", "name"), "../clip.mp4", "not a plain one"),
         ((*FILE, "output", "name"), "..", "not a plain one"),
-        ((*FILE, "rungs", "synthetic"), 99, "do not agree"),
-        ((*FILE, "persons", "1", "synthetic"), 101, "do not agree"),
+        ((*FILE, "rungs", "own face"), 99, "do not agree"),
+        ((*FILE, "persons", "1", "own face"), 101, "do not agree"),
         ((*FILE, "frames"), -1, "count"),
         ((*FILE, "frames"), 10**400, "count"),
         ((*FILE, "timings", "filter_seconds"), 10**400, "not a whole report"),
@@ -237,8 +237,8 @@ def test_warnings_about_choices(changed: Values, named: str, report: Report) -> 
         ({"faces": 0, "rungs": {}, "persons": {}}, "no face was found in 1 file"),
         ({"surrogates": {"failed closed": 2}}, "2 times no surrogate"),
         ({"surrogates": {"separation relaxed": 3}}, "relaxed 3 times"),
-        ({"rungs": {"synthetic": 89, "solid fill": 11}}, "11.0 % of the faces are solid fills"),
-        ({"persons": {"0": {"synthetic": 4}, "1": {"synthetic": 96}}}, "4 faces are of people"),
+        ({"rungs": {"own face": 89, "soft redaction": 11}}, "11.0 % of the faces are redacted, without a new face"),
+        ({"persons": {"0": {"own face": 4}, "1": {"own face": 96}}}, "4 faces are of people"),
         ({"damaged_places": 7}, "7 damaged places"),
         ({"dropped_streams": ("data",)}, "1 stream of the input"),
     ],
@@ -256,8 +256,8 @@ def test_blackout_hides_the_whole_face(report: Report) -> None:
 
 
 def test_totals_add_up(tmp_path: Path) -> None:
-    a, b = one_file(tmp_path), one_file(tmp_path, faces=3, people=2, rungs={"synthetic": 1, "solid fill": 2})
-    assert Totals.of([a, b]) == Totals(240, 103, 3, {"synthetic": 101, "solid fill": 2})
+    a, b = one_file(tmp_path), one_file(tmp_path, faces=3, people=2, rungs={"own face": 1, "soft redaction": 2})
+    assert Totals.of([a, b]) == Totals(240, 103, 3, {"own face": 101, "soft redaction": 2})
     assert Totals.of([replace(a, people=None)]).people is None
 
 

@@ -30,8 +30,8 @@ def worst(place: Path) -> Report:
     """A run with everything to mind at once."""
     one = one_file(
         place,
-        rungs={"synthetic": 70, "mean face": 10, "solid fill": 20},
-        persons={"0": {"solid fill": 20}, "1": {"synthetic": 70, "mean face": 10}},
+        rungs={"own face": 70, "own face quiet": 10, "soft redaction": 20},
+        persons={"0": {"soft redaction": 20}, "1": {"own face": 70, "own face quiet": 10}},
         surrogates={"chosen": 1, "failed closed": 2, "separation relaxed": 3},
         damaged_places=2,
         dropped_streams=("a", "b"),
@@ -48,7 +48,7 @@ def test_one_screen_for_every_method(method: str, tmp_path: Path, capfd: Capture
     assert len(out) <= 24
     assert max(len(line) for line in out) <= 100
     text = " ".join(line.strip() for line in out)
-    for words in (method, "120 frames, 100 faces of 1 person", "100 synthetic (100.0 %)", "This does not cover"):
+    for words in (method, "120 frames, 100 faces of 1 person", "100 own face (100.0 %)", "This does not cover"):
         assert words in text
     # There is room, so the promise is whole.
     assert " ".join(guarantee(method, q=0.5, factor=2.0, worst_bits=0.0).split()) in text
@@ -108,7 +108,7 @@ def test_json_is_one_object(tmp_path: Path, capfd: Capture) -> None:
     assert (code, len(out), err) == (0, 1, [])
     values = json.loads(out[0])
     assert (values["schema"], values["version"]) == ("streamdeid.audit", 1)
-    assert values["totals"]["rungs"] == {"synthetic": 70, "mean face": 10, "solid fill": 20}
+    assert values["totals"]["rungs"] == {"own face": 70, "own face quiet": 10, "soft redaction": 20}
     assert len(values["warnings"]) == 9
     assert {check["role"]: check["matches"] for check in values["checks"]} == dict.fromkeys(
         ("input", "output", "model", "gallery"), True

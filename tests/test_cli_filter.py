@@ -74,7 +74,7 @@ def test_the_report_tells_what_was_done(run: Run) -> None:
     report = json.loads(run.report.read_text(encoding="utf-8"))
     check_report(report)
     (one,) = report["files"]
-    assert one["frames"] == one["faces"] == one["rungs"]["synthetic"] == RATE
+    assert one["frames"] == one["faces"] == one["rungs"]["own face"] == RATE
     assert one["people"] == 1
     assert one["persons"] == {"1": one["rungs"]}
     assert report["choice"]["factor"] == pytest.approx(2.0)
@@ -150,7 +150,7 @@ def test_the_demo_shows_three_people_replaced(tmp_path: Path, capfd: pytest.Capt
     (one,) = report["files"]
     assert one["people"] == 3
     assert one["faces"] == 3 * RATE
-    assert one["rungs"]["synthetic"] > 0.9 * one["faces"]
+    assert one["rungs"]["own face"] > 0.9 * one["faces"]
     assert frames(tmp_path / "demo" / "side_by_side.mp4")[0].planes.size == (1280, 360)
     assert "75 faces" in capfd.readouterr().out
 

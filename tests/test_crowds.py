@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.identity_check import IdentityCheck
+from streamdeid.deidentify.identity_check import Estimate, IdentityCheck
 from streamdeid.faces import Face, Track
 from streamdeid.frames import Frame, Planes
 from streamdeid.shipped_models import Models
@@ -58,9 +58,17 @@ def test_the_stored_table_meets_the_bar() -> None:
 def test_without_the_check_people_are_handed_over(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: a person for each track, as long as it lasts."""
     run = crowd_runs.Run("crossing", 15, 90.0, 1.0, 1, 6.0)
-    assert crowd_runs.simulated(run, gallery.identities).handovers == 0
+    for judged in (True, False):
+        assert crowd_runs.simulated(run, gallery.identities, judged).handovers == 0
     monkeypatch.setattr(IdentityCheck, "_breaks", lambda *_: False)
-    assert crowd_runs.simulated(run, gallery.identities).handovers > 20
+    assert crowd_runs.simulated(run, gallery.identities, judged=False).handovers > 20
+
+
+def test_looks_show_more_people(gallery: Gallery) -> None:
+    """The other control: every doubt counts."""
+    run = crowd_runs.Run("crossing", 15, 90.0, 1.0, 1, 6.0)
+    with_looks, without = (crowd_runs.simulated(run, gallery.identities, judged) for judged in (True, False))
+    assert with_looks.shown > 1.3 * without.shown
 
 
 sightings = st.lists(
@@ -136,7 +144,7 @@ def played(check: IdentityCheck, states: str, start: int = 0) -> list[int]:
 
 
 def fresh(register: Known) -> IdentityCheck:
-    return IdentityCheck(register, lambda stretch: np.zeros(2), lambda person, identity: None)
+    return IdentityCheck(register, lambda stretch, final: Estimate(np.zeros(2), np.zeros(2)), lambda person, y: None)
 
 
 @pytest.mark.parametrize(

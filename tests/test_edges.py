@@ -15,13 +15,17 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
-from streamdeid.deidentify.draw_face import Blending, draw_mean_face, draw_surrogate
+from streamdeid.deidentify.draw_face import Blending, draw_surrogate
+from streamdeid.deidentify.levels import Level
 from streamdeid.deidentify.light import LightFrame
 from streamdeid.deidentify.masks import fill, fill_ellipse, solid_fill
 from streamdeid.deidentify.neutral import Neutral
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation, Observer
 from streamdeid.deidentify.outline import reaching
+from streamdeid.deidentify.quiet_face import draw_quiet_face
+from streamdeid.deidentify.soft_head import head_of
+from streamdeid.deidentify.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import OUTLINE
 from tests.drawn_faces import face_at, inside_hull, pose_at, scene, some_identity
@@ -118,7 +122,7 @@ def patterned(planes: Planes, points: Points, rng: np.random.Generator) -> tuple
 
 def survived(
     model: AppearanceModel, fitting: FitModel, light: LightFrame, seen: Observation, original: Planes, points: Points,
-    rung: int,
+    level: Level,
 ) -> NDArray[np.float64]:  # fmt: skip
     """Share of a pattern on the face at points (81, 2) that a cover lets through, (h, w); NaN beside the face."""
     marked, added = patterned(original, points, np.random.default_rng(0))
@@ -126,12 +130,13 @@ def survived(
     outs = []
     for picture in (original, marked):
         out = picture.copy()
-        if rung == 1:
+        if level is Level.OWN_FACE:
             neutral = Neutral(seen.frontal, seen.small_texture, seen.skin)
             assert draw_surrogate(out, picture, seen, neutral, face, fitting, light, Blending())
         else:
-            box = face_at(points, model, 1.0).box
-            assert draw_mean_face(out, picture, seen, face, fitting, light, box)
+            head = head_of(face_at(points, model, 1.0).box, seen.raw, picture.size)
+            soft_redaction(out, picture, head, SoftMemory())
+            assert draw_quiet_face(out, seen, face, fitting, light)
         outs.append(out.y.astype(np.float64))
     share: NDArray[np.float64] = np.where(
         np.abs(added) > 20, (outs[1] - outs[0]) / np.where(added == 0, 1, added), np.nan
@@ -144,10 +149,10 @@ def alive(share: NDArray[np.float64]) -> float:
     return float((share > 0.5).sum() / np.isfinite(share).sum())
 
 
-@pytest.mark.parametrize("rung", [1, 2])
+@pytest.mark.parametrize("level", [Level.OWN_FACE, Level.QUIET])
 @pytest.mark.parametrize("angle", [{"x": 12.0}, {"yaw": 0.28}, {"pitch": -0.28}, {"roll": 0.28}])
 def test_a_quick_head_stays_inside_its_cover(
-    model: AppearanceModel, fitting: FitModel, light: LightFrame, rung: int, angle: dict[str, float]
+    model: AppearanceModel, fitting: FitModel, light: LightFrame, level: Level, angle: dict[str, float]
 ) -> None:
     """400 degrees a second, or an eighth of the width a frame: wherever it was while the shutter was open."""
 
@@ -160,9 +165,9 @@ def test_a_quick_head_stays_inside_its_cover(
     original = scene(model, shape, texture, pose(2.0)).planes
     for moment in (1.5, 2.0, 2.5):
         points = pose(moment).to_image(shape, model.depth)
-        share = survived(model, fitting, light, seen, original, points, rung)
+        share = survived(model, fitting, light, seen, original, points, level)
         core = inside_hull(points, shrink=0.08 * _WIDTH)
-        assert np.nanmax(np.abs(share[core])) < 0.3 if rung == 1 else np.nanmax(np.abs(share[core])) < 0.05
+        assert np.nanmax(np.abs(share[core])) < 0.3 if level is Level.OWN_FACE else np.nanmax(np.abs(share[core])) < 0.05
         if reaching(seen.points, seen.places, seen.farthest, seen.width) is not seen.points:
             assert alive(share) < 0.03, moment
 
@@ -175,34 +180,8 @@ def test_the_measure_notices_a_cover_that_lags(model: AppearanceModel, fitting: 
         seen[-1], points=seen[0].points, pose=seen[0].pose, raw=seen[0].raw, sweep=np.zeros_like(seen[0].raw)
     )
     points = poses[-1].to_image(shape, model.depth)
-    share = survived(model, fitting, light, late, scene(model, shape, texture, poses[-1]).planes, points, 1)
+    share = survived(model, fitting, light, late, scene(model, shape, texture, poses[-1]).planes, points, Level.OWN_FACE)
     assert alive(share) > 0.1
-
-
-def test_the_mean_face_covers_the_box_wherever_landmarks_lie(
-    model: AppearanceModel, fitting: FitModel, light: LightFrame
-) -> None:
-    """Landmarks that are nonsense, shrunk into a corner of the face: the middle of the detector's box is covered."""
-    shape, texture = model.decode(some_identity(model, 3))
-    pose = pose_at(model, _WIDTH)
-    made = scene(model, shape, texture, pose)
-    seen = Observer(fitting)(made.planes, made.face, 0.0)
-    assert seen is not None
-    small = made.points.min(axis=0) + 0.3 * (made.points - made.points.min(axis=0))
-    doubted = replace(seen, points=small, raw=small)
-    marked, added = patterned(made.planes, made.points, np.random.default_rng(0))
-    face = NewFace.of(np.zeros(len(model.variances)), fitting)
-    for box, least, most in ((None, 0.5, 1.0), (made.face.box, 0.0, 0.0)):
-        outs = []
-        for picture in (made.planes, marked):
-            out = picture.copy()
-            assert draw_mean_face(out, picture, doubted, face, fitting, light, box)
-            outs.append(out.y.astype(int))
-        x0, y0, x1, y1 = made.face.box
-        dx, dy = (x1 - x0) / 4, (y1 - y0) / 4
-        middle = slice(int(y0 + dy), int(y1 - dy)), slice(int(x0 + dx), int(x1 - dx))
-        left = (np.abs(outs[1] - outs[0]) > 20)[middle][np.abs(added[middle]) > 20].mean()
-        assert least <= left <= most
 
 
 def test_fills_in_place_are_the_fills() -> None:

@@ -84,7 +84,7 @@ def test_only_the_fleet_imports_ray() -> None:
 @pytest.mark.parametrize("path", EVERYTHING, ids=_where)
 def test_file(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= (600 if path.is_relative_to(ROOT / "tests") else 300), "too long"
+    assert len(text.splitlines()) <= (600 if path.is_relative_to(ROOT / "tests") else 400), "too long"
     assert [word for word in UNFINISHED if re.search(rf"\b{word}\b", text)] == [], "unfinished"
     words = {word for name in _names(path) for word in re.findall(r"[A-Z]?[a-z0-9]+", name)}
     assert {word.lower() for word in words} & set(FORBIDDEN_NAMES) == set(), "a name that says nothing"

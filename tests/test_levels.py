@@ -73,7 +73,7 @@ def holding(found: Observation, areas: Areas) -> set[Cause]:
 
 
 def test_nothing_speaks_against_a_plain_face(seen: Observation, areas: Areas) -> None:
-    assert unblemished(seen, areas) and recognisable(seen, areas) and not turned_away(seen)
+    assert unblemished(severities(seen, areas)) and recognisable(seen, areas) and not turned_away(seen)
     assert max(severities(seen, areas).values()) < 0.8
 
 
@@ -83,7 +83,7 @@ def test_its_turn_speaks_against_a_strongly_turned_one(
 ) -> None:
     turned = replace(seen, pose=pose_at(model, 150, (160.0, 165.0), **angles))
     assert holding(turned, areas) == {Cause.TURNED}
-    assert not unblemished(turned, areas) and not recognisable(turned, areas) and turned_away(turned)
+    assert not unblemished(severities(turned, areas)) and not recognisable(turned, areas) and turned_away(turned)
 
 
 def test_a_turned_head_is_shown_as_long_as_its_pose_is_known(model: AppearanceModel, seen: Observation) -> None:
@@ -120,7 +120,7 @@ def test_signs_of_a_cover_say_nothing_against_who_it_is(
     """Side light, a smile, a turn of the head make the same signs. A part that fits badly does say something."""
     found = replace(seen, signals=replace(seen.signals, **signals))
     assert holding(found, areas) == {Cause.OCCLUDED}
-    assert recognisable(found, areas) and not unblemished(found, areas)
+    assert recognisable(found, areas) and not unblemished(severities(found, areas))
     assert Steps()(severities(found, areas)) is None
     residual = np.where(np.arange(len(areas)) < 0.35 * len(areas), 50.0, 0.5)
     assert not recognisable(replace(seen, fit=replace(seen.fit, triangle_residual=residual)), areas)
@@ -200,7 +200,7 @@ class _Nobody:
 
 def test_what_is_no_number_is_never_good(seen: Observation, areas: Areas) -> None:
     for signals in (Signals(np.nan, 0, 0, 0), Signals(1.2, np.nan, 0, 0), Signals(1.2, 0, np.nan, 0)):
-        assert not unblemished(replace(seen, signals=signals), areas)
+        assert not unblemished(severities(replace(seen, signals=signals), areas))
     assert Steps()(severities(replace(seen, fit=replace(seen.fit, residual=np.nan)), areas)) is Cause.POOR_FIT
 
 
@@ -222,14 +222,14 @@ def test_a_cover_that_comes_before_a_face_is_noticed_and_let_go(
 
 def test_a_coloured_cover_is_noticed_in_the_first_frame(fitting: FitModel, drawn: Scene, areas: Areas) -> None:
     hidden = observed(Observer(fitting), drawn, over_chin(drawn, (60, 90, 170), 0.4))
-    assert hidden.signals.odd > 0.15 and not unblemished(hidden, areas)
+    assert hidden.signals.odd > 0.15 and not unblemished(severities(hidden, areas))
 
 
 def test_a_patterned_cover_is_noticed(fitting: FitModel, drawn: Scene, areas: Areas) -> None:
     rgb = over_chin(drawn, (0, 0, 0), 0.5)
     dark = (rgb == 0).all(axis=2)
     rgb[dark] = np.random.default_rng(1).integers(0, 255, (int(dark.sum()), 3))
-    assert not unblemished(observed(Observer(fitting), drawn, rgb), areas)
+    assert not unblemished(severities(observed(Observer(fitting), drawn, rgb), areas))
 
 
 def test_talking_and_a_lamp_are_no_cover(model: AppearanceModel, fitting: FitModel, areas: Areas) -> None:

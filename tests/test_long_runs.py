@@ -14,8 +14,11 @@ import pytest
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.deidentify import replace_faces
-from streamdeid.deidentify.observation import Observation, Observer
+from streamdeid.deidentify import measured_faces, replace_faces
+from streamdeid.deidentify.identity_check import Estimate
+from streamdeid.deidentify.measured_faces import MeasuredFaces
+from streamdeid.deidentify.observation import Observation, Observer, sampled_face
+from streamdeid.deidentify.person_templates import FusedTemplates
 from streamdeid.deidentify.replace_faces import EARLIER, ReplaceFaces
 from streamdeid.faces import Face, Track
 from streamdeid.frames import Frame, Planes
@@ -61,24 +64,30 @@ def stage(model: AppearanceModel, fitting: FitModel, monkeypatch: pytest.MonkeyP
     shape, texture = model.decode(drawn_faces.some_identity(model, 4))
     seen = drawn_faces.scene(model, shape, texture, drawn_faces.pose_at(model))
     found = Observer(fitting)(seen.planes, seen.face, 0.0)
+    sampled = sampled_face(seen.planes, seen.face, fitting)
     choice = Choice(len(model.variances))
 
     def observer(fitting: FitModel) -> Any:
-        return lambda planes, face, time: found
+        return lambda planes, face, time, sampled: found
 
     class NoNeutral:
+        ready = True
+
         def __getattr__(self, name: str) -> Any:
             return lambda *given: False
 
-    def identity(self: ReplaceFaces, number: int) -> Points:
-        return np.r_[1e5 * number, np.zeros(len(model.variances) - 1)]
+    def estimate(self: MeasuredFaces, number: int, final: bool) -> Estimate:
+        vector = np.r_[1e5 * number, np.zeros(len(model.variances) - 1)]
+        return Estimate(vector, vector)
 
-    monkeypatch.setattr(replace_faces, "Observer", observer)
-    monkeypatch.setattr(replace_faces, "NeutralEstimator", NoNeutral)
-    monkeypatch.setattr(ReplaceFaces, "_identity", identity)
-    for name in ("draw_surrogate", "draw_mean_face"):
-        monkeypatch.setattr(replace_faces, name, lambda *given, **named: True)
-    made = ReplaceFaces(fitting, choice, PersonRegister(new_persons(reentry=True)))
+    monkeypatch.setattr(measured_faces, "Observer", observer)
+    monkeypatch.setattr(measured_faces, "NeutralEstimator", NoNeutral)
+    monkeypatch.setattr(measured_faces, "OccluderMask", lambda fitting: lambda seen, doubt: None)
+    monkeypatch.setattr(measured_faces, "sampled_face", lambda planes, face, fitting: sampled)
+    monkeypatch.setattr(MeasuredFaces, "_estimate", estimate)
+    monkeypatch.setattr(FusedTemplates, "choose", lambda self, good: ())
+    monkeypatch.setattr(replace_faces, "draw_surrogate", lambda *given, **named: True)
+    made = ReplaceFaces(fitting, choice, PersonRegister(new_persons(reentry=True, rate=10)))
     blank = np.zeros((64, 64), np.uint8)
     assert isinstance(found, Observation)
     return Stage(made, choice, seen.face, Planes(blank, blank[::2, ::2], blank[::2, ::2]))
@@ -94,7 +103,7 @@ def test_people_who_will_not_come_back_are_forgotten_everywhere(stage: Stage, mo
         filter.observe(frame, tracks)
         filter.deidentify(frame, tracks)
         kept = (stage.choice.table, filter.vectors(), filter._new_faces, filter._over)
-        assert max(map(len, kept)) <= 64 and len(filter.persons) <= 92 and len(filter._followed) <= 2
+        assert max(map(len, kept)) <= 64 and len(filter.persons) <= 92 and len(filter._faces._followed) <= 2
     assert filter.people == people and len(stage.choice.table) > 50
     total = sum((counted for counted in filter.persons.values()), Counter[Any]())
     assert total == filter.rungs and sum(total.values()) == people * each
@@ -112,16 +121,20 @@ def test_who_left_long_ago_is_still_drawn_in_the_frames_that_wait(stage: Stage, 
             return [Track(1, stage.face.box, stage.face, 0, False)] if next(given) < shown else []
 
     done = deidentified(frames, lambda _: (), Tracker(), stage.filter, int(rate * ahead))
-    assert Counter(cover.rung for frame in done for cover in frame.covers) == {"synthetic": shown}
-    assert not stage.filter._followed and not stage.filter.causes
+    assert Counter(cover.rung for frame in done for cover in frame.covers) == {"own face": shown}
+    assert not stage.filter._faces._followed and not stage.filter.causes
 
 
 def test_of_two_who_claim_one_person_in_a_frame_the_nearer_gets_it(stage: Stage) -> None:
     """Both come in together; the stranger's track has the lower number, and his face is just near enough."""
     near, far = 500.0, 3100.0
     places = {1: 0.0, 2: far, 3: near}
-    check = stage.filter._check
-    check._identity = lambda stretch: np.array([places[stretch], 0.0])  # type: ignore[method-assign]
+    check = stage.filter._faces.check
+
+    def estimate(stretch: int, final: bool) -> Estimate:
+        return Estimate(np.zeros(2), np.array([places[stretch], 0.0]))
+
+    check._estimate = estimate
     check._named = lambda person, identity: None
 
     def played(start: int, numbers: Sequence[int]) -> None:

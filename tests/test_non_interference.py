@@ -15,12 +15,16 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.draw_face import Blending, draw_mean_face, draw_surrogate
+from streamdeid.deidentify.draw_face import Blending, draw_surrogate
 from streamdeid.deidentify.expression import transfer_expression
+from streamdeid.deidentify.levels import Level
 from streamdeid.deidentify.light import LightFrame
 from streamdeid.deidentify.neutral import Neutral
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation, Observer
+from streamdeid.deidentify.quiet_face import draw_quiet_face
+from streamdeid.deidentify.soft_head import head_of
+from streamdeid.deidentify.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.frames import Planes
 from tests.drawn_faces import (
     Scene,
@@ -72,7 +76,7 @@ def _neutral(seen: Observation) -> Neutral:
 
 
 def _pair(
-    model: AppearanceModel, fitting: FitModel, light: LightFrame, opening: float, rung: int, turn: float = 0.0
+    model: AppearanceModel, fitting: FitModel, light: LightFrame, opening: float, level: Level = Level.OWN_FACE, turn: float = 0.0
 ) -> Pair:
     person, texture = model.decode(some_identity(model, 3))
     pose = pose_at(model, _WIDTH, yaw=turn)
@@ -87,14 +91,14 @@ def _pair(
     seen = first, replace(first, small_texture=second.small_texture, skin=second.skin)
     at_rest = [_neutral(replace(s, frontal=s.frontal - shape + rest)) if opening else _neutral(s) for s in seen]
     face = NewFace.of(some_identity(model, 8), fitting)
-    mean = NewFace.of(np.zeros(len(model.variances)), fitting)
     published = []
     for made, observed, neutral in zip(scenes, seen, at_rest, strict=True):
         out = made.planes.copy()
-        if rung == 1:
+        if level is Level.OWN_FACE:
             drawn = draw_surrogate(out, made.planes, observed, neutral, face, fitting, light, Blending())
         else:
-            drawn = draw_mean_face(out, made.planes, observed, mean, fitting, light)
+            soft_redaction(out, made.planes, head_of(made.face.box, first.raw, out.size), SoftMemory(), tone=False)
+            drawn = draw_quiet_face(out, observed, face, fitting, light)
         assert drawn
         published.append(out)
     laid = first.pose.to_image(transfer_expression(first.frontal, at_rest[0].shape, face.shape), model.depth)
@@ -102,11 +106,11 @@ def _pair(
 
 
 @pytest.mark.parametrize("turn", [0.0, 0.35])
-@pytest.mark.parametrize("rung", [1, 2])
+@pytest.mark.parametrize("level", [Level.OWN_FACE, Level.QUIET])
 def test_detail_of_a_closed_face_does_not_pass(
-    model: AppearanceModel, fitting: FitModel, light: LightFrame, rung: int, turn: float
+    model: AppearanceModel, fitting: FitModel, light: LightFrame, level: Level, turn: float
 ) -> None:
-    pair = _pair(model, fitting, light, 0.0, rung, turn)
+    pair = _pair(model, fitting, light, 0.0, level, turn)
     where = pair.drawn_at
     one, other = (made.planes for made in pair.original)
     assert np.abs(_fine(one.y) - _fine(other.y))[where].mean() > 8, "the face was not replaced by noise"
@@ -123,7 +127,7 @@ def test_detail_of_a_closed_face_does_not_pass(
 def test_only_the_inside_of_an_open_mouth_is_shown(
     model: AppearanceModel, fitting: FitModel, light: LightFrame
 ) -> None:
-    pair = _pair(model, fitting, light, 0.5, 1)
+    pair = _pair(model, fitting, light, 0.5)
     lips = inside_lips(pair.laid, shrink=-4.0)  # its soft edge
     middle = inside_lips(pair.laid, shrink=4.0)
     assert middle.sum() > 100
@@ -135,7 +139,7 @@ def test_only_the_inside_of_an_open_mouth_is_shown(
 
 
 def test_eyes_are_not_copied(model: AppearanceModel, fitting: FitModel, light: LightFrame) -> None:
-    pair = _pair(model, fitting, light, 0.0, 1)
+    pair = _pair(model, fitting, light, 0.0)
     eyes = np.zeros_like(pair.drawn_at)
     for eye in (pair.seen.points[36:42], pair.seen.points[42:48]):
         (x0, y0), (x1, y1) = eye.min(axis=0).astype(int) - 3, eye.max(axis=0).astype(int) + 4
@@ -144,7 +148,7 @@ def test_eyes_are_not_copied(model: AppearanceModel, fitting: FitModel, light: L
 
 
 def test_the_measure_notices_a_leak(model: AppearanceModel, fitting: FitModel, light: LightFrame) -> None:
-    pair = _pair(model, fitting, light, 0.0, 1)
+    pair = _pair(model, fitting, light, 0.0)
     mixed = []
     for made, out in zip(pair.original, pair.published, strict=True):
         copy = out.copy()

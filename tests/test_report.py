@@ -67,6 +67,7 @@ CHOICE = {
     "lookahead_seconds": NUMBER,
     "coast_seconds": NUMBER,
     "reentry": bool,
+    "strict": bool,
     "tolerant": bool,
     "model_sha256": str,
     "gallery_sha256": str,
@@ -128,8 +129,8 @@ def report(tmp_path: Path) -> Report:
     side = FileSide.of(tmp_path / "a.mp4")
     timings = Timings(1.5, 4.0, 31.25, 25.0, None)
     one = FileReport(
-        side, side, Picture("h264", 640, 360, 25.0), 100, 90, 1, {"synthetic": 80, "mean face": 10},
-        {"1": {"synthetic": 80, "mean face": 10}}, {"new": 1}, {"chosen": 1}, 0, 0, ("data stream 2",), timings,
+        side, side, Picture("h264", 640, 360, 25.0), 100, 90, 1, {"own face": 80, "own face quiet": 10},
+        {"1": {"own face": 80, "own face quiet": 10}}, {"new": 1}, {"chosen": 1}, 0, 0, ("data stream 2",), timings,
     )  # fmt: skip
     words = guarantee("k-diff-furthest", q=0.5, factor=2.0, worst_bits=1.0)
     choice = Choice(

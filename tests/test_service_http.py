@@ -36,7 +36,7 @@ STATUS = LiveStatus(
     withheld=6,
     repeated=7,
     slates=8,
-    faces={"mean face": 9, "synthetic": 200},
+    faces={"own face quiet": 9, "own face": 200},
     people=2,
     frame_age=0.1,
     size=(640, 480),
@@ -187,7 +187,7 @@ def test_metrics_are_prometheus_text_with_many_series(here: Visitor) -> None:
         ("latency_seconds_sum", 11.0),
     ):
         assert values[f"streamdeid_{name}", "door"] == value, name
-    assert values["streamdeid_faces_total", "door", "synthetic"] == 200
+    assert values["streamdeid_faces_total", "door", "own face"] == 200
     assert values["streamdeid_latency_seconds_bucket", "door", "0.1"] == 50
     assert values["streamdeid_latency_seconds_bucket", "door", "+Inf"] == 100
     assert values["streamdeid_camera_state", "yard", "degraded"] == 1

@@ -46,7 +46,7 @@ def test_a_status_line_is_read_as_it_was_written() -> None:
         {"cpu_seconds": float("inf")},
         {"source": None},
         {"sink": {"connected": True}},
-        {"faces": {"synthetic": 1.5}},
+        {"faces": {"own face": 1.5}},
         {"faces": []},
         {"latency": [0] * (BINS - 1)},
         {"latency": ["x"] * BINS},
@@ -62,10 +62,10 @@ def test_another_status_is_refused(change: dict[str, object]) -> None:
 
 
 def test_counters_add_up_and_the_rest_is_as_it_is_now() -> None:
-    now = LiveStatus(state="starting", filtered=1, faces={"synthetic": 1}, cpu_seconds=0.5)
+    now = LiveStatus(state="starting", filtered=1, faces={"own face": 1}, cpu_seconds=0.5)
     total = added(STATUS, now)
     assert (total.filtered, total.cpu_seconds, total.state, total.rate) == (102, 13.0, "starting", 0.0)
-    assert total.faces == {"mean face": 9, "synthetic": 201} and total.latency == STATUS.latency
+    assert total.faces == {"own face quiet": 9, "own face": 201} and total.latency == STATUS.latency
     assert (total.source.frames, total.source.connected, total.sink.written) == (110, False, 100)
     assert added(LiveStatus(), STATUS) == STATUS
     assert never_back(STATUS, replace(STATUS, cpu_seconds=3.0)).cpu_seconds == 12.5

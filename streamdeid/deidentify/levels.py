@@ -131,10 +131,9 @@ def astray(seen: Observation) -> float:
     return float(max(beside.max() / _BESIDE, _LEAST_SHARE / share.min(), min(bare, seen.fit.residual / _UNSURE)))
 
 
-def unblemished(seen: Observation, areas: NDArray[np.float64]) -> bool:
-    """Whether no rule at all speaks against an observation: the whitelist asks for that (`ReplaceFaces.allows`).
-    areas (m,): share of the mesh of each triangle."""
-    return not _holding(severities(seen, areas), frozenset())
+def unblemished(found: Mapping[Cause, float]) -> bool:
+    """Whether no rule at all speaks against a face with these severities: the whitelist asks for that."""
+    return not _holding(found, frozenset())
 
 
 def shows_a_face(seen: Observation, face: Face) -> bool:
