@@ -167,7 +167,9 @@ def test_a_quick_head_stays_inside_its_cover(
         points = pose(moment).to_image(shape, model.depth)
         share = survived(model, fitting, light, seen, original, points, level)
         core = inside_hull(points, shrink=0.08 * _WIDTH)
-        assert np.nanmax(np.abs(share[core])) < 0.3 if level is Level.OWN_FACE else np.nanmax(np.abs(share[core])) < 0.05
+        assert (
+            np.nanmax(np.abs(share[core])) < 0.3 if level is Level.OWN_FACE else np.nanmax(np.abs(share[core])) < 0.05
+        )
         if reaching(seen.points, seen.places, seen.farthest, seen.width) is not seen.points:
             assert alive(share) < 0.03, moment
 
@@ -180,7 +182,9 @@ def test_the_measure_notices_a_cover_that_lags(model: AppearanceModel, fitting: 
         seen[-1], points=seen[0].points, pose=seen[0].pose, raw=seen[0].raw, sweep=np.zeros_like(seen[0].raw)
     )
     points = poses[-1].to_image(shape, model.depth)
-    share = survived(model, fitting, light, late, scene(model, shape, texture, poses[-1]).planes, points, Level.OWN_FACE)
+    share = survived(
+        model, fitting, light, late, scene(model, shape, texture, poses[-1]).planes, points, Level.OWN_FACE
+    )
     assert alive(share) > 0.1
 
 

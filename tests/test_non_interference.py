@@ -76,7 +76,12 @@ def _neutral(seen: Observation) -> Neutral:
 
 
 def _pair(
-    model: AppearanceModel, fitting: FitModel, light: LightFrame, opening: float, level: Level = Level.OWN_FACE, turn: float = 0.0
+    model: AppearanceModel,
+    fitting: FitModel,
+    light: LightFrame,
+    opening: float,
+    level: Level = Level.OWN_FACE,
+    turn: float = 0.0,
 ) -> Pair:
     person, texture = model.decode(some_identity(model, 3))
     pose = pose_at(model, _WIDTH, yaw=turn)

@@ -18,7 +18,9 @@ def face(x: float, y: float, side: float, marked: bool = True, evidence: float =
     half = side / 2
     points = OUTLINE * half + [x, y] if marked else None
     box = (x - half, y - half, x + half, y + half)
-    return Face(box, 0.8, points, np.zeros((13, 2)) + [x, y] if marked else None, evidence=evidence, presence=0.9)
+    return Face(
+        box, 0.8, points, np.tile([float(x), float(y)], (13, 1)) if marked else None, evidence=evidence, presence=0.9
+    )
 
 
 def kept(*faces: Face) -> list[int]:

@@ -252,11 +252,11 @@ class IdentityCheck:
         return person
 
     def _ask(self, states: Mapping[int, _Stretch], *, anew: bool = False) -> dict[int, int | None]:
-        """The persons of stretches, all asked for together. anew: from every good frame there was, for there will be no more."""
+        """The persons of stretches, all asked for together. anew: from all good frames, there will be no more."""
         known: dict[int, tuple[Points | None, int]] = {}
         told: dict[int, Estimate] = {}
         for number, state in states.items():
-            following = 0 if anew else next((s for s in _STEPS if s > state.asked), state.asked + _EVERY)
+            following = 0 if anew else _following(state.asked)
             late = state.estimate is not None and state.estimate.template is None and state.good > state.asked
             if state.estimate is None or state.good >= following or late:
                 state.estimate, state.asked = self._estimate(number, anew), state.good
@@ -275,3 +275,8 @@ class IdentityCheck:
             if person is not None and before[number] is None:
                 self._named(person, told[number].y)
         return persons
+
+
+def _following(asked: int) -> int:
+    """Good frames at which an identity is computed again that was computed with so many."""
+    return next((step for step in _STEPS if step > asked), asked + _EVERY)
