@@ -3,8 +3,9 @@
 NAME.faces.csv beside the clip has the boxes (frame, x0, y0, x1, y1, score). Who they are is said by one of:
 NAME.people.csv beside the clip with frame, person, x, y, width of each head (composed clips; the higher number is in
 front) or with frame, person (one head: the largest box); people_labels/NAME.csv with frame, person, x0, y0, x1, y1
-(checked by eye); people_labels/one_person.csv with the clips that show one person throughout. Person 0 is a face that
-nobody could name, -1 is no face. A clip without any of these has faces that nobody named.
+(checked by eye; a row without a box is a face that the detector missed); people_labels/one_person.csv with the clips
+that show one person throughout. Person 0 is a face that nobody could name, -1 is no face. A clip without any of these
+has faces that nobody named.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Truth:
     step: int
     """The detector looked at the frames first, first + step, ..."""
     faces: Mapping[int, Sequence[Seen]]
-    """The detector's faces of score 0.5 and up, by frame."""
+    """The detector's faces of score 0.5 and up and those that it missed, by frame."""
     excuses: Mapping[int, Sequence[Corners]]
     """Its boxes of any score except those known to be no face: a redaction that touches one covers something."""
     places: Mapping[int, Sequence[Seen]]
@@ -92,9 +93,13 @@ def read_truth(video: Path, labels: Path = LABELS) -> Truth:
         named = {index: [Seen(box.corners, NOBODY) for box in here] for index, here in sure.items()}
     faces = {index: [one for one in here if one.person != NO_FACE] for index, here in named.items()}
     wrong = {(index, one.corners) for index, here in named.items() for one in here if one.person == NO_FACE}
-    excuses = {
-        index: [box.corners for box in here if (index, box.corners) not in wrong] for index, here in boxes.items()
-    }
+    excuses = {index: [one.corners for one in here] for index, here in faces.items()}
+    for index, here in boxes.items():
+        more = [box.corners for box in here if box.score < LEAST_SCORE and (index, box.corners) not in wrong]
+        excuses[index] = [*excuses.get(index, []), *more]
+    unknown = [index for index in faces if index % step != first % step]
+    if unknown:
+        raise ValueError(f"{video.stem}: labels for frame {min(unknown)}, at which the detector did not look")
     persons = {one.person for here in faces.values() for one in here} - {NOBODY}
     places = _between(faces, step) if between is None else between
     return Truth(first, step, faces, excuses, places, len(persons) or None)
@@ -121,19 +126,19 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _labelled(boxes: Mapping[int, Sequence[Box]], rows: Sequence[Mapping[str, str]]) -> dict[int, list[Seen]]:
-    """Boxes with the persons of a table of labels; a box that it does not have is nobody's."""
+    """Boxes with the persons of a table of labels. A box that it does not have is nobody's; a label without a box is a
+    face that the detector missed."""
     labels: dict[int, list[Seen]] = defaultdict(list)
     for row in rows:
         x0, y0, x1, y1 = (float(row[key]) for key in ("x0", "y0", "x1", "y1"))
         labels[int(row["frame"])].append(Seen((x0, y0, x1, y1), int(row["person"])))
-    unknown = labels.keys() - boxes.keys()
-    if unknown:
-        raise ValueError(f"labels for frame {min(unknown)}, which has no box")
     named = {}
-    for index, here in boxes.items():
-        pairs = matched([box.corners for box in here], [one.corners for one in labels[index]], least=_SAME)
-        persons = {row: labels[index][label].person for row, label in pairs.items()}
-        named[index] = [Seen(box.corners, persons.get(row, NOBODY)) for row, box in enumerate(here)]
+    for index in sorted(boxes.keys() | labels.keys()):
+        found, told = [box.corners for box in boxes.get(index, [])], labels.get(index, [])
+        pairs = matched(found, [one.corners for one in told], least=_SAME)
+        persons = {row: told[label].person for row, label in pairs.items()}
+        named[index] = [Seen(box, persons.get(row, NOBODY)) for row, box in enumerate(found)]
+        named[index] += [one for label, one in enumerate(told) if label not in pairs.values()]
     return named
 
 

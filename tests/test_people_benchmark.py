@@ -170,6 +170,12 @@ def test_labels_name_boxes_and_take_back_what_is_no_face(tmp_path: Path) -> None
     write(tmp_path / "clip.csv", LABELS, (0, 5, 101, 99, 161, 180), (0, -1, *arms))
     known = people_truth.read_truth(video, tmp_path)
     assert known.persons == 1 and [one.person for one in known.faces[0]] == [5, 0] and known.faces[2][0].person == 0
+    write(
+        tmp_path / "clip.csv", LABELS, (0, 5, 101, 99, 161, 180), (0, -1, *arms), (0, 6, 0, 200, 60, 290), (4, 0, *LEFT)
+    )
+    missed = people_truth.read_truth(video, tmp_path)
+    assert missed.persons == 2 and [one.person for one in missed.faces[0]] == [5, 0, 6]
+    assert missed.faces[4] == [people_truth.Seen(LEFT, 0)] and missed.excuses[4] == [LEFT] == missed.excuses[2]
     assert arms not in known.excuses[0] and doubtful in known.excuses[0] and len(known.excuses[0]) == 3
     assert known.looked_at(4) and not known.looked_at(1)
     write(tmp_path / "one_person.csv", "clip", ("clip",))
