@@ -98,7 +98,8 @@ def _mixed(change: Callable[[Planes, Head], Planes]) -> Callable[[Planes, Head],
 
 
 def _grey(planes: Planes, head: Head) -> Planes:
-    return Planes(*(np.full_like(plane, _GREY) for plane in (planes.y, planes.u, planes.v)), planes.colour)
+    y, u, v = (np.full_like(plane, _GREY) for plane in (planes.y, planes.u, planes.v))
+    return Planes(y, u, v, planes.colour)
 
 
 def _box(head: Head) -> tuple[float, float, float, float]:
