@@ -51,3 +51,12 @@ def grain(column: int, row: int, frame: int, deviation: float) -> float:
     """The grain at a pixel: the difference of two dice of 65,536 sides."""
     dice = mixed((mixed(row ^ mixed(frame)) + column) % 2**32)
     return deviation * (dice % 65536 - dice // 65536) * float(np.sqrt(6)) / 65536
+
+
+def tone_in_light(tone: Array, rim: Array) -> Array:
+    """A tone (luma, saturation of skin) as a colour (3,): skin's hue, and as far beside it as the rim's mean colour is,
+    six grey levels at most."""
+    skin = complex(-0.53, 0.848)
+    beside = complex(rim[1] - 128, rim[2] - 128) / complex(0.848, 0.53)
+    chroma = tone[1] * skin + min(max(beside.real, -6.0), 6.0) * complex(0.848, 0.53)
+    return np.array([tone[0], 128 + chroma.real, 128 + chroma.imag])

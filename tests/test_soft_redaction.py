@@ -19,7 +19,7 @@ from streamdeid.deidentify.soft_redaction import Head, SoftMemory, head_of, soft
 from streamdeid.errors import FailedClosed
 from streamdeid.frames import Planes
 from tests.drawn_faces import pose_at, room, rotation
-from tests.soft_twin import grain, soft_value, soft_weight
+from tests.soft_twin import grain, soft_value, soft_weight, tone_in_light
 
 HEAD = Head(160.0, 150.0, 60.0, 75.0, 0.2)
 
@@ -77,7 +77,8 @@ def test_the_kernel_does_what_the_formulas_say(size: tuple[int, int], head: Head
     out, memory = planes.copy(), SoftMemory()
     box = soft_redaction(out, planes, head, memory)
     assert box is not None and memory.waves is not None and memory.shown is not None
-    waves, lift = memory.waves, memory.shown - memory.waves[0]
+    waves = memory.waves
+    lift = tone_in_light(memory.shown, waves[0]) - waves[0]
     whole = 1 + 0.75 / min(head.across, head.down)
     wrong = 0
     for c, (before, after) in enumerate(((planes.y, out.y), (planes.u, out.u), (planes.v, out.v))):

@@ -17,7 +17,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, sample
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.synthesise import Patch, draw
-from streamdeid.deidentify.blend import Blend, composed, feathered, membrane
+from streamdeid.deidentify.blend import Blend, composed, feathered, no_membrane
 from streamdeid.deidentify.eyes import draw_eye
 from streamdeid.deidentify.light import LightFrame, static_light
 from streamdeid.deidentify.lit_face import lit_eye, lit_texture
@@ -30,8 +30,8 @@ _MOST_TURN = np.deg2rad(60.0)
 """Turn of the head from which it is shown turned by no more: beyond, the mesh of a flat face crumples."""
 _FEATHER = 0.25
 """Feather inside the hull, share of the model's width in the picture."""
-_SURROUNDINGS = 0.08
-"""Surroundings that the membrane looks at, share of the same."""
+_MARGIN = 2.0
+"""Pixels beyond the mesh that are drawn into: what is softened goes over into them."""
 _SMALLEST = 12.0
 """Width in pixels below which no face can be drawn."""
 _SHARPEST = 140
@@ -62,13 +62,13 @@ def draw_quiet_face(out: Planes, seen: Observation, face: NewFace, fitting: FitM
     texture = lit_texture(face, gain, _CONTRAST, out.colour, size)
     frame_points = (model.mean_shape + 0.5) * (np.array(size) / model.frame_size) - 0.5
     triangles = _far_first(face.shape, pose, model)
-    patch = draw(texture, frame_points, points, triangles, out.size, _SURROUNDINGS * width)
+    patch = draw(texture, frame_points, points, triangles, out.size, _MARGIN)
     if patch is None:
         return False
     _draw_eyes(patch, out, points, pose, face, gain, model)
     _soften(patch, out, _SOFTNESS * width)
     alpha = feathered(patch.covered, _FEATHER * width / 2)
-    return composed(patch, Blend(alpha, membrane(patch, out)), out)
+    return composed(patch, Blend(alpha, no_membrane()), out)
 
 
 def _bounded(pose: HeadPose, model: AppearanceModel) -> HeadPose | None:

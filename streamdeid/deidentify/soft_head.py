@@ -16,9 +16,9 @@ FEATHER = 0.3
 """Width of the soft rim outside the ellipse, share of its half axes."""
 _LEAST_FEATHER = 3.0
 """The same in pixels, at least: chroma is half as fine as luma."""
-_MESH_MARGIN = (1.1, 1.18)
-"""Growth of a face's mesh, across and down, before the ellipse is laid about it: of a turned head the cheek reaches up
-to .11 of the width beyond the mesh, and a head is higher than wide."""
+_MESH_MARGIN = 1.1
+"""Growth of a face's mesh before the ellipse is laid about it: of a turned head the cheek reaches up to .11 of the
+width beyond the mesh, and the ellipse beyond the points that it contains."""
 _BOX_AXES = (0.68, 0.78)
 """Half axes of the ellipse about a box that reaches from brows to chin and from temple to temple, shares of its sides:
 with forehead, ears and chin, and the chin of a profile, which lies in a corner of the box, is still inside."""
@@ -130,7 +130,7 @@ def head_of(box: Box, points: Points | None, size: tuple[int, int]) -> Head:
             contained = middle - raised + circle * half * _CUT_GROWTH
     else:
         angle, contained = _roll(points), points[OUTLINE]
-        contained = _grown(contained, angle)
+        contained = contained.mean(axis=0) + _MESH_MARGIN * (contained - contained.mean(axis=0))
         if _around(contained, angle).radii(*middle[:, None]).item() > 1:
             # Landmarks that lie beside the box are astray, and the box may be right.
             contained = np.concatenate([contained, middle + circle * (0.5 * width, 0.5 * height)])
@@ -149,14 +149,6 @@ def _beyond(points: Points, sides: tuple[float, float], size: tuple[int, int]) -
     # A head between two near borders fills the picture: it goes on at both, which its own extent sees to.
     shift: Points = _BEYOND * np.array(sides) * (after.astype(float) - before.astype(float))
     return shift
-
-
-def _grown(points: Points, angle: float) -> Points:
-    """Outline (n, 2) of a face turned by an angle, grown by the margins about its middle."""
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    centre = points.mean(axis=0)
-    grown: Points = centre + ((points - centre) @ turn * _MESH_MARGIN) @ turn.T
-    return grown
 
 
 def _roll(points: Points) -> float:

@@ -40,14 +40,14 @@ _UNSEEN = 0.1
 """Weight of the rim's mean at angles at which nothing is to be seen: without it the waves would swing there."""
 _SKIN = np.array([[-0.53, 0.848], [0.848, 0.53]])
 """Axes of chroma: the one along which skin of all kinds lies from grey on, and the one across it."""
-_LUMA_STEP = 1.5
-"""Step of the tone's luma, a ratio."""
-_CHROMA_STEPS = np.array([8.0, 16.0])
-"""Steps of the tone's chroma along and across the axis of skin, grey levels counted from grey: what is grey stays so,
-and under white light no skin is off the axis. In Y, U and V tones of people under one lamp spread by 25, 3 and 3, so
-these steps tell hardly a bit. At steps of 12, 3 and 3 levels a learnt inversion named 10 to 14 points more of 102
-people than from the surroundings alone, at 24 and 6 still 9, at these -1 and 1 (the same and another photograph);
-chosen on London, and on 40 Canadian and 37 Danish faces 3 and 1. Steps in U and V show olive and violet heads."""
+_LUMA_STEP, _SKIN_STEP = 1.5, 8.0
+"""Steps of the tone: a ratio of luma, and grey levels of chroma along the axis of skin. In Y, U and V tones of people
+under one lamp spread by 25, 3 and 3, so these tell hardly a bit. At steps of 12, 3 and 3 levels a learnt inversion
+named 10 to 14 points more of 102 people than from the surroundings alone, at 24 and 6 still 9, at these
+-1 and 1 (the same photograph, another one). Chosen on London; on 40 Canadian and 37 Danish faces they cost 3 and 1."""
+_CAST = 6.0
+"""How far from the axis of skin the tone may lie, grey levels: as far as the rim does, which tells the colour of the
+light. It is not taken from the head."""
 _MIDDLE, _DARK = 136.0, 16.0
 """Luma in the middle of a step, and what is added to luma before the logarithm: dark pixels are mostly noise."""
 _GREY = 128.0
@@ -75,9 +75,9 @@ class SoftMemory:
     middle: Floats | None = None
     """Running mean of the head's colour, float64 (3,). Never published but for its step."""
     step: Floats | None = None
-    """Step in which the tone is, float64 (3,): of luma, and of chroma along and across the axis of skin."""
+    """Step in which the tone is, float64 (2,): of luma, and of chroma along the axis of skin."""
     shown: Floats | None = None
-    """The tone that is shown, on its way to the middle of its step, float64 (3,)."""
+    """The tone that is shown, on its way to the middle of its step, float64 (2,): luma, and chroma along the axis."""
     head: Head | None = None
     """Where the head was last."""
     frames: int = 0
@@ -118,10 +118,11 @@ def soft_redaction(
         memory.waves, weight = _averaged(memory.waves, rim, weight)
     if tone:
         _remember_tone(memory, _middle(original, head, others), weight)
-    constant = memory.shown if tone and memory.shown is not None else np.full(3, _GREY)
-    waves = memory.waves if memory.waves is not None else np.vstack([constant, np.zeros((2 * _WAVES, 3))])
-    lift = memory.shown - waves[0] if tone and memory.shown is not None else np.zeros(3)
     memory.check()
+    rim_mean = memory.waves[0] if memory.waves is not None else np.full(3, _GREY)
+    middle = _in_light(memory.shown, rim_mean) if tone and memory.shown is not None else rim_mean
+    waves = memory.waves if memory.waves is not None else np.vstack([middle, np.zeros((2 * _WAVES, 3))])
+    lift = middle - waves[0]
     memory.head = head
     memory.frames += 1
     _paint_planes(out, head, box, (waves, lift), memory.frames)
@@ -153,26 +154,19 @@ def _remember_tone(memory: SoftMemory, middle: Floats | None, weight: float) -> 
     if middle is None:
         return
     memory.middle = middle if memory.middle is None else memory.middle + weight * (middle - memory.middle)
-    places = _in_steps(memory.middle)
+    luma, skin = memory.middle[0], _SKIN[0] @ (memory.middle[1:] - _GREY)
+    places = np.array([np.log((luma + _DARK) / (_MIDDLE + _DARK)) / np.log(_LUMA_STEP), skin / _SKIN_STEP])
     newest = np.rint(places)
-    if memory.step is None or memory.shown is None:
-        memory.step, memory.shown = newest, _of_steps(newest)
-        return
-    memory.step = np.where(np.abs(places - memory.step) > _STAY, newest, memory.step)
-    towards = 1.0 if weight >= 1 else _TOWARDS
-    memory.shown = memory.shown + towards * (_of_steps(memory.step) - memory.shown)
+    step = newest if memory.step is None else np.where(np.abs(places - memory.step) > _STAY, newest, memory.step)
+    wanted = np.array([(_MIDDLE + _DARK) * _LUMA_STEP ** step[0] - _DARK, _SKIN_STEP * step[1]])
+    last = wanted if memory.shown is None or weight >= 1 else memory.shown
+    memory.step, memory.shown = step, last + _TOWARDS * (wanted - last)
 
 
-def _in_steps(colour: Floats) -> Floats:
-    """A colour (3,) counted in steps."""
-    luma = np.log((colour[0] + _DARK) / (_MIDDLE + _DARK)) / np.log(_LUMA_STEP)
-    return np.array([luma, *(_SKIN @ (colour[1:] - _GREY) / _CHROMA_STEPS)])
-
-
-def _of_steps(steps: Floats) -> Floats:
-    """The colour (3,) of steps (3,)."""
-    luma = (_MIDDLE + _DARK) * _LUMA_STEP ** steps[0] - _DARK
-    return np.array([luma, *(_GREY + _SKIN.T @ (_CHROMA_STEPS * steps[1:]))])
+def _in_light(tone: Floats, rim: Floats) -> Floats:
+    """The colour (3,) of a tone (2,) in the light of a rim's mean colour (3,)."""
+    across = np.clip(_SKIN[1] @ (rim[1:] - _GREY), -_CAST, _CAST)
+    return np.array([tone[0], *(_GREY + tone[1] * _SKIN[0] + across * _SKIN[1])])
 
 
 def _seen_rim(planes: Planes, head: Head, others: Sequence[Head]) -> tuple[Floats, Floats]:

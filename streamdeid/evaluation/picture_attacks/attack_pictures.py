@@ -32,6 +32,7 @@ from streamdeid.evaluation.picture_attacks.laboratory import (
 )
 from streamdeid.evaluation.picture_attacks.picture_sets import PictureSet, black_hull, originals, published
 from streamdeid.evaluation.picture_attacks.recognition import recognition_chapter
+from streamdeid.evaluation.picture_attacks.redactions import redactions_chapter
 from streamdeid.evaluation.picture_attacks.refitted import refitted_chapter
 from streamdeid.evaluation.picture_attacks.scores import Known, Vectors
 from streamdeid.evaluation.picture_attacks.sessions import Described, sessions_chapter
@@ -44,8 +45,8 @@ _WIDTH = 300.0
 """Width in pixels to which faces are reduced: twice what the recognisers look at."""
 _ATTACKERS_KEY = 100
 """Number of the attacker's key: no session under attack has it."""
-_PUBLISHING, _RECOGNISING = 0.3, 0.75
-"""Where publishing and recognising end in the whole."""
+_PUBLISHING, _RECOGNISING, _REDACTING = 0.3, 0.65, 0.8
+"""Where publishing, recognising and redacted heads end in the whole."""
 
 _WHITENED = f"{Refit.name}, whitened"
 
@@ -80,7 +81,7 @@ def attack_pictures(
     quick: bool = False,
     progress: Progress,
 ) -> list[Chapter]:
-    """The chapters: recognition, sessions, refitting, donors, soft biometrics.
+    """The chapters: recognition, redacted heads, sessions, refitting, donors, soft biometrics.
 
     photographs and labels read a set by name; `unseen` names the set of people whom the model never saw, `donors` the
     set that it was trained on. onnx: a recogniser of the user's. quick: fewer people, keys and methods.
@@ -102,6 +103,7 @@ def attack_pictures(
         recognition_chapter(
             by_recogniser, sets, len(subjects.known), tuple(missing), strongest.name if onnx is not None else None
         ),
+        *_redactions(strongest, measured, amount, progress),
         _sessions(strongest, measured, fitting, gallery, amount, progress),
         refitted_chapter(
             measured.probes(Refit.name, [name for name in sets if name not in (OTHER_PHOTOGRAPH, SURROUNDINGS)]),
@@ -143,6 +145,14 @@ def _measure(
     return _Measured(subjects, sets, known, vectors)
 
 
+def _redactions(recogniser: Recogniser, measured: _Measured, amount: Amount, progress: Progress) -> list[Chapter]:
+    def tell(share: float, text: str) -> None:
+        progress(_RECOGNISING + (_REDACTING - _RECOGNISING) * share, text)
+
+    chapter = redactions_chapter(recogniser, measured.known[recogniser.name], measured.subjects, amount, tell)
+    return [] if chapter is None else [chapter]
+
+
 def _sessions(
     recogniser: Recogniser,
     measured: _Measured,
@@ -159,7 +169,7 @@ def _sessions(
     pairs: dict[str, tuple[Described, Described]] = {}
     methods = (*amount.methods, MEAN_FACE)
     for number, method in enumerate(methods if people else ()):
-        progress(_RECOGNISING + (1 - _RECOGNISING) * number / len(methods), f"the attacker's own key: {method}")
+        progress(_REDACTING + (1 - _REDACTING) * number / len(methods), f"the attacker's own key: {method}")
         here = published(smiling, fitting, gallery, method, [key_of(0)])
         there = published(neutral, fitting, gallery, method, [key_of(_ATTACKERS_KEY)])
         pairs[method] = (here, described(recogniser, here)), (there, described(recogniser, there))

@@ -26,6 +26,7 @@ from streamdeid.evaluation.picture_attacks.picture_sets import (
     published,
     surroundings_only,
 )
+from streamdeid.evaluation.picture_attacks.quiet_faces import published_quietly
 from streamdeid.evaluation.picture_attacks.scores import Known, Score, Vectors, score
 from streamdeid.evaluation.published_pictures import MEAN_FACE, NOTHING_CHANGED
 from streamdeid.evaluation.recognisers import Recogniser
@@ -37,6 +38,8 @@ BLACK_HULL, SURROUNDINGS = "black hull", "surroundings only"
 JPEG_AGAIN, OTHER_PHOTOGRAPH = "unaltered, through JPEG again", "unaltered, another photograph (donors smiling)"
 SHUFFLED = "k-diff-furthest-paper, labels shuffled"
 HULL_ONLY = f"{DRAWN}, hull only"
+QUIET = f"{DRAWN}, quiet"
+"""The default method's surrogates as quiet faces."""
 CONTROLS = (JPEG_AGAIN, OTHER_PHOTOGRAPH, SHUFFLED, NOTHING_CHANGED, MEAN_FACE, BLACK_HULL, SURROUNDINGS, HULL_ONLY)
 _SHUFFLES = 50
 _SEED = 314
@@ -111,8 +114,10 @@ def picture_sets(
 
         sets[name] = published(subjects.unseen, fitting, gallery, name, [key_of(i) for i in range(keys)], tell)
     sets[HULL_ONLY] = hull_only(sets[DRAWN])
-    order = [*(name for name in CONTROLS if name in sets), *amount.methods]
-    return {name: sets[name] for name in [*order, *(name for name in sets if name not in order)]}
+    sessions = [key_of(i) for i in range(amount.other_keys)]
+    sets[QUIET] = published_quietly(subjects.unseen, fitting, gallery, DRAWN, sessions)
+    order = [*(name for name in CONTROLS if name in sets), DRAWN, QUIET, *amount.methods, *sets]
+    return {name: sets[name] for name in dict.fromkeys(order)}
 
 
 def from_another_photograph(method: str) -> str:

@@ -15,6 +15,7 @@ from streamdeid.evaluation.picture_attacks.laboratory import (
     JPEG_AGAIN,
     OTHER_PHOTOGRAPH,
     PAPER,
+    QUIET,
     SHUFFLED,
 )
 from streamdeid.evaluation.picture_attacks.picture_sets import PictureSet
@@ -56,6 +57,7 @@ def recognition_chapter(
     for name, scores in by_recogniser.items():
         deep = name in (DlibResnet.name, onnx)
         verdicts += _controls(name, scores, 1 / gallery, deep)
+        verdicts += _quiet(name, scores)
         if deep:
             verdicts += _bars(name, scores, 1 / gallery)
     verdicts += [Verdict(f"{DRAWN} against a deep recogniser", "measured", line, False) for line in missing]
@@ -95,6 +97,21 @@ def _controls(name: str, scores: Mapping[str, Score], chance: float, deep: bool)
                     limits(other), other.value >= least)
         )  # fmt: skip
     return found
+
+
+def _quiet(name: str, scores: Mapping[str, Score]) -> list[Verdict]:
+    """Quiet faces tell an attacker no more than own faces do."""
+    if QUIET not in scores or DRAWN not in scores:
+        return []
+    quiet, own = scores[QUIET].rank_1, scores[DRAWN].rank_1
+    return [
+        Verdict(
+            f"{name}: quiet faces name nobody more often than own faces",
+            f"lower limit of rank-1 at most {percent(own.value)}",
+            limits(quiet),
+            quiet.low <= own.value,
+        )
+    ]
 
 
 def _bars(name: str, scores: Mapping[str, Score], chance: float) -> list[Verdict]:

@@ -27,24 +27,30 @@ Picture = NDArray[np.uint8]
 SOFT, RIM = "soft redaction", "soft redaction without its tone"
 SOLID = "solid, the same outline"
 BLUR, PIXELS, COLOURS = "blur", "pixels of an eighth of the width", "own 4 x 4 colours"
-KINDS = (BLUR, PIXELS, COLOURS, SOFT, RIM, SOLID)
+FILLED = "solid, filled by the attacker from its rim"
+KINDS = (BLUR, PIXELS, COLOURS, SOFT, RIM, SOLID, FILLED)
+"""The last two are the controls: what the surroundings alone tell, as they are, and prepared for a learner."""
 _GREY = 128
+_TRACE = 0.1
+"""Least share of the original in a mixture from which it is taken out again."""
 _COLOURS = 4
 _BLOCKS = 8
 
 
-def redacted_heads(photographs: Sequence[Photograph], kind: str, alone: bool) -> PictureSet:
-    """The photographs with the head redacted in one of the `KINDS`; alone: everything beside the ellipse grey."""
+def redacted_heads(photographs: Sequence[Photograph], kind: str) -> PictureSet:
+    """The photographs with the head redacted in one of the `KINDS`."""
+    pictures = tuple(whole_rgb(_REDACTED[kind](even_planes(p.image), head_in(p))) for p in photographs)
+    return replace(originals(photographs, kind), pictures=pictures)
+
+
+def heads_alone(given: PictureSet) -> PictureSet:
+    """The redacted heads without their surroundings: everything beside the ellipse is grey."""
     pictures = []
-    for photograph in photographs:
-        planes = even_planes(photograph.image)
-        head = head_in(photograph)
-        picture = whole_rgb(_REDACTED[kind](planes, head))
-        if alone:
-            picture[_radii(head, picture) > 1] = _GREY
-        pictures.append(picture)
-    name = f"{kind}, {'alone' if alone else 'with surroundings'}"
-    return replace(originals(photographs, name), pictures=tuple(pictures))
+    for picture, source in zip(given.pictures, given.sources, strict=True):
+        alone = picture.copy()
+        alone[_radii(head_in(source), picture) > 1] = _GREY
+        pictures.append(alone)
+    return replace(given, name=f"{given.name}, alone", pictures=tuple(pictures))
 
 
 def head_in(photograph: Photograph) -> Head:
@@ -102,6 +108,21 @@ def _grey(planes: Planes, head: Head) -> Planes:
     return Planes(y, u, v, planes.colour)
 
 
+def _filled(planes: Planes, head: Head) -> Planes:
+    """What an attacker makes of the solid kind: the grey taken out where the rim shows through, and the inside filled
+    from there. Only published pixels enter."""
+    published = even_planes(whole_rgb(_solid(planes, head)))
+    recovered = published.copy()
+    for plane, step in ((recovered.y, 1.0), (recovered.u, 2.0), (recovered.v, 2.0)):
+        rows, columns = np.mgrid[0 : plane.shape[0], 0 : plane.shape[1]]
+        weight = head.weights(step * columns + (step - 1) / 2, step * rows + (step - 1) / 2)
+        shown = np.maximum(1 - weight, _TRACE)
+        plane[:] = np.clip((plane - (1 - shown) * _GREY) / shown + 0.5, 0, 255)
+    out = recovered.copy()
+    soft_redaction(out, recovered, head, SoftMemory(), tone=False)
+    return out
+
+
 def _box(head: Head) -> tuple[float, float, float, float]:
     """The box about an upright head and its rim."""
     across, down = head.reach * head.across, head.reach * head.down
@@ -130,11 +151,13 @@ def _radii(head: Head, picture: Picture) -> Points:
     return head.radii(columns, rows)
 
 
+_solid = _mixed(_grey)
 _REDACTED: dict[str, Callable[[Planes, Head], Planes]] = {
     BLUR: _mixed(lambda planes, head: blur(planes, _box(head))),
     PIXELS: _mixed(lambda planes, head: pixelate(planes, _box(head), round(2 * head.across / _BLOCKS))),
     COLOURS: _mixed(_own_colours),
     SOFT: _soft(True),
     RIM: _soft(False),
-    SOLID: _mixed(_grey),
+    SOLID: _solid,
+    FILLED: _filled,
 }
