@@ -13,7 +13,7 @@ import numpy as np
 
 from streamdeid.colour import rectangle_to_rgb
 from streamdeid.detection import yunet
-from streamdeid.detection.candidates import Candidate, joined, part_of
+from streamdeid.detection.candidates import Candidate, joined, overlap, part_of
 from streamdeid.detection.landmarks import Landmarks, face_of, outline_of, region_of_box
 from streamdeid.detection.mediapipe_graphs import DetectionGraph
 from streamdeid.detection.places import Place, matched, remembered, without_twins
@@ -30,6 +30,8 @@ _SURE = 0.5
 """Evidence from which a face is larger than its parts: nose and mouth look like a face in a fine tile."""
 _PLAIN = 24.0
 """Width in the network's pixels from which a face that faces the camera is seen in the whole picture."""
+_SAME_FACE = 0.25
+"""IoU from which what was lost was found on a face that is seen."""
 _PRESENT, _LIKE_A_FACE = 0.9, 0.3
 """Presence, and second look, that keep landmarks on a face that the detector does not see (turned away)."""
 
@@ -72,6 +74,7 @@ class MediapipeFaces:
         known = {row: self._places[place] for row, place in belongs.items()}
         for row in sorted(range(len(candidates)), key=lambda row: -_area(candidates[row].box)):
             self._sight(planes, known.get(row), candidates[row])
+        self._find_again(planes)
         shown = [place for place in self._places if place.missed == 0 and place.possible]
         faces = [face_of(one.box, one.score, one.evidence, *(one.mesh or (None, 0.0))) for one in shown]
         self._places = remembered(self._places)
@@ -115,6 +118,17 @@ class MediapipeFaces:
                 place.confirmed()
             else:
                 place.region = place.mesh = None
+
+    def _find_again(self, planes: Planes) -> None:
+        """Follow the places that the detector lost, by the second network."""
+        for place in [place for place in self._places if place.lost]:
+            box = self._look.near(planes, place.box)
+            others = [one.box for one in self._places if one.missed == 0]
+            if (
+                box is not None
+                and overlap(np.array([box]), np.array(others).reshape(-1, 4)).max(initial=0.0) < _SAME_FACE
+            ):
+                place.followed(box)
 
     def _search(self, planes: Planes, number: int) -> list[Candidate]:
         """What the detector sees in a tile."""

@@ -99,6 +99,15 @@ class Place:
         self.score, self.tile, self.missed, self._doubts = candidate.score, candidate.tile, 0, 0
         self.box, self._unseen = candidate.box, 0
 
+    @property
+    def lost(self) -> bool:
+        """Whether what was here a few frames ago, and likely is a face, was not seen in this one."""
+        return self.region is None and 0 < self.missed <= _WAITED_FOR and self.evidence >= min(_DOUBTFUL, self.least)
+
+    def followed(self, box: Box) -> None:
+        """The second network alone sees it here: what that says of the evidence is known from its looks."""
+        self.box, self.missed = box, 0
+
     def look_due(self) -> bool:
         """Whether this sighting deserves a second look."""
         if self.region is not None and self.evidence >= _SETTLED:
