@@ -32,7 +32,10 @@ _DOUBTFUL, _DOUBTFUL_PAUSE = 0.45, 4
 _LIKELY = 0.4
 """Evidence from which landmarks are asked for."""
 _SETTLED = 0.6
-"""Evidence from which a face with landmarks is not looked at again."""
+"""Evidence from which, after several looks, a face with landmarks is not looked at again."""
+_SEVERAL, _SURER = 3, 0.15
+"""Looks from which the evidence alone counts, and by how much less sure a single look is (two: half of it): noise, a
+hand or a unicorn's tail is taken for a face once, and a face again and again."""
 _UNCHECKED = 10
 """Frames after which the detector is asked about a face that its landmarks follow: they can slide onto a wall ..."""
 _DOUBTED = 16
@@ -69,6 +72,11 @@ class Place:
     def possible(self) -> bool:
         """Whether it may be a face: only such places are told to anybody."""
         return self.evidence >= min(_UNLIKELY, self.least)
+
+    @property
+    def told(self) -> float:
+        """The evidence that is told, 0 to 1: less than the mean of the looks as long as these are few."""
+        return max(0.0, self.evidence - _SURER * max(0, _SEVERAL - self._looks) / (_SEVERAL - 1))
 
     @property
     def wanted(self) -> bool:
@@ -110,9 +118,9 @@ class Place:
 
     def look_due(self) -> bool:
         """Whether this sighting deserves a second look."""
-        if self.region is not None and self.evidence >= _SETTLED:
+        if self.region is not None and self.evidence >= _SETTLED and self._looks >= _SEVERAL:
             return False
-        pause = _OFTEN if self._looks < _LOOKS else _SELDOM
+        pause = 1 if self._looks < _SEVERAL else _OFTEN if self._looks < _LOOKS else _SELDOM
         return self._looks == 0 or self._since_look >= pause or self.score > self._score_then + _RISEN
 
     def looked(self, seen: float) -> None:
