@@ -25,9 +25,12 @@ def place(score: float = 0.6, side: float = 60.0, x: float = 100.0) -> Place:
 
 def test_a_new_place_is_looked_at_and_a_settled_face_is_not() -> None:
     one = place(0.9)
-    assert one.look_due()
-    one.looked(0.9)
     one.region = Region((130.0, 130.0), 90.0, 0.0)
+    for _ in range(3):
+        assert one.look_due()
+        one.looked(0.9)
+        one.next_frame()
+        one.sighted(sighting(0.9))
     for _ in range(100):
         one.next_frame()
         one.sighted(sighting(0.9))
@@ -42,8 +45,19 @@ def test_a_doubtful_place_is_looked_at_again_at_first_often_then_seldom() -> Non
             one.looked(0.5)
         one.next_frame()
         one.sighted(sighting(0.5))
-    assert np.diff(looks).tolist()[:3] == [3, 3, 3]
+    assert looks[:4] == [0, 1, 2, 5]
     assert set(np.diff(looks).tolist()[3:]) == {12}
+
+
+def test_what_was_looked_at_once_or_twice_is_told_with_less_evidence() -> None:
+    one, told = place(0.6), []
+    for _ in range(4):
+        one.looked(0.6)
+        told.append(one.told)
+    assert told == pytest.approx([0.45, 0.525, 0.6, 0.6])
+    other = place(0.3)
+    other.looked(0.1)
+    assert other.told == 0
 
 
 def test_a_rising_score_is_looked_at_at_once() -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import cv2
 import numpy as np
 
 from streamdeid.colour import rectangle_to_rgb
 from streamdeid.detection import yunet
-from streamdeid.detection.candidates import Candidate, joined, part_of
+from streamdeid.detection.candidates import Candidate, joined, overlap, part_of
 from streamdeid.detection.landmarks import Landmarks, face_of, outline_of, region_of_box
 from streamdeid.detection.mediapipe_graphs import DetectionGraph
 from streamdeid.detection.places import Place, matched, remembered, without_twins
@@ -30,6 +31,10 @@ _SURE = 0.5
 """Evidence from which a face is larger than its parts: nose and mouth look like a face in a fine tile."""
 _PLAIN = 24.0
 """Width in the network's pixels from which a face that faces the camera is seen in the whole picture."""
+_SAME_FACE = 0.25
+"""IoU from which what was lost was found on a face that is seen."""
+_MIRRORED = 0.3
+"""Share of a box's sides that lies in the picture, up to which it is a mirror image."""
 _PRESENT, _LIKE_A_FACE = 0.9, 0.3
 """Presence, and second look, that keep landmarks on a face that the detector does not see (turned away)."""
 
@@ -72,8 +77,9 @@ class MediapipeFaces:
         known = {row: self._places[place] for row, place in belongs.items()}
         for row in sorted(range(len(candidates)), key=lambda row: -_area(candidates[row].box)):
             self._sight(planes, known.get(row), candidates[row])
+        self._find_again(planes)
         shown = [place for place in self._places if place.missed == 0 and place.possible]
-        faces = [face_of(one.box, one.score, one.evidence, *(one.mesh or (None, 0.0))) for one in shown]
+        faces = [face_of(one.box, one.score, one.told, *(one.mesh or (None, 0.0))) for one in shown]
         self._places = remembered(self._places)
         return [face for face in faces if _inside(face.box, planes.size)]
 
@@ -108,7 +114,8 @@ class MediapipeFaces:
     def _check(self, planes: Planes, seen: set[int], due: Sequence[int]) -> None:
         """Give up landmarks where the detector looked and saw no face for long, unless they or a look are sure."""
         for row, place in enumerate(self._places):
-            expected = place.tile in due or (0 in due and self._tiles[0].scale * _width(place.box) > _PLAIN)
+            whole = [self._tiles[number].scale for number in due if number < 2]
+            expected = place.tile in due or max(whole, default=0.0) * _width(place.box) > _PLAIN
             if place.mesh is None or row in seen or not expected or not place.doubted():
                 continue
             if place.mesh[1] >= _PRESENT or self._look.likeness(planes, place.box) >= _LIKE_A_FACE:
@@ -116,20 +123,38 @@ class MediapipeFaces:
             else:
                 place.region = place.mesh = None
 
+    def _find_again(self, planes: Planes) -> None:
+        """Follow the places that the detector lost, by the second network."""
+        for place in [place for place in self._places if place.lost]:
+            box = self._look.near(planes, place.box)
+            others = [one.box for one in self._places if one.missed == 0]
+            if (
+                box is not None
+                and overlap(np.array([box]), np.array(others).reshape(-1, 4)).max(initial=0.0) < _SAME_FACE
+            ):
+                place.followed(box)
+
     def _search(self, planes: Planes, number: int) -> list[Candidate]:
-        """What the detector sees in a tile."""
-        tile = self._tiles[number]
-        size = tile.x1 - tile.x0, tile.y1 - tile.y0
-        scale = min(1.0, (_WHOLE_SIZE if number == 0 else INPUT) / max(size))
-        rgb = rectangle_to_rgb(planes, tile.x0, tile.y0, tile.x1, tile.y1, scale, quick=self._quick)
+        """What the detector sees in a tile, and that lies in the picture for the most part."""
+        tile, (width, height) = self._tiles[number], planes.size
+        longest = max(tile.x1 - tile.x0, tile.y1 - tile.y0)
+        scale = min(1.0, (_WHOLE_SIZE if tile.shows_all(planes.size) else INPUT) / longest)
+        x0, y0, x1, y1 = max(tile.x0, 0), max(tile.y0, 0), min(tile.x1, width), min(tile.y1, height)
+        rgb = rectangle_to_rgb(planes, x0, y0, x1, y1, scale, quick=self._quick)
+        above, below, before, behind = (
+            round(scale * rim) for rim in (y0 - tile.y0, tile.y1 - y1, x0 - tile.x0, tile.x1 - x1)
+        )
+        if above or below or before or behind:
+            framed = cv2.copyMakeBorder(rgb, above, below, before, behind, cv2.BORDER_REFLECT)
+            rgb = np.asarray(framed, np.uint8)
         boxes, keypoints, scores = self._detect(rgb)
-        corner = np.array([tile.x0, tile.y0])
+        corner = np.array([x0 - before / scale, y0 - above / scale])
         found = []
         for box, points, score in zip(boxes / scale, keypoints / scale, scores, strict=True):
-            x0, y0, x1, y1 = (float(value) for value in box + np.tile(corner, 2))
-            if x1 - x0 >= 1 and y1 - y0 >= 1:
-                cut = tile.cuts((x0, y0, x1, y1), planes.size)
-                found.append(Candidate((x0, y0, x1, y1), points + corner, float(score), number, cut))
+            left, top, right, bottom = (float(value) for value in box + np.tile(corner, 2))
+            if right - left >= 1 and bottom - top >= 1 and _shown((left, top, right, bottom), planes.size):
+                cut = tile.cuts((left, top, right, bottom), planes.size)
+                found.append(Candidate((left, top, right, bottom), points + corner, float(score), number, cut))
         return found
 
     def _sight(self, planes: Planes, place: Place | None, candidate: Candidate) -> None:
@@ -154,6 +179,12 @@ class MediapipeFaces:
 def _inside(box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:
     """Whether a box touches the picture; landmarks of somebody who walks out leave it."""
     return box[2] > 0 and box[3] > 0 and box[0] < size[0] and box[1] < size[1]
+
+
+def _shown(box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:
+    """Whether enough of a box lies in the picture for it to be no mirror image of what lies there."""
+    wide, high = min(box[2], size[0]) - max(box[0], 0.0), min(box[3], size[1]) - max(box[1], 0.0)
+    return wide > _MIRRORED * (box[2] - box[0]) and high > _MIRRORED * (box[3] - box[1])
 
 
 def _area(box: tuple[float, float, float, float]) -> float:

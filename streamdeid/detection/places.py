@@ -32,7 +32,10 @@ _DOUBTFUL, _DOUBTFUL_PAUSE = 0.45, 4
 _LIKELY = 0.4
 """Evidence from which landmarks are asked for."""
 _SETTLED = 0.6
-"""Evidence from which a face with landmarks is not looked at again."""
+"""Evidence from which, after several looks, a face with landmarks is not looked at again."""
+_SEVERAL, _SURER = 3, 0.15
+"""Looks from which the evidence alone counts, and by how much less sure a single look is (two: half of it): noise, a
+hand or a unicorn's tail is taken for a face once, and a face again and again."""
 _UNCHECKED = 10
 """Frames after which the detector is asked about a face that its landmarks follow: they can slide onto a wall ..."""
 _DOUBTED = 16
@@ -71,6 +74,11 @@ class Place:
         return self.evidence >= min(_UNLIKELY, self.least)
 
     @property
+    def told(self) -> float:
+        """The evidence that is told, 0 to 1: less than the mean of the looks as long as these are few."""
+        return max(0.0, self.evidence - _SURER * max(0, _SEVERAL - self._looks) / (_SEVERAL - 1))
+
+    @property
     def wanted(self) -> bool:
         """Whether the detector has to look here in the next frame."""
         if self.region is not None:
@@ -99,11 +107,20 @@ class Place:
         self.score, self.tile, self.missed, self._doubts = candidate.score, candidate.tile, 0, 0
         self.box, self._unseen = candidate.box, 0
 
+    @property
+    def lost(self) -> bool:
+        """Whether what was here a few frames ago, and likely is a face, was not seen in this one."""
+        return self.region is None and 0 < self.missed <= _WAITED_FOR and self.evidence >= min(_DOUBTFUL, self.least)
+
+    def followed(self, box: Box) -> None:
+        """The second network alone sees it here: what that says of the evidence is known from its looks."""
+        self.box, self.missed = box, 0
+
     def look_due(self) -> bool:
         """Whether this sighting deserves a second look."""
-        if self.region is not None and self.evidence >= _SETTLED:
+        if self.region is not None and self.evidence >= _SETTLED and self._looks >= _SEVERAL:
             return False
-        pause = _OFTEN if self._looks < _LOOKS else _SELDOM
+        pause = 1 if self._looks < _SEVERAL else _OFTEN if self._looks < _LOOKS else _SELDOM
         return self._looks == 0 or self._since_look >= pause or self.score > self._score_then + _RISEN
 
     def looked(self, seen: float) -> None:

@@ -45,6 +45,10 @@ _WIDTH, _SIDE = 64, 128
 82 % of the true sightings at 20 false ones with the face 1/2, 0.3 and 1/4 of the side). 1.3 ms."""
 _LIKE = (0.4, 2.2)
 """Longer side of what YuNet finds over that of the box asked about: brows to chin, or the head."""
+_FOLLOWED = 0.5
+"""Score from which YuNet alone finds again what the detector had found and lost: the library's own bar."""
+_NOSE = 0.53
+"""Height of the middle of the detector's box in YuNet's, from its top."""
 _CONTRAST = (64.0, 4.0)
 """Grey levels that are stretched to the whole range at most, and the largest gain: faces in the dark are seen, noise
 on a wall is not made one."""
@@ -69,7 +73,7 @@ class SecondLook:
     def likeness(self, planes: Planes, box: Box) -> float:
         """How much a place looks like a face, 0 to 1, whatever the detector said. box in pixels, with an area."""
         if self._yunet is not None:
-            return self._other(self._yunet, planes, box)
+            return float(self._alike(self._yunet, planes, box)[1].max(initial=0.0))
         found = self._glance(planes, box)
         if not _UNDECIDED[0] <= found < _UNDECIDED[1]:
             return found
@@ -84,13 +88,31 @@ class SecondLook:
         """Stop the graph."""
         self._detect.close()
 
-    def _other(self, yunet: YuNet, planes: Planes, box: Box) -> float:
-        """YuNet's best score of what is about as large as the box, and near its middle."""
+    def near(self, planes: Planes, box: Box) -> Box | None:
+        """Where YuNet is sure of a face of about the size of the box, near it, as the detector would box it; or None.
+
+        box in pixels, with an area. None where there is no YuNet.
+        """
+        if self._yunet is None:
+            return None
+        boxes, scores = self._alike(self._yunet, planes, box)
+        if scores.max(initial=0.0) < _FOLLOWED:
+            return None
+        x0, y0, x1, y1 = boxes[int(scores.argmax())]
+        side = (x1 - x0 + y1 - y0) / 2 / _WIDTH * max(box[2] - box[0], box[3] - box[1])
+        pixels = max(box[2] - box[0], box[3] - box[1]) / _WIDTH
+        # YuNet's boxes reach from the hairline to the chin, the detector's are squares about the nose.
+        x = (box[0] + box[2]) / 2 + ((x0 + x1) - _SIDE) / 2 * pixels
+        y = (box[1] + box[3]) / 2 + (y0 + _NOSE * (y1 - y0) - _SIDE / 2) * pixels
+        return x - side / 2, y - side / 2, x + side / 2, y + side / 2
+
+    def _alike(self, yunet: YuNet, planes: Planes, box: Box) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """YuNet's boxes (n, 4), in its view, and scores (n,), of what is about as large as the box and near it."""
         boxes, scores = yunet(stretched(view(planes, box, _WIDTH, _SIDE)))
         away = np.abs((boxes[:, :2] + boxes[:, 2:] - _SIDE) / 2).max(axis=1)
         sides = (boxes[:, 2:] - boxes[:, :2]).max(axis=1)
         same = (away < 0.6 * _WIDTH) & (sides > _LIKE[0] * _WIDTH) & (sides < _LIKE[1] * _WIDTH)
-        return float(scores[same].max(initial=0.0))
+        return boxes[same], scores[same]
 
     def _glance(self, planes: Planes, box: Box) -> float:
         picture = np.empty((INPUT, INPUT, 3), np.uint8)

@@ -1,8 +1,8 @@
 """Is a track a face? Decided for the track as a whole, from how sure its sightings were.
 
 A single sighting says little: an animal, a fist or the back of a head now and then gets what small or turned faces get.
-Over a second or two they differ: the better half of the sightings counts, since faces turn away and come back, and few
-sightings have to be surer than many.
+Over a second or two they differ: the better half of the sightings counts, since faces turn away and come back. That a
+single look of the detector's is less sure than several is in the evidence already (`detection.places`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _SEVERAL = 3
-"""Sightings from which the threshold alone decides."""
-_SURER = 0.15
-"""By how much a single sighting has to be surer than several; two by half of it."""
+"""Sightings that can speak against a face; fewer say nothing."""
 
 
 _NO_MORE = 0.1
@@ -27,8 +25,7 @@ def evident(evidence: Floats, threshold: float) -> bool:
     count = len(evidence)
     if not count:
         return False
-    better = float(np.sort(evidence)[count // 2 :].mean())
-    return better >= threshold + _SURER * max(0, _SEVERAL - count) / (_SEVERAL - 1)
+    return float(np.sort(evidence)[count // 2 :].mean()) >= threshold
 
 
 def refuted(evidence: Floats, threshold: float) -> bool:

@@ -55,6 +55,9 @@ _BEYOND = 0.2 + 1e-6
 _LET_GO = 0.4 + 1e-6
 """Seconds for which a face is covered that neither the detector nor its patch finds, now or later. Of 112 such covers
 on eight clips five held a face that nothing else covered (METHODS 6.2), and those that last longer are the largest."""
+_SLID = 0.1
+"""IoU with a face that is seen from which a patch that is followed backwards has slid onto it. What is found ends in a
+sighting, so neighbours may touch; where it slid, the place is bridged by motion."""
 _OTHER = 0.02
 """IoU with a face that is seen, from which a patch is taken to have slid onto it."""
 
@@ -221,7 +224,7 @@ class Hindsight:
         steps = trail([one.small for one in frames], [one.time for one in frames], places)
         for frame, box in zip(frames[1:], steps, strict=False):
             seen = [s.place.box for other in self._known.values() for s in other.sightings if s.index == frame.index]
-            if seen and float(iou(box[None], np.array(seen)).max()) > _OTHER:
+            if seen and float(iou(box[None], np.array(seen)).max()) > _SLID:
                 break  # it slid onto somebody else's face
             found[frame.time] = box
         return found
