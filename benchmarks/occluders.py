@@ -27,7 +27,6 @@ from clips import VIDEOS, as_json, markdown
 from numpy.typing import NDArray
 from occluders_drawn import Change, Hidden, changes
 
-from streamdeid.aam.fit import FitModel
 from streamdeid.aam.synthesise import Patch, draw
 from streamdeid.assemble import assemble, default_detector, open_source
 from streamdeid.colour import rectangle_to_rgb
@@ -42,7 +41,7 @@ from streamdeid.deidentify.outline import reaching
 from streamdeid.errors import StreamdeidError
 from streamdeid.frames import Frame, Planes
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import load_models
+from streamdeid.shipped_models import Models, load_models
 
 Array = NDArray[np.float64]
 
@@ -88,8 +87,9 @@ class _Followed:
 class Run:
     """A clip, changed or not, through detector, tracker, observer and the decision about occluders."""
 
-    def __init__(self, fitting: FitModel) -> None:
-        self._fitting = fitting
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._fitting = fitting = models.fitting
         self._mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
         self._light = LightFrame.of(fitting.table, self._mean.small_texture)
         some = np.random.default_rng(3).standard_normal(len(fitting.model.variances))
@@ -102,7 +102,7 @@ class Run:
         found = Found()
         self.largest = {}
         followed: dict[int, _Followed] = {}
-        for frame, tracks, hidden in _tracked(path, frames, change):
+        for frame, tracks, hidden in _tracked(self._models, path, frames, change):
             out = frame.planes.copy() if frame.index in sheet else None
             for track in tracks:
                 if track.face is None or track.face.landmarks is None or track.face.forehead is None:
@@ -177,13 +177,15 @@ class Run:
         found.leaking += bool(leak.any())
 
 
-def _tracked(path: Path, frames: int, change: Change | None) -> Iterator[tuple[Frame, Sequence[Any], Hidden | None]]:
+def _tracked(
+    models: Models, path: Path, frames: int, change: Change | None
+) -> Iterator[tuple[Frame, Sequence[Any], Hidden | None]]:
     settings = Settings()
     source = open_source(path, settings)
     info = source.info
     with contextlib.closing(default_detector(settings)) as detect:
         size = info.width, info.height
-        stream = assemble(settings, load_models(None), detect, size=size, rate=info.average_rate, tested=False)
+        stream = assemble(settings, models, detect, size=size, rate=info.average_rate, tested=False)
         for frame in islice(source, frames):
             hidden = None
             if change is not None:
@@ -205,7 +207,7 @@ def measured(
     clips: Sequence[Path], frames: int, composites: int, sheets: Path | None
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows of open faces by clip, of lamps, and of things. Raises StreamdeidError."""
-    run = Run(load_models(None).fitting)
+    run = Run(load_models(None))
     opened = []
     sums: dict[tuple[str, str], Found] = {}
     used = 0
