@@ -106,13 +106,17 @@ class OccluderMask:
         if not doubt:
             self._learn(texture, suspect)
         usable = not doubt and seen.width >= _SMALLEST and abs(seen.pose.yaw) <= _TURN
-        skin = cold[cold < _SKIN] if usable and suspect.mean() >= _LEAST_AREA else suspect[:0]
+        least = _LEAST_AREA * len(cold)
+        skin = cold[cold < _SKIN] if usable and np.count_nonzero(suspect) >= least else cold[:0]
         if len(skin) < _SKIN_SHARE * len(cold):
             self._close()
             return None
         usual = float(np.median(skin))
         coldest = max(_COLD, usual + _BEYOND)
-        likely = (cold > coldest) & telling(texture) & (self._before >= _BEFORE)
+        likely = (cold > coldest) & (self._before >= _BEFORE) & telling(texture)
+        if np.count_nonzero(likely) < least:
+            self._close()
+            return None
         hidden, plain = self._occluders(self._picture(likely) > 0, texture)
         if not hidden.any():
             self._close()
