@@ -42,7 +42,7 @@ from streamdeid.deidentify.outline import reaching
 from streamdeid.errors import StreamdeidError
 from streamdeid.frames import Frame, Planes
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import load_models
+from streamdeid.shipped_models import Models, load_models
 
 Array = NDArray[np.float64]
 
@@ -71,10 +71,21 @@ class Found:
     """Faces with such a pixel."""
     pictures: list[NDArray[np.uint8]] = field(default_factory=list)
 
-    def __iadd__(self, other: Found) -> Found:
+    def add(self, other: Found) -> None:
+        """Add another run's sums."""
         for name in ("faces", "opened", "hidden", "visible", "leak", "leaking"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        return self
+
+    def row(self) -> dict[str, Any]:
+        """The sums as columns of a table."""
+        seen = 100 * self.visible / self.hidden if self.hidden else None
+        return {
+            "faces": self.faces,
+            "opened": self.opened,
+            "visible %": seen,
+            "leak": self.leak,
+            "leaking": self.leaking,
+        }
 
 
 @dataclass
@@ -88,8 +99,9 @@ class _Followed:
 class Run:
     """A clip, changed or not, through detector, tracker, observer and the decision about occluders."""
 
-    def __init__(self, fitting: FitModel) -> None:
-        self._fitting = fitting
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._fitting = fitting = models.fitting
         self._mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
         self._light = LightFrame.of(fitting.table, self._mean.small_texture)
         some = np.random.default_rng(3).standard_normal(len(fitting.model.variances))
@@ -102,7 +114,7 @@ class Run:
         found = Found()
         self.largest = {}
         followed: dict[int, _Followed] = {}
-        for frame, tracks, hidden in _tracked(path, frames, change):
+        for frame, tracks, hidden in _tracked(self._models, path, frames, change):
             out = frame.planes.copy() if frame.index in sheet else None
             for track in tracks:
                 if track.face is None or track.face.landmarks is None or track.face.forehead is None:
@@ -135,7 +147,7 @@ class Run:
             texture = seen.small_texture
             state.neutral.observe(seen.frontal, seen.pose.yaw, seen.pose.pitch, texture, None, seen.skin)
         found.faces += 1
-        self._count(found, frame.planes, seen, opening, hidden)
+        counted(found, self._fitting, frame.planes, seen, opening, hidden)
         if out is not None and state.neutral.ready:
             neutral = state.neutral.neutral(float(frame.time))
             draw_surrogate(
@@ -150,40 +162,44 @@ class Run:
                 opening=opening,
             )
 
-    def _count(
-        self, found: Found, planes: Planes, seen: Observation, opening: Opening | None, hidden: Hidden | None
-    ) -> None:
-        model = self._fitting.model
-        if opening is None and hidden is None:
-            return
-        points = reaching(seen.points, seen.places, seen.farthest, seen.width)
-        texture = np.zeros((*model.frame_size[::-1], 3), np.float32)
-        patch = draw(texture, model.mean_shape, points, model.closed_triangles, planes.size, 0.08 * seen.width)
-        if patch is None:
-            return
-        there = np.zeros(patch.y.shape, np.float32) if hidden is None else _part(hidden, patch)
-        mesh = patch.covered_luma > 0
-        found.hidden += float((mesh & (there > 0.99)).sum())
-        if opening is None:
-            return
-        half = 1 - shown_through(opening, patch, planes, seen, self._fitting)
-        shown = cv2.resize(half, (2 * half.shape[1], 2 * half.shape[0]), interpolation=cv2.INTER_LINEAR)
-        shown = shown[: mesh.shape[0], : mesh.shape[1]] * mesh
-        found.opened += bool((shown > SEEN).any())
-        found.visible += float(shown[there > 0.99].sum())
-        leak = shown * (1 - there)
-        leak[(shown <= SEEN) | (there > 0.99)] = 0
-        found.leak += float(leak.sum())
-        found.leaking += bool(leak.any())
+
+def counted(
+    found: Found, fitting: FitModel, planes: Planes, seen: Observation, opening: Opening | None, hidden: Hidden | None
+) -> None:
+    """Add what is opened of one face, and what is hidden of it (by pixel of the picture), to the sums."""
+    model = fitting.model
+    if opening is None and hidden is None:
+        return
+    points = reaching(seen.points, seen.places, seen.farthest, seen.width)
+    texture = np.zeros((*model.frame_size[::-1], 3), np.float32)
+    patch = draw(texture, model.mean_shape, points, model.closed_triangles, planes.size, 0.08 * seen.width)
+    if patch is None:
+        return
+    there = np.zeros(patch.y.shape, np.float32) if hidden is None else _part(hidden, patch)
+    mesh = patch.covered_luma > 0
+    found.hidden += float((mesh & (there > 0.99)).sum())
+    if opening is None:
+        return
+    half = 1 - shown_through(opening, patch, planes, seen, fitting)
+    shown = cv2.resize(half, (2 * half.shape[1], 2 * half.shape[0]), interpolation=cv2.INTER_LINEAR)
+    shown = shown[: mesh.shape[0], : mesh.shape[1]] * mesh
+    found.opened += bool((shown > SEEN).any())
+    found.visible += float(shown[there > 0.99].sum())
+    leak = shown * (1 - there)
+    leak[(shown <= SEEN) | (there > 0.99)] = 0
+    found.leak += float(leak.sum())
+    found.leaking += bool(leak.any())
 
 
-def _tracked(path: Path, frames: int, change: Change | None) -> Iterator[tuple[Frame, Sequence[Any], Hidden | None]]:
+def _tracked(
+    models: Models, path: Path, frames: int, change: Change | None
+) -> Iterator[tuple[Frame, Sequence[Any], Hidden | None]]:
     settings = Settings()
     source = open_source(path, settings)
     info = source.info
     with contextlib.closing(default_detector(settings)) as detect:
         size = info.width, info.height
-        stream = assemble(settings, load_models(None), detect, size=size, rate=info.average_rate, tested=False)
+        stream = assemble(settings, models, detect, size=size, rate=info.average_rate, tested=False)
         for frame in islice(source, frames):
             hidden = None
             if change is not None:
@@ -205,42 +221,24 @@ def measured(
     clips: Sequence[Path], frames: int, composites: int, sheets: Path | None
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows of open faces by clip, of lamps, and of things. Raises StreamdeidError."""
-    run = Run(load_models(None).fitting)
+    run = Run(load_models(None))
     opened = []
     sums: dict[tuple[str, str], Found] = {}
-    used = 0
     for path in clips:
         found = run(path, frames)
-        opened.append({"clip": path.stem, "faces": found.faces, "opened": found.opened, "leak": found.leak})
+        opened.append({"clip": path.stem, **found.row()})
         largest = {index: points for index, points in run.largest.items() if index < composites}
         if not largest or np.median([np.ptp(points[:, 0]) for points in largest.values()]) < LEAST:
             continue
-        used += 1
         for kind, name, change in changes(largest, composites):
             wanted = [int(share * composites) for share in SHEET_FRAMES] if sheets is not None else []
             found = run(path, composites, change, wanted)
-            sums.setdefault((kind, name), Found()).__iadd__(found)
+            sums.setdefault((kind, name), Found()).add(found)
             if sheets is not None and found.pictures:
                 rows = np.vstack([np.hstack(found.pictures[0::2]), np.hstack(found.pictures[1::2])])
                 cv2.imwrite(str(sheets / f"occl-{path.stem}-{name}-{kind}.png".replace(" ", "_")), rows)
-    lamps = [
-        {"lamp": name, "clips": used, "faces": found.faces, "opened": found.opened, "leak": found.leak}
-        for (kind, name), found in sums.items()
-        if kind == "lamp"
-    ]
-    things = [
-        {
-            "thing": name,
-            "how": kind,
-            "visible %": 100 * found.visible / max(found.hidden, 1.0),
-            "opened": found.opened,
-            "leak": found.leak,
-            "leaking": found.leaking,
-            "faces": found.faces,
-        }
-        for (kind, name), found in sums.items()
-        if kind != "lamp"
-    ]
+    lamps = [{"lamp": name, **found.row()} for (kind, name), found in sums.items() if kind == "lamp"]
+    things = [{"thing": name, "how": kind, **f.row()} for (kind, name), f in sums.items() if kind != "lamp"]
     return opened, lamps, things
 
 

@@ -113,10 +113,10 @@ def lit(planes: Planes, lamp: Lamp, points: NDArray[np.float64], share: float) -
 
 
 def comes_in(count: int) -> Callable[[int], tuple[float, float] | None]:
-    """Comes from below right after a third of the frames, stands for a third with a tremor, and goes back again."""
+    """Comes from below right after a third of the frames, stands there with a tremor, and goes back at the end."""
 
     def place(frame: int) -> tuple[float, float] | None:
-        start, end, ramp = count // 3, count - count // 6, 12
+        start, end, ramp = count // 3, count - count // 12, 8
         share = min(frame - start, end - frame, ramp) / ramp
         if share <= 0:
             return None

@@ -321,3 +321,19 @@ def test_structure_is_that_of_its_slow_twin() -> None:
     now, past = (rng.normal(0, 1, (40, 40)).astype(np.float32) for _ in range(2))
     where = rng.random((40, 40)) < 0.3
     assert structure(now, past, where)[:2] == pytest.approx(_slow_structure(now, past, where), abs=1e-4)
+
+
+def test_a_printed_cup_stays_painted_over_but_gives_neither_light_nor_a_mouth(
+    stream: Stream, fitting: FitModel, light: LightFrame, drawn: Scene
+) -> None:
+    rgb, cup = with_cup(drawn, BLUE), cup_at(drawn)
+    spots = np.zeros_like(cup)
+    spots[::9] = spots[1::9] = True
+    rgb[cup & spots] = WHITE
+    opening = stream(rgb, 12)
+    assert opening is not None and not opened(opening) and opening.mouth
+    out = _published(stream, drawn, planes_from_rgb(rgb), fitting, light, opening)
+    plain = _published(stream, drawn, planes_from_rgb(rgb), fitting, light, None)
+    middle = inside_hull(drawn.points, shrink=20.0) & cup
+    cold = [float((p.u[::1, ::1].astype(float) - p.v)[middle[::2, ::2]].mean()) for p in (out, plain)]
+    assert cold[0] < cold[1] - 5, "the cup's blue lies on the face"

@@ -128,7 +128,8 @@ def draw_surrogate(
             here = ratio[int(y * ratio.shape[0] / len(texture)), int(x * ratio.shape[1] / texture.shape[1])]
             colours = lit_eye(face, i, here, original.colour)
             draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius * seen.pose.scale, colours)
-    draw_mouth(patch, original, _lips(seen), points[INNER_LIP])
+    if opening is None or not opening.mouth:
+        draw_mouth(patch, original, _lips(seen), points[INNER_LIP])
     alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
     if opening is not None:
         alpha *= shown_through(opening, patch, original, seen, fitting)

@@ -106,24 +106,29 @@ class OccluderMask:
         if not doubt:
             self._learn(texture, suspect)
         usable = not doubt and seen.width >= _SMALLEST and abs(seen.pose.yaw) <= _TURN
-        skin = cold[cold < _SKIN] if usable and suspect.mean() >= _LEAST_AREA else suspect[:0]
+        least = _LEAST_AREA * len(cold)
+        skin = cold[cold < _SKIN] if usable and np.count_nonzero(suspect) >= least else cold[:0]
         if len(skin) < _SKIN_SHARE * len(cold):
             self._close()
             return None
         usual = float(np.median(skin))
         coldest = max(_COLD, usual + _BEYOND)
-        likely = (cold > coldest) & telling(texture) & (self._before >= _BEFORE)
-        hidden = self._occluders(self._picture(likely) > 0, texture)
-        if hidden is None:
+        likely = (cold > coldest) & (self._before >= _BEFORE) & telling(texture)
+        if np.count_nonzero(likely) < least:
+            self._close()
+            return None
+        hidden, plain = self._occluders(self._picture(likely) > 0, texture)
+        if not hidden.any():
             self._close()
             return None
         rows, columns = self._table.rows, self._table.columns
-        self._held = np.where(hidden[rows, columns], self._held + 1, 0)
+        self._held = np.where(plain[rows, columns], self._held + 1, 0)
         weights = self._soft(self._picture(self._held >= _FRAMES) > 0, seen.width)
         self._open = weights > 0
         spilt = cv2.dilate(hidden.astype(np.uint8), _square(7))[rows, columns] > 0
         own = float(np.median(cold[hidden[rows, columns]]))
-        return Opening(weights, spilt, max(coldest, usual + _OWN_COLOUR * (own - usual)))
+        mouth = bool(hidden[self._lips].mean() > _MOUTH_SHARE)
+        return Opening(weights, spilt, mouth, max(coldest, usual + _OWN_COLOUR * (own - usual)))
 
     def _forget(self) -> None:
         self._before[:] = 0
@@ -142,22 +147,26 @@ class OccluderMask:
         self._past = self._past + np.where(suspect, np.float32(0), np.float32(0.15)) * (luma - self._past)
         self._before += ~suspect
 
-    def _occluders(self, where: Mask, texture: Pixels) -> Mask | None:
-        """Those parts (h, w) of what has an occluder's colour that are one; None when there is none."""
+    def _occluders(self, where: Mask, texture: Pixels) -> tuple[Mask, Mask]:
+        """Of what has an occluder's colour (h, w): what hides the face, and what of that may be seen."""
+        hides, plain = np.zeros(where.shape, np.bool_), np.zeros(where.shape, np.bool_)
         core = cv2.morphologyEx(where.astype(np.uint8), cv2.MORPH_OPEN, _square(3))
         count, labels, stats, _ = cv2.connectedComponentsWithStats(core, connectivity=4)
         large = [i for i in range(1, count) if stats[i, cv2.CC_STAT_AREA] >= _LEAST_AREA * len(texture)]
         if not large or self._past is None:
-            return None
+            return hides, plain
         now, past = np.log(texture @ LUMA + FLOOR), self._detail(np.log(self._past + FLOOR), self._inside)
-        found = np.zeros(core.shape, np.bool_)
         for i in large:
             part = labels == i
             inner = cv2.erode(part.astype(np.uint8), _square(3)) > 0
             lenient = _LENIENT if (part & self._open).any() else 1.0
-            if (part & self._rim).sum() >= _LEAST_RIM and gone(self._detail(now, part), past, inner, lenient):
-                found |= part
-        return found if found.any() else None
+            kept, alike, strong, missed = structure(self._detail(now, part), past, inner)
+            chance = (_ALIKE_FLAT if strong < _FLAT else _ALIKE) * lenient
+            if missed >= _STRUCTURE and kept < _KEPT * lenient and alike < chance:
+                hides |= part
+                if strong < _PLAIN * lenient and (part & self._rim).sum() >= _LEAST_RIM:
+                    plain |= part
+        return hides, plain
 
     def _soft(self, shown: Mask, width: float) -> Pixels:
         """Weights (h, w) that rise inside the safety rim of what is shown. Beyond the mesh nothing is known: no rim."""
@@ -182,13 +191,6 @@ class OccluderMask:
 
     def _picture(self, values: NDArray[np.generic]) -> Pixels:
         return spread(np.asarray(values, np.float32)[:, None], self._table)[:, :, 0]
-
-
-def gone(now: Pixels, past: Pixels, where: Mask, lenient: float = 1.0) -> bool:
-    """Whether the detail (h, w) that a face had in some places is there no more, nor any other that is as strong."""
-    kept, alike, strong, missed = structure(now, past, where)
-    chance = alike < (_ALIKE_FLAT if strong < _FLAT else _ALIKE) * lenient
-    return missed >= _STRUCTURE and kept < _KEPT * lenient and strong < _PLAIN * lenient and chance
 
 
 def structure(now: Pixels, past: Pixels, where: Mask) -> tuple[float, float, float, float]:

@@ -35,10 +35,12 @@ class Opening:
     """Where an occluder is, and may be seen, in one frame."""
 
     weights: Pixels
-    """float32 (h, w) in the fit's frame: 1 where the original shows, 0 where the new face does; often 0 everywhere at
-    first."""
+    """float32 (h, w) in the fit's frame: 1 where the original shows, 0 where the new face does; 0 everywhere at first,
+    and where it hides the face but is not to be seen."""
     hidden: Mask
     """bool (f,): pixels of the small texture that show the occluder, and what is so near that its colour spills."""
+    mouth: bool
+    """Whether the mouth is hidden: what is seen between the lips is then none."""
     coldest: float
     """Coldness from which a pixel of the picture may be the occluder's."""
 
