@@ -83,10 +83,14 @@ def known_place(frame: Frame) -> Sequence[Face]:
 
 
 def test_any_function_plugs_in_as_a_detector_and_its_place_is_covered(drawn: list[SyntheticFrame]) -> None:
-    with Filter(detect=known_place, self_test=False) as filter:
-        out = filter(bgr(drawn[0].frame))
+    given = bgr(drawn[0].frame)
     x0, y0, x1, y1 = (int(v) for v in PLACE)
-    assert np.ptp(out[y0:y1, x0:x1].reshape(-1, 3), axis=0).max() == 0  # a solid fill: it knows no landmarks
+    with Filter(Settings(strict=True), detect=known_place, self_test=False) as filter:
+        out = filter(given)
+    assert np.ptp(out[y0:y1, x0:x1].reshape(-1, 3), axis=0).max() == 0  # solid: it knows no landmarks
+    with Filter(detect=known_place, self_test=False) as filter:
+        soft = filter(given)[y0:y1, x0:x1].astype(float)
+    assert np.abs(np.diff(soft, axis=1)).max() < 16 < np.abs(np.diff(given[y0:y1, x0:x1].astype(float), axis=1)).max()
 
 
 def test_a_detector_that_misses_a_known_face_is_not_trusted(drawn: list[SyntheticFrame]) -> None:

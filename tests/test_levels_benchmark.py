@@ -21,16 +21,27 @@ import levels
 sys.path.pop(0)
 
 
-def blurred(planes: Planes) -> Planes:
-    """The planes out of focus."""
-    soft = (cv2.GaussianBlur(plane, (0, 0), 4.0) for plane in (planes.y, planes.u, planes.v))
-    return Planes(*(np.asarray(plane, np.uint8) for plane in soft), planes.colour)
-
-
-def test_the_causes_are_those_of_the_filter(fitting: FitModel, gallery: Gallery, tmp_path: Path) -> None:
+def test_the_levels_and_causes_are_those_of_the_filter(fitting: FitModel, gallery: Gallery, tmp_path: Path) -> None:
+    """A face of 42 pixels is shown, one of half that size quietly."""
     drawn = list(synthetic_people(fitting, gallery, people=1, seconds=0.8, size=(480, 360)))
-    path = tmp_path / "talk.mp4"
-    write_drawn_clip(path, (blurred(one.frame.planes) for one in drawn), 25)
-    row = levels.one(path, None)
-    assert row["face-frames"] > 10 and row["own face quiet %"] > 50 and Cause.SMALL.value in row["causes"]
+    near, far = tmp_path / "near.mp4", tmp_path / "far.mp4"
+    write_drawn_clip(near, (one.frame.planes for one in drawn), 25)
+    write_drawn_clip(far, (reduced(one.frame.planes, 8) for one in drawn), 25)
+    rows = [levels.one(path, None) for path in (near, far)]
+    assert [row["face-frames"] > 10 for row in rows] == [True, True]
+    assert rows[0]["own face %"] > 80 and rows[1]["own face %"] < 20
+    assert Cause.SMALL.value in rows[1]["causes"] or Cause.NO_LANDMARKS.value in rows[1]["causes"]
     assert levels.told({}) == "none" and levels.told({Cause.SMALL: 1, Cause.LOST: 2}) == "2 lost, 1 small"
+
+
+def reduced(planes: Planes, factor: int) -> Planes:
+    """The picture, so many times smaller, in the middle of a grey one of the same size."""
+    small = []
+    for plane, grey in ((planes.y, 110), (planes.u, 128), (planes.v, 128)):
+        height, width = plane.shape
+        inner = cv2.resize(plane, (width // factor, height // factor), interpolation=cv2.INTER_AREA)
+        whole = np.full_like(plane, grey)
+        top, left = (height - inner.shape[0]) // 2, (width - inner.shape[1]) // 2
+        whole[top : top + inner.shape[0], left : left + inner.shape[1]] = inner
+        small.append(whole)
+    return Planes(small[0], small[1], small[2], planes.colour)

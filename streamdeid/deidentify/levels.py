@@ -70,8 +70,10 @@ _SMALLEST = 24.0
 """Width in pixels below which landmarks say nothing."""
 _YAW, _PITCH = 0.85, 0.7
 """Radians beyond which the frontal model no longer fits a turned head."""
-_AWAY, _STEEPER = 1.15, 1.2
-"""Radians of yaw beyond which no face is shown, and how much more a nod counts: the model knows less of it."""
+_AWAY, _STEEPER = 1.05, 1.2
+"""Radians of yaw beyond which no face is shown, and how much more a nod counts: the model knows less of it. True
+profiles read 0.98 to 1.15, whatever they are; where the fit is poor, too, the landmarks may lie anywhere from `_YAW` on.
+"""
 _RESIDUAL = 0.7
 """Residual of the fit. Open faces of the clips reach 0.62 (glasses), of the London set 0.29."""
 _NO_FACE = 0.85
@@ -160,9 +162,9 @@ def misfit(seen: Observation, areas: NDArray[np.float64]) -> float:
 
 
 def turned_away(seen: Observation) -> bool:
-    """Whether a head is turned so far that its pose is no longer known: landmarks of true profiles read 56 to 66
-    degrees."""
-    return not max(abs(seen.pose.yaw), _STEEPER * abs(seen.pose.pitch)) <= _AWAY
+    """Whether a head is turned so far that its pose is no longer known."""
+    fitted = seen.fit.converged and seen.fit.residual <= _RESIDUAL
+    return not max(abs(seen.pose.yaw), _STEEPER * abs(seen.pose.pitch)) <= (_AWAY if fitted else _YAW)
 
 
 class Steps:

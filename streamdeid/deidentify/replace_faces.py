@@ -38,6 +38,8 @@ EARLIER = -1
 """Key in `ReplaceFaces.persons` of all of them."""
 
 
+_HEAD = 1.36, 1.56
+"""A soft redaction is so many times as wide and high as a face's box (`soft_head`)."""
 _log = logging.getLogger(__name__)
 
 
@@ -106,6 +108,8 @@ class ReplaceFaces:
         mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
         self._light = LightFrame.of(fitting.table, mean.small_texture)
         self._memories: dict[int, SoftMemory] = {}
+        self._sides: dict[int, tuple[float, float]] = {}
+        """By track: width and height of its last face's box, pixels."""
         self._vectors: dict[int, Points] = {}
         self._new_faces: OrderedDict[int, NewFace] = OrderedDict()
         self.rungs: Counter[Level] = Counter()
@@ -132,6 +136,11 @@ class ReplaceFaces:
         out = frame.planes.copy()
         plans = [self._plan(frame, track) for track in tracks]
         heads = [plan.head for plan in plans]
+        self._sides = {
+            track.number: _sides(track.face.box) if track.face is not None else self._sides[track.number]
+            for track in tracks
+            if track.face is not None or track.number in self._sides
+        }
         self._memories = {plan.track.number: self._memories.get(plan.track.number) or SoftMemory() for plan in plans}
         for row, plan in enumerate(plans):
             if plan.level is not Level.OWN_FACE:
@@ -199,7 +208,7 @@ class ReplaceFaces:
         stretch = self._faces.check.stretch(frame, track.number)
         followed = self._faces.of(stretch)
         found = followed.measured.get(frame.index) if followed is not None else None
-        box = track.box if track.face is None else face_extent(track, track.face)
+        box = self._of_head(track) if track.face is None else face_extent(track, track.face)
         points = found.seen.raw if found is not None and astray(found.seen) <= 1 else None
         head = head_of(box, points, frame.planes.size)
         if followed is None or found is None or track.face is None:
@@ -214,6 +223,16 @@ class ReplaceFaces:
             return _Plan(track, head, self._hidden, Cause.TURNED, found, followed, person, None)
         level = Level.OWN_FACE if quiet is None and followed.rest.ready else Level.QUIET
         return _Plan(track, head, level, quiet, found, followed, person, face)
+
+    def _of_head(self, track: Track) -> Box:
+        """The box of a lost face, without the head's margin: where it may be includes that."""
+        x0, y0, x1, y1 = track.box
+        if track.number not in self._sides:
+            return track.box
+        last = self._sides[track.number]
+        half = [max(side, room / margin) / 2 for side, room, margin in zip(last, _sides(track.box), _HEAD, strict=True)]
+        x, y = (x0 + x1) / 2, (y0 + y1) / 2
+        return x - half[0], y - half[1], x + half[0], y + half[1]
 
     @property
     def _hidden(self) -> Level:
@@ -277,6 +296,10 @@ class ReplaceFaces:
                 self._new_faces.popitem(last=False)
         self._new_faces.move_to_end(person)
         return person, face
+
+
+def _sides(box: Box) -> tuple[float, float]:
+    return box[2] - box[0], box[3] - box[1]
 
 
 def _width(plan: _Plan) -> float:
