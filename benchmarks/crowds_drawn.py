@@ -20,15 +20,14 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
 from streamdeid.colour import planes_from_rgb
 from streamdeid.deidentify.certificate import Plausibility, default_limits
-from streamdeid.deidentify.draw_face import facing
-from streamdeid.deidentify.expression import transfer_expression
 from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.neutral import Neutral
 from streamdeid.deidentify.new_face import NewFace
-from streamdeid.deidentify.observation import Observation
+from streamdeid.deidentify.person_recogniser import load_person_recogniser
+from streamdeid.deidentify.person_templates import RecognisedTemplates
 from streamdeid.deidentify.replace_faces import ReplaceFaces
 from streamdeid.deidentify.surrogate_bank import draw_bank
 from streamdeid.deidentify.surrogates import Surrogates
+from streamdeid.deidentify.tracklet_vectors import TrackletVectors
 from streamdeid.evaluation.synthetic_crowds import HIDDEN, Crowd, Walker, crowd, detected
 from streamdeid.evaluation.synthetic_faces import draw_talking_face
 from streamdeid.evaluation.synthetic_motion import Motion, motion
@@ -36,24 +35,11 @@ from streamdeid.faces import Face
 from streamdeid.frames import Frame, Planes
 from streamdeid.ibug68 import LANDMARKS
 from streamdeid.pipeline import deidentified
-from streamdeid.register import PersonRegister, new_persons
+from streamdeid.register import FUSED, PersonRegister, new_persons, recognised
+from streamdeid.tracking.looks import Looks
 from streamdeid.tracking.tracker import FaceTracker
 
 _KEY = bytes(range(32))
-
-
-class Noted:
-    """The transfer of METHODS 4.0, which also notes where each surrogate was drawn."""
-
-    def __init__(self, fitting: FitModel) -> None:
-        self._depth = fitting.model.depth
-        self.drawn: list[tuple[Points, bytes]] = []
-        """Middle of the face (2,) in pixels, and the surrogate's bytes, of the frame that is being published."""
-
-    def __call__(self, seen: Observation, neutral: Neutral, face: NewFace) -> tuple[Points, NewFace]:
-        """The surrogate's shape with the expression, and the surrogate itself."""
-        self.drawn.append((seen.points.mean(axis=0), face.vector.tobytes()))
-        return transfer_expression(seen.frontal, neutral.shape, facing(face.shape, neutral.shape, self._depth)), face
 
 
 class Stage:
@@ -122,12 +108,14 @@ class Stage:
 
 def drawn(run: Run, fitting: FitModel, gallery: Gallery) -> Identities:
     """Counts of one run, by the surrogates' bytes."""
-    stage, noted = Stage(run, fitting, gallery), Noted(fitting)
+    stage, recogniser = Stage(run, fitting, gallery), load_person_recogniser()
+    distances = FUSED if recogniser is None else recognised(recogniser)
     deidentifier = ReplaceFaces(
         fitting,
         Surrogates(gallery, fitting.model.variances, key=_KEY),
-        PersonRegister(new_persons(reentry=True)),
-        transfer=noted,  # type: ignore[arg-type]
+        PersonRegister(new_persons(reentry=True, rate=run.rate, distances=distances)),
+        judge=Looks(),
+        templates=None if recogniser is None else RecognisedTemplates(TrackletVectors(recogniser, run.rate)),
     )
     tracker = FaceTracker(coast=max(1.0, 3 / run.rate), size=stage.truth.size)
     sightings: list[Sighting] = []
@@ -136,10 +124,13 @@ def drawn(run: Run, fitting: FitModel, gallery: Gallery) -> Identities:
     )
     for frame in published:
         visible = [walker for walker in stage.truth.frames[frame.index] if walker.hidden <= HIDDEN]
+        surrogates = deidentifier.vectors()
         shown: dict[int, bytes] = {}
-        for middle, surrogate in noted.drawn:
-            nearest = min(visible, key=lambda walker: float(np.hypot(*(middle - walker.centre))))
-            shown[nearest.person] = surrogate
-        noted.drawn.clear()
+        for cover in frame.covers:
+            if cover.person and visible:
+                middle = np.reshape(cover.box, (2, 2)).mean(axis=0)
+                nearest = min(visible, key=lambda walker: float(np.hypot(*(middle - walker.centre))))
+                shown[nearest.person] = surrogates[cover.person].tobytes()
         sightings += [Sighting(frame.index, walker.person, shown.get(walker.person)) for walker in visible]
+    deidentifier.close()
     return identities(sightings)

@@ -1,7 +1,7 @@
 """Did everybody keep one published identity? ID switches, identity F1 and hand-overs against a known truth.
 
 A sighting is one true face in one frame and the identity it was shown with. An identity is anything that tells two
-surrogates apart, best the surrogate's own bytes; None stands for a cover that shows nobody (mean face, solid fill).
+surrogates apart, best the surrogate's own bytes; None stands for a cover that shows nobody (a soft redaction).
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ FILTER: Mapping[str, Reader] = {
     "key_file": path,
     "transfer": text,
     "eyes": text,
+    "strict": truth,
     "threshold": number,
     "min_face": number,
     "detector_interval": whole,
@@ -67,7 +68,7 @@ CHOICES = (*FILTER, *LIVE, KEY)
 LOOKAHEAD = 0.0
 """Seconds of look-ahead of a camera that names none: it would be added to its latency."""
 PLAYLIST = ".m3u8"
-_OF_FACES = ("k", "q", "preserve", "key_file", KEY, "transfer", "eyes", "reentry")
+_OF_FACES = ("k", "q", "preserve", "key_file", KEY, "transfer", "eyes", "strict", "reentry")
 """What means nothing to a mask."""
 _NAME = re.compile(r"[a-z0-9_-]{1,40}")
 
