@@ -120,7 +120,9 @@ class Run:
                 if track.face is None or track.face.landmarks is None or track.face.forehead is None:
                     continue
                 if track.number not in followed:
-                    followed[track.number] = _Followed(Observer(self._fitting), OccluderMask(self._fitting))
+                    followed[track.number] = _Followed(
+                        Observer(self._fitting), OccluderMask(self._fitting, self._mean.small_texture)
+                    )
                 state = followed[track.number]
                 seen = state.observer(frame.planes, track.face, float(frame.time))
                 if seen is None:

@@ -26,6 +26,7 @@ from occluders_drawn import LAMPS, THINGS, Array, Hidden, before, lit
 from streamdeid.aam.fit import FitModel
 from streamdeid.assemble import default_detector
 from streamdeid.colour import planes_from_rgb
+from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observer
 from streamdeid.deidentify.occluders import OccluderMask
 from streamdeid.errors import StreamdeidError
@@ -47,10 +48,12 @@ def largest(detect: Detector, planes: Planes) -> Face | None:
     return max(found, key=lambda face: face.box[2] - face.box[0], default=None)
 
 
-def shown(fitting: FitModel, first: tuple[Planes, Face], then: tuple[Planes, Face], hidden: Hidden | None) -> Found:
+def shown(
+    fitting: FitModel, mean: NewFace, first: tuple[Planes, Face], then: tuple[Planes, Face], hidden: Hidden | None
+) -> Found:
     """Sums over the last frame of a photograph that changes."""
     found = Found()
-    observe, mask = Observer(fitting), OccluderMask(fitting)
+    observe, mask = Observer(fitting), OccluderMask(fitting, mean.small_texture)
     for index in range(LEARNT + SHOWN):
         planes, face = first if index < LEARNT else then
         seen = observe(planes, face, index / 25)
@@ -75,6 +78,7 @@ def changes(points: Array) -> dict[str, Callable[[Planes], tuple[Planes, Hidden 
 def measured(photographs: list[Path]) -> list[dict[str, Any]]:
     """A row for each lamp and thing. Raises StreamdeidError."""
     fitting = load_models(None).fitting
+    mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
     sums: dict[str, Found] = {}
     with contextlib.closing(default_detector(Settings())) as detect:
         for path in photographs:
@@ -92,7 +96,7 @@ def measured(photographs: list[Path]) -> list[dict[str, Any]]:
                 changed, hidden = change(planes)
                 after = largest(detect, changed)
                 if after is not None:
-                    found = shown(fitting, (planes, face), (changed, after), hidden)
+                    found = shown(fitting, mean, (planes, face), (changed, after), hidden)
                     sums.setdefault(name, Found()).add(found)
     return [{"before it": name, **found.row()} for name, found in sums.items()]
 

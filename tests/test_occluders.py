@@ -28,7 +28,7 @@ Picture = NDArray[np.uint8]
 Colour = tuple[int, int, int]
 
 _STEP = 0.04
-BLUE, GREEN, WHITE, GREY = (40, 80, 170), (50, 140, 70), (196, 203, 208), (96, 101, 105)
+BLUE, GREEN, CYAN, WHITE, GREY = (40, 80, 170), (50, 140, 70), (120, 180, 200), (196, 203, 208), (96, 101, 105)
 LEARNT, ENOUGH = 15, 6
 """Frames in which the face is learnt, and after which what came is open."""
 
@@ -36,14 +36,24 @@ LEARNT, ENOUGH = 15, 6
 @pytest.fixture(scope="module")
 def drawn(model: AppearanceModel) -> Scene:
     shape, texture = model.decode(some_identity(model, 4))
-    return scene(model, shape, texture, pose_at(model))
+    return scene(model, shape, warm(texture), pose_at(model))
+
+
+def warm(texture: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A texture (n, 3) in the light of a lamp, as faces in clips are; the model's own is in grey light."""
+    lit: NDArray[np.float32] = np.clip(texture * np.array([1.12, 0.98, 0.82]), 0, 255).astype(np.float32)
+    return lit
+
+
+def mean_texture(fitting: FitModel) -> NDArray[np.float32]:
+    return NewFace.of(np.zeros(len(fitting.model.variances)), fitting).small_texture
 
 
 class Stream:
     """One track, seen at the drawn face's landmarks."""
 
     def __init__(self, fitting: FitModel, drawn: Scene) -> None:
-        self._observe, self._mask, self._drawn = Observer(fitting), OccluderMask(fitting), drawn
+        self._observe, self._mask, self._drawn = Observer(fitting), OccluderMask(fitting, mean_texture(fitting)), drawn
         self._time = 0.0
         self.seen: Observation | None = None
 
@@ -105,7 +115,7 @@ def shown(opening: Opening, seen: Observation, planes: Planes, fitting: FitModel
     return whole
 
 
-@pytest.mark.parametrize("colour", [BLUE, GREEN, WHITE, GREY])
+@pytest.mark.parametrize("colour", [BLUE, GREEN, CYAN])
 def test_a_cup_that_comes_is_seen_within_a_rim(stream: Stream, fitting: FitModel, drawn: Scene, colour: Colour) -> None:
     rgb = with_cup(drawn, colour)
     opening = stream(rgb, ENOUGH)
@@ -150,7 +160,7 @@ def test_after_a_jump_everything_is_learnt_anew(stream: Stream, fitting: FitMode
     rgb = with_cup(drawn, BLUE)
     stream(rgb, ENOUGH)
     assert stream.seen is not None
-    mask = OccluderMask(fitting)
+    mask = OccluderMask(fitting, mean_texture(fitting))
     face = Stream(fitting, drawn)
     face(drawn.rgb)
     assert face.seen is not None
@@ -215,7 +225,7 @@ def test_teeth_lips_and_lids_open_nothing(
     for lids in ((37, 38, 41, 40), (43, 44, 47, 46)):  # a blink
         for upper, lower in ((lids[0], lids[2]), (lids[1], lids[3])):
             shape[upper, 1] = shape[lower, 1] - 0.5
-    moved = scene(model, shape, texture, pose_at(model))
+    moved = scene(model, shape, warm(texture), pose_at(model))
     stream = Stream(fitting, drawn)
     assert stream(drawn.rgb, LEARNT) is None
     assert not any(opened(stream(moved.rgb)) for _ in range(12)), "seen with the landmarks at rest"
@@ -228,18 +238,14 @@ def test_a_patch_within_the_face_is_none_that_came_from_outside(stream: Stream, 
     assert not any(opened(stream(rgb)) for _ in range(12))
 
 
-def test_a_small_or_turned_face_stays_covered(stream: Stream, drawn: Scene) -> None:
+def test_a_small_or_turned_face_stays_covered(stream: Stream, fitting: FitModel, drawn: Scene) -> None:
     stream(with_cup(drawn, BLUE), ENOUGH)
     assert stream.seen is not None
     mask = stream._mask
     assert opened(mask(stream.seen, False))
-    turned = replace(stream.seen, pose=pose_at(_model_of(mask), 150.0, (160.0, 165.0), yaw=0.8))
+    turned = replace(stream.seen, pose=pose_at(fitting.model, 150.0, (160.0, 165.0), yaw=0.8))
     assert not opened(mask(turned, False))
     assert not opened(mask(replace(stream.seen, points=stream.seen.points * 0.3), False))
-
-
-def _model_of(mask: OccluderMask) -> AppearanceModel:
-    return mask._fitting.model
 
 
 def _published(
@@ -337,3 +343,17 @@ def test_a_printed_cup_stays_painted_over_but_gives_neither_light_nor_a_mouth(
     middle = inside_hull(drawn.points, shrink=20.0) & cup
     cold = [float((p.u[::1, ::1].astype(float) - p.v)[middle[::2, ::2]].mean()) for p in (out, plain)]
     assert cold[0] < cold[1] - 5, "the cup's blue lies on the face"
+
+
+def test_a_face_that_was_never_learnt_is_still_known_for_one(stream: Stream, fitting: FitModel, drawn: Scene) -> None:
+    """Something warm and rough was before it while it was learnt: what is missed then is not the face's structure."""
+    stream(_lamp(drawn.rgb, drawn.points, (0.3, 0.7, 1.5), 15.0, True))
+    assert stream.seen is not None
+    lit = replace(stream.seen, fresh=False)
+    rough = cv2.GaussianBlur(np.random.default_rng(3).normal(0, 1, (76, 64)).astype(np.float32), (0, 0), 1.2)
+    table = fitting.table
+    texture = np.clip(1 + 1.2 * rough[table.rows, table.columns, None], 0.2, 2) * np.array([120, 90, 75])
+    mask = OccluderMask(fitting, mean_texture(fitting))
+    for _ in range(LEARNT):
+        assert mask(replace(lit, small_texture=texture.astype(np.float32)), False) is None
+    assert not any(opened(mask(lit, False)) for _ in range(12))

@@ -3,16 +3,17 @@
 An original face pixel that stays visible is a leak; a cup with a face painted over it is only ugly. So a place is
 opened only when everything speaks for it:
 
-* its colour is neutral or colder (grey, white, blue, green), far from this face's own skin, and neither dark nor burnt
-  out: skin, lips and shadows are warmer than grey wherever the rest of the face is;
+* its colour is blue, green or between: colder than grey by far, which skin, lips, teeth, hair, shadow and glare are not
+  in a light in which the rest of this very face is warm;
 * it came: the same track was seen there for a while without that colour;
-* the face's structure is gone there, and what is there instead is plainer than a face: it is no coloured light, no
-  reflection and nothing to see through;
+* the structure that this face had there is gone, and that of a mean face, too, and what is there instead is plainer: it
+  is no coloured light, no reflection, nothing to see through;
 * it reaches in from outside of the mesh, is no thread, and all of this holds for some frames on end.
 
-A rim of what is left stays covered, and each pixel is asked for its colour once more in the picture itself. Hands, and
-whatever else has a colour between grey, skin and red, or is dark, or was there from the first frame, stay painted over.
-`benchmarks/occluders.py` measures what opens, and what must not.
+A rim of what is left stays covered, and each pixel is asked for its colour once more in the picture itself. Everything
+else stays painted over: hands and red or brown things, which have skin's colours; dark ones, as hair and shadow are;
+grey and white ones, as glare is (on a cheek it was opened when a red cup had been learnt: a leak); and what was there
+from the first frame. `benchmarks/occluders.py` measures what opens, and what must not.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ from streamdeid.deidentify.observation import Observation
 from streamdeid.deidentify.opening import FLOOR, LUMA, Mask, Opening, coldness, telling
 from streamdeid.ibug68 import INNER_LIP
 
-_COLD = -0.02
+_COLD = 0.04
 """Coldness (`coldness`) from which a colour can be no face's in neutral light, and"""
-_BEYOND = 0.07
-"""how much more it must be than that of this face's skin. Of 5,784 open faces of 18 clips 8 show a patch of a
-thirtieth of the mesh that is so cold, all of them with the face's structure; at 0 and 0.09 it is one."""
+_BEYOND = 0.12
+"""how much more it must be than that of this face's skin. On 5,732 open faces of 18 clips no patch of a thirtieth of
+the mesh is so cold, whatever its structure; the first one comes at 0 and 0.09."""
 _SKIN = -0.05
 """Coldness below which a pixel may be skin in neutral light. A face in a cold light has none: nothing opens."""
 _SKIN_SHARE = 0.3
 """Share of the mesh that must be so."""
 _BEFORE = 12
 """Frames in which a place must have been seen without the colour."""
+_FOLLOW = np.float32(0.15)
+"""Weight of the newest frame in what is remembered of the face."""
 _FRAMES = 4
 """Frames for which everything must hold before a place opens."""
 _OWN_COLOUR = 0.7
@@ -51,8 +54,8 @@ _STRUCTURE = 1.5
 """Least detail of the face that must be missed where the occluder is: sum over pixels of squared log luma."""
 _KEPT, _ALIKE, _PLAIN = 0.15, 0.3, 0.5
 """How much of the face's detail may be found there still (slope, and correlation), and how strong any detail there may
-be, as a share of the face's. For blue, grey and white things .02, .1 and .3 are usual, for lights .8, .8 and 1."""
-_FLAT, _ALIKE_FLAT = 0.12, 0.5
+be, as a share of the face's. For plain things .02, .1 and .3 are usual, for lights .8, .8 and 1."""
+_FLAT, _ALIKE_FLAT = 0.2, 0.5
 """Where detail is as weak as that, chance correlates it with the face's as much as that; frosted glass would more."""
 _LENIENT = 1.3
 """The same bounds for a place that is open already are so much wider: no flicker about a threshold."""
@@ -75,8 +78,8 @@ _SOFT = 2.0
 class OccluderMask:
     """Finds what may be seen before the face of one track, from frame to frame."""
 
-    def __init__(self, fitting: FitModel) -> None:
-        self._fitting = fitting
+    def __init__(self, fitting: FitModel, mean: Pixels) -> None:
+        """mean: the mean face's small texture, float32 (f, 3)."""
         self._table = table = fitting.table
         self._inside = self._picture(np.ones(len(table.rows), np.float32)) > 0
         outline = np.zeros(self._inside.shape, np.uint8)
@@ -88,6 +91,7 @@ class OccluderMask:
         x, y = (fitting.model.mean_shape[INNER_LIP].mean(axis=0) * fitting.scale).round().astype(int)
         self._mouth = (holes == holes[y, x]) & ~self._inside
         self._lips = (cv2.dilate(self._mouth.astype(np.uint8), _square(3)) > 0) & self._inside
+        self._mean = self._detail(np.log(mean @ LUMA + FLOOR), self._inside)
         self._held = np.zeros(len(table.rows), np.int32)
         self._open = np.zeros(self._inside.shape, np.bool_)
         self._before = np.zeros(len(table.rows), np.int32)
@@ -144,7 +148,7 @@ class OccluderMask:
         luma = texture @ LUMA
         if self._past is None:
             self._past = luma
-        self._past = self._past + np.where(suspect, np.float32(0), np.float32(0.15)) * (luma - self._past)
+        self._past = self._past + np.where(suspect, np.float32(0), _FOLLOW) * (luma - self._past)
         self._before += ~suspect
 
     def _occluders(self, where: Mask, texture: Pixels) -> tuple[Mask, Mask]:
@@ -155,6 +159,19 @@ class OccluderMask:
         large = [i for i in range(1, count) if stats[i, cv2.CC_STAT_AREA] >= _LEAST_AREA * len(texture)]
         if not large or self._past is None:
             return hides, plain
+        now, past = np.log(texture @ LUMA + FLOOR), self._detail(np.log(self._past + FLOOR), self._inside)
+        for i in large:
+            part = labels == i
+            inner = cv2.erode(part.astype(np.uint8), _square(3)) > 0
+            lenient = _LENIENT if (part & self._open).any() else 1.0
+            here = self._detail(now, part)
+            # What is remembered may be a red cup that went: a mean face never is.
+            if all(gone(here, face, inner, lenient) for face in (past, self._mean)):
+                hides |= part
+                strong = structure(here, past, inner)[2]
+                if strong < _PLAIN * lenient and (part & self._rim).sum() >= _LEAST_RIM:
+                    plain |= part
+        return hides, plain
         now, past = np.log(texture @ LUMA + FLOOR), self._detail(np.log(self._past + FLOOR), self._inside)
         for i in large:
             part = labels == i
@@ -191,6 +208,13 @@ class OccluderMask:
 
     def _picture(self, values: NDArray[np.generic]) -> Pixels:
         return spread(np.asarray(values, np.float32)[:, None], self._table)[:, :, 0]
+
+
+def gone(now: Pixels, face: Pixels, where: Mask, lenient: float = 1.0) -> bool:
+    """Whether the detail (h, w) that a face has in some places is not what is there now."""
+    kept, alike, strong, missed = structure(now, face, where)
+    chance = (_ALIKE_FLAT if strong < _FLAT else _ALIKE) * lenient
+    return missed >= _STRUCTURE and kept < _KEPT * lenient and alike < chance
 
 
 def structure(now: Pixels, past: Pixels, where: Mask) -> tuple[float, float, float, float]:
