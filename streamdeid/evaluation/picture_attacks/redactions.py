@@ -51,12 +51,12 @@ ATTACKS = (NAIVE, SAME, OTHER, UNSEEN, PARROT)
 _TEXT = """\
 Rank-1 with 95 % limits over people. Every kind has one outline and feather, so that only what lies inside differs. \
 Alone: everything beside the ellipse is grey. Recogniser: {name} on the pictures of {unseen} unseen people, against \
-{gallery} people, their very photographs among them. Learnt: from other people the attacker learns how a face goes with \
-what is published (ridge regression between pictures of {side} x {side} colours, mean of {axes} principal axes), and \
-asks which known face fits. The same photograph, and another one (smiling published, neutral known): {donors} donors, a \
-fifth left out at a time, chance {one_donor}. Unseen people: learnt from donors, a sixth left out at random, {unseen} \
-people, chance {one_unseen}. Parrot: {name}, {donors} donors, one photograph published, another one redacted in the \
-same way, both ways round. What the soft redaction shows without its tone follows from its surroundings."""
+{gallery} people, their very photographs among them. Learnt: from other people the attacker learns how a face goes \
+with what is published (ridge regression between pictures of {side} x {side} colours, mean of {axes} principal axes), \
+and asks which known face fits. The same photograph, and another one (smiling published, neutral known): {donors} \
+donors, a fifth left out at a time, chance {one_donor}. Unseen people: learnt from donors, a sixth left out at random, \
+{unseen} people, chance {one_unseen}. Parrot: {name}, {donors} donors, one photograph published, another one redacted \
+in the same way, both ways round. What the soft redaction shows without its tone follows from its surroundings."""
 
 Report = Callable[[float, str], None]
 Hits = dict[str, Vectors]
