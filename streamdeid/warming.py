@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from streamdeid.bytecode import write_bytecode
-from streamdeid.colour import rectangle_to_rgb
+from streamdeid.colour import planes_from_rgb, rectangle_to_rgb
+from streamdeid.deidentify.soft_redaction import SoftMemory, head_of, soft_redaction
 from streamdeid.errors import OutputError
 from streamdeid.evaluation.synthetic_people import synthetic_people
 from streamdeid.kernel_cache import caches, copy_entries
@@ -62,6 +63,8 @@ def warm_up(cache: Path | None = None) -> WarmUp:
             for one in islice(drawn, _FRAMES):
                 rgb = rectangle_to_rgb(one.frame.planes, 0, 0, *size)
                 filter(np.ascontiguousarray(rgb[:, :, ::-1]))
+    planes = planes_from_rgb(np.full((64, 64, 3), 128, np.uint8))  # drawn people are never in need of a soft redaction
+    soft_redaction(planes, planes.copy(), head_of((16.0, 16.0, 48.0, 48.0), None, planes.size), SoftMemory())
     if cache is not None:
         try:
             copy_entries(cache)

@@ -14,7 +14,7 @@ from streamdeid.deidentify.gallery import Gallery
 from streamdeid.deidentify.surrogates import DRAWN
 from streamdeid.evaluation.photographs import Photograph
 from streamdeid.evaluation.picture_attacks import redactions
-from streamdeid.evaluation.picture_attacks.laboratory import Amount, Subjects, key_of
+from streamdeid.evaluation.picture_attacks.laboratory import Subjects, key_of
 from streamdeid.evaluation.picture_attacks.quiet_faces import published_quietly
 from streamdeid.evaluation.picture_attacks.redacted_heads import (
     BLUR,
@@ -126,6 +126,7 @@ class _Pixels:
 
 def test_the_chapter_on_drawn_people(model: AppearanceModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redactions, "_RUNS", 1)
+    monkeypatch.setattr(redactions, "_DRAWS", 1)
     unseen = tuple(photographs(model, range(6), group="unseen"))
     donors = photographs(model, range(20, 32), group="donors")
     donors += photographs(model, range(20, 32), group="donors", expression="open")
@@ -133,9 +134,7 @@ def test_the_chapter_on_drawn_people(model: AppearanceModel, monkeypatch: pytest
     recogniser = _Pixels()
     known = Known(recogniser([p.image for p in subjects.known], []), tuple(p.person for p in subjects.known))
     shares: list[float] = []
-    chapter = redactions_chapter(
-        recogniser, known, subjects, Amount(None, 1, 1, 5), lambda share, text: shares.append(share)
-    )
+    chapter = redactions_chapter(recogniser, known, subjects, lambda share, text: shares.append(share))
     assert chapter is not None and shares == sorted(shares)
     (table,) = chapter.tables
     assert table.columns[1:] == ATTACKS and len(table.rows) == 2 * len(KINDS)
@@ -149,7 +148,7 @@ def test_the_chapter_on_drawn_people(model: AppearanceModel, monkeypatch: pytest
 def test_without_two_photographs_of_donors_there_is_no_chapter(model: AppearanceModel) -> None:
     few = tuple(photographs(model, range(3), group="donors"))
     known = Known(np.zeros((3, 2)), tuple(p.person for p in few))
-    nothing = redactions_chapter(_Pixels(), known, Subjects(few, few), Amount(None, 1, 1, 5), lambda share, text: None)
+    nothing = redactions_chapter(_Pixels(), known, Subjects(few, few), lambda share, text: None)
     assert nothing is None
 
 
@@ -160,10 +159,10 @@ def test_more_than_the_surroundings_is_missed() -> None:
         for where in ("alone", "with surroundings")
     }
     hits[f"{SOFT}, with surroundings"] = dict.fromkeys(ATTACKS, np.r_[np.ones(4), np.zeros(46)])
-    chapter = redactions._chapter("x", hits, 60, (50, 50, 50))
+    chapter = redactions._chapter("x", hits, 60, (50, 50))
     assert not any(v.met for v in chapter.verdicts if v.claim.startswith(SOFT))
     hits[f"{FILLED}, with surroundings"] = dict.fromkeys(ATTACKS, np.r_[np.zeros(46), np.ones(4)])
-    chapter = redactions._chapter("x", hits, 60, (50, 50, 50))
+    chapter = redactions._chapter("x", hits, 60, (50, 50))
     assert all(v.met for v in chapter.verdicts if v.claim.startswith(SOFT))
 
 

@@ -40,11 +40,11 @@ _UNSEEN = 0.1
 """Weight of the rim's mean at angles at which nothing is to be seen: without it the waves would swing there."""
 _SKIN = np.array([[-0.53, 0.848], [0.848, 0.53]])
 """Axes of chroma: the one along which skin of all kinds lies from grey on, and the one across it."""
-_LUMA_STEP, _SKIN_STEP = 1.5, 8.0
+_LUMA_STEP, _SKIN_STEP = 1.5, 12.0
 """Steps of the tone: a ratio of luma, and grey levels of chroma along the axis of skin. In Y, U and V tones of people
 under one lamp spread by 25, 3 and 3, so these tell hardly a bit. At steps of 12, 3 and 3 levels a learnt inversion
-named 10 to 14 points more of 102 people than from the surroundings alone, at 24 and 6 still 9, at these
--1 and 1 (the same photograph, another one). Chosen on London; on 40 Canadian and 37 Danish faces they cost 3 and 1."""
+named 10 to 14 points more of 102 people than from the surroundings alone, at 24 and 6 still 9, at these 0.5 and 1 (the
+same photograph, another one). Chosen on London; on 40 Canadian and 37 Danish faces they cost -1 and 0."""
 _CAST = 6.0
 """How far from the axis of skin the tone may lie, grey levels: as far as the rim does, which tells the colour of the
 light. It is not taken from the head."""

@@ -103,7 +103,7 @@ def attack_pictures(
         recognition_chapter(
             by_recogniser, sets, len(subjects.known), tuple(missing), strongest.name if onnx is not None else None
         ),
-        *_redactions(strongest, measured, amount, progress),
+        *_redactions(strongest, measured, progress),
         _sessions(strongest, measured, fitting, gallery, amount, progress),
         refitted_chapter(
             measured.probes(Refit.name, [name for name in sets if name not in (OTHER_PHOTOGRAPH, SURROUNDINGS)]),
@@ -145,11 +145,11 @@ def _measure(
     return _Measured(subjects, sets, known, vectors)
 
 
-def _redactions(recogniser: Recogniser, measured: _Measured, amount: Amount, progress: Progress) -> list[Chapter]:
+def _redactions(recogniser: Recogniser, measured: _Measured, progress: Progress) -> list[Chapter]:
     def tell(share: float, text: str) -> None:
         progress(_RECOGNISING + (_REDACTING - _RECOGNISING) * share, text)
 
-    chapter = redactions_chapter(recogniser, measured.known[recogniser.name], measured.subjects, amount, tell)
+    chapter = redactions_chapter(recogniser, measured.known[recogniser.name], measured.subjects, tell)
     return [] if chapter is None else [chapter]
 
 
