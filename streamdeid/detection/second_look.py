@@ -37,7 +37,7 @@ _LOOK = ((24, False), (40, True), (64, False))
 """Views of a full look, one run of the network each: width of the face, mirrored."""
 _UNDECIDED = (0.18, 0.5)
 """A glance between these is followed by a full look, where there is no YuNet."""
-_OPEN = (0.4, 0.65)
+_OPEN = (0.45, 0.6)
 """A mean of two networks between these is followed by a glance, which can bring it to the other side of the default
 threshold of 0.5; others it hardly could."""
 _WIDTH, _SIDE = 64, 128
