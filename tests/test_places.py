@@ -97,6 +97,39 @@ def test_a_lost_face_is_searched_for_in_each_frame_for_a_while() -> None:
     assert wanted == [True] * 8 + [False] * 12
 
 
+def test_what_the_second_network_follows_is_searched_for_in_every_third_frame_and_at_once_when_it_is_lost() -> None:
+    one = place(0.8)
+    one.looked(0.8)
+    wanted = []
+    for frame in range(12):
+        one.next_frame()
+        wanted.append(one.wanted)
+        assert one.lost
+        if frame < 9:
+            one.followed((110.0, 100.0, 170.0, 160.0))
+            assert not one.lost
+    assert wanted == [True, False, False] * 3 + [True, True, True]
+    assert one.missed == 3
+
+
+def test_a_doubtful_place_is_not_followed_by_the_second_network() -> None:
+    one = place(0.5)
+    one.least = 0.5
+    one.looked(0.35)
+    one.next_frame()
+    assert one.wanted
+    assert not one.lost
+
+
+def test_landmarks_seen_once_are_given_up_sooner_than_those_of_a_known_face() -> None:
+    for looks, times in ((1, 3), (3, 16)):
+        one = place(0.8)
+        for _ in range(looks):
+            one.looked(0.8)
+        doubts = [one.doubted() for _ in range(times)]
+        assert doubts == [False] * (times - 1) + [True]
+
+
 def test_a_face_that_its_landmarks_follow_needs_no_detector() -> None:
     one = place(0.8)
     one.looked(0.8)
@@ -121,6 +154,8 @@ def test_the_detectors_box_moves_along_with_the_landmarks() -> None:
 
 def test_landmarks_that_the_detector_never_confirms_are_given_up_and_a_sighting_starts_anew() -> None:
     one = place(0.9)
+    for _ in range(3):
+        one.looked(0.8)
     assert [one.doubted() for _ in range(15)] == [False] * 15
     one.sighted(sighting(0.9))
     assert [one.doubted() for _ in range(16)] == [False] * 15 + [True]

@@ -36,7 +36,8 @@ _SAME_FACE = 0.25
 _MIRRORED = 0.3
 """Share of a box's sides that lies in the picture, up to which it is a mirror image."""
 _PRESENT, _LIKE_A_FACE = 0.9, 0.3
-"""Presence, and second look, that keep landmarks on a face that the detector does not see (turned away)."""
+"""Presence, of a face looked at several times, and likeness, that keep landmarks where the detector sees no face (it
+turned away): the landmark model alone sees a face in a unicorn's tail."""
 
 
 class MediapipeFaces:
@@ -118,7 +119,7 @@ class MediapipeFaces:
             expected = place.tile in due or max(whole, default=0.0) * _width(place.box) > _PLAIN
             if place.mesh is None or row in seen or not expected or not place.doubted():
                 continue
-            if place.mesh[1] >= _PRESENT or self._look.likeness(planes, place.box) >= _LIKE_A_FACE:
+            if (place.known and place.mesh[1] >= _PRESENT) or self._look.likeness(planes, place.box) >= _LIKE_A_FACE:
                 place.confirmed()
             else:
                 place.region = place.mesh = None

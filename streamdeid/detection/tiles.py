@@ -24,9 +24,9 @@ _OVERLAP = 0.3
 _STEP = 5.0
 """Largest ratio between neighbouring scales. A face is whole in some tile up to 57 of the network's pixels, and found
 from 12 on, so nothing falls between two scales."""
-_RIM = 24.0
-"""Pixels of the network's by which tiles reach beyond the picture: half of a face of 48, which is about the largest
-that the next coarser scale leaves to a tile."""
+_FRAME, _RIM = 24.0, 12.0
+"""Pixels of the network's by which the framed picture, and tiles, reach beyond the picture: half of a face of 48, and
+of one of 24. 24 for tiles, too, would be a seventh more tiles."""
 _WHOLE_EVERY = 3
 """Frames within which the whole picture is looked at: that finds large faces, which matter most. Every other time it is
 framed by its mirror image, and smaller by a fifth for that."""
@@ -72,7 +72,7 @@ def tiles_of(size: tuple[int, int], least: float) -> tuple[Tile, ...]:
     fine = min(1.0, _SEEN / least)
     tiles = [Tile(0, 0, *size, whole)]
     if fine > whole * 1.01:
-        rim = round(max(size) * _RIM / (INPUT - 2 * _RIM)) & ~1
+        rim = round(max(size) * _FRAME / (INPUT - 2 * _FRAME)) & ~1
         tiles.append(Tile(-rim, -rim, size[0] + rim, size[1] + rim, INPUT / (max(size) + 2 * rim)))
         steps = max(1, math.ceil(math.log(fine / whole) / math.log(_STEP) - 1e-9))
         for step in range(1, steps + 1):
