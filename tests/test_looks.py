@@ -159,6 +159,15 @@ def test_five_failed_looks_without_geometric_doubt_break_a_tracklet_and_four_do_
     assert doubted(verdict) == [False] and not verdict.broken, "from then on it is the stranger's"
 
 
+def test_a_face_that_looks_like_itself_in_the_doubt_starts_the_count_of_failures_anew() -> None:
+    played = known()
+    for _ in range(3):
+        played.frame(doubt(B, near=True))
+        for _ in range(4):
+            assert not played.frame(Shown(B)).broken
+        assert doubted(played.frame(doubt(A))) == [False]
+
+
 @pytest.mark.parametrize(("frames", "share", "left"), [(5, 0.78, False), (6, 0.78, True), (6, 0.82, False)])
 def test_after_a_longer_loss_a_face_must_look_more_like_itself(frames: int, share: float, left: bool) -> None:
     """Seven intervals of 40 ms are more than a quarter of a second, six are not."""
