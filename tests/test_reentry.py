@@ -272,6 +272,8 @@ def test_misuse_raises_and_decides_nothing() -> None:
         {"ttl": -1},
         {"limit": -1},
         {"margin": -1},
+        {"likelier": 0.99},
+        {"likelier": np.nan},
     ]
     settings_ += [{"enough": 0}, {"enough": 3, "patience": 2}, {"margin": np.nan}]
     for bad in [*settings_, {"accept": np.nan}]:
@@ -308,6 +310,160 @@ def test_a_template_is_a_copy() -> None:
 
 def test_biometric_vectors_stay_out_of_reprs() -> None:
     assert "1234.5" not in repr(who(1234.5, 0))
+
+
+NOBODY = Identity(None)
+
+
+@pytest.mark.parametrize(
+    ("distance", "expected", "decision"),
+    [
+        (1.1, True, Decision(1, Outcome.RETURNED)),
+        (1.1, False, Decision(3, Outcome.UNCERTAIN)),
+        (1.3, True, Decision(3, Outcome.UNCERTAIN)),
+    ],
+)
+def test_only_who_is_expected_may_be_farther_away(distance: float, expected: bool, decision: Decision) -> None:
+    """Track 3 goes on with track 1 in a doubt, which is no nearer than what is accepted of others."""
+    known = persons(likelier=1.2)
+    known.update(showing(1, 2), Fraction(0))
+    known.commit({1: who(0, 0), 2: who(10, 0)})
+    known.update([*showing(2), *in_doubt(3)], Fraction(1))
+    if expected:
+        known.expect(3, 1)
+    known.update(showing(2, 3), Fraction(2))
+    assert known.commit({3: who(distance, 0)}) == {3: decision}
+
+
+def test_who_is_expected_is_so_of_that_person_and_that_track_alone() -> None:
+    def expecting(earlier: int) -> Persons:
+        known = persons(likelier=1.2)
+        known.update(showing(1, 2), Fraction(0))
+        known.commit({1: who(0, 0), 2: who(10, 0)})
+        known.update(in_doubt(3, 4), Fraction(1))
+        known.expect(3, earlier)
+        known.update(showing(3, 4), Fraction(2))
+        return known
+
+    assert expecting(2).commit({3: who(1.1, 0)})[3].outcome is Outcome.UNCERTAIN, "another person"
+    assert expecting(1).commit({4: who(1.1, 0)})[4].outcome is Outcome.UNCERTAIN, "another track"
+    assert expecting(1).commit({3: who(1.1, 0)})[3] == Decision(1, Outcome.RETURNED)
+    assert expecting(9).commit({3: who(1.1, 0)})[3].outcome is Outcome.UNCERTAIN, "a track that nobody knows"
+
+
+def test_what_was_expected_is_forgotten_with_the_track() -> None:
+    known = persons(likelier=1.2)
+    known.update(showing(1), Fraction(0))
+    known.commit({1: who(0, 0)})
+    known.update(in_doubt(2), Fraction(1))
+    known.expect(2, 1)
+    known.update([], Fraction(2))
+    known.update(showing(2), Fraction(3))
+    assert known.commit({2: who(1.1, 0)})[2].outcome is Outcome.UNCERTAIN
+
+
+def test_who_is_expected_is_not_taken_for_a_look_alike_who_is_still_there() -> None:
+    """Likelier is no licence: the margin to those who were seen beside the person counts all the same."""
+    known = persons(accept=4.0, reject=6.0, margin=1.0, likelier=1.2)
+    known.update(showing(1, 2), Fraction(0))
+    known.commit({1: who(0, 0), 2: who(9, 0)})
+    known.update(in_doubt(3, 4), Fraction(1))
+    known.expect(3, 1)
+    known.update(showing(3, 4), Fraction(2))
+    assert known.commit({3: who(4.4, 0)})[3].outcome is Outcome.UNCERTAIN
+
+
+def test_a_person_who_was_never_seen_is_nobody_until_a_vector_is_told() -> None:
+    known = persons()
+    known.update(showing(1), Fraction(0))
+    assert known.commit_unseen(1) == 1
+    assert known.counts[Outcome.UNSEEN] == 1
+    known.update([], Fraction(1))
+    known.update(showing(2), Fraction(2))
+    assert known.commit({2: who(0, 0)}) == {2: Decision(2, Outcome.NEW)}
+    known.update(showing(2), Fraction(3))
+    assert known.remembered == {1, 2}
+
+
+def test_once_a_vector_is_told_the_person_who_was_not_seen_is_known_again() -> None:
+    known = persons()
+    known.update(showing(1), Fraction(0))
+    known.commit_unseen(1)
+    known.refresh(1, who(5, 0))
+    known.update([], Fraction(1))
+    known.update(showing(2), Fraction(2))
+    assert known.commit({2: who(5, 0)}) == {2: Decision(1, Outcome.RETURNED)}
+
+
+def test_who_was_decided_keeps_the_person_though_nothing_more_is_seen() -> None:
+    known = persons()
+    left(known, 1)
+    known.update(showing(2, 3), Fraction(2))
+    known.commit({2: who(0, 0)})
+    assert [known.commit_unseen(2), known.commit_unseen(3), known.commit_unseen(3)] == [1, 2, 2]
+    assert known.counts[Outcome.UNSEEN] == 1
+    known.update([], Fraction(3))
+    known.update(showing(4), Fraction(4))
+    assert known.commit({4: who(0, 0)}) == {4: Decision(1, Outcome.RETURNED)}, "the template is still there"
+
+
+def test_a_track_that_is_not_there_is_no_unseen_person() -> None:
+    known = persons()
+    left(known, 1)
+    for track in (1, 2):
+        with pytest.raises(ValueError, match="not present"):
+            known.commit_unseen(track)
+    assert not known.counts[Outcome.UNSEEN]
+
+
+def test_the_next_person_after_one_never_seen_has_a_number_of_his_own() -> None:
+    known = persons()
+    known.update(showing(1, 2, 3), Fraction(0))
+    assert known.commit({1: who(0, 0)})[1].person == 1
+    assert known.commit_unseen(2) == 2
+    assert known.commit({3: who(90, 0)})[3].person == 3
+
+
+def test_who_has_no_vector_waits_while_anybody_might_be_recognised() -> None:
+    known = persons(enough=5, patience=12)
+    left(known, 1)
+    known.update(showing(2), Fraction(2))
+    for frames in (1, 5, 12, 500):
+        assert known.commit({2: Identity(None, frames=frames)}) == {2: Decision(None, Outcome.WAITING)}
+    assert known.person_of(2) is None
+    assert known.commit({2: who(0, 0, frames=5)}) == {2: Decision(1, Outcome.RETURNED)}
+
+
+def test_without_a_vector_nobody_is_recognised_and_nobody_recognised_by_it() -> None:
+    known = persons(enough=1)
+    known.update(showing(1), Fraction(0))
+    assert known.commit({1: NOBODY}) == {1: Decision(1, Outcome.NEW)}, "alone, there is nobody else to be"
+    known.update([], Fraction(1))
+    known.update(showing(2), Fraction(2))
+    assert known.commit({2: NOBODY}) == {2: Decision(None, Outcome.WAITING)}
+    assert known.commit({2: who(0, 0)}) == {2: Decision(2, Outcome.NEW)}
+
+
+def test_a_vector_that_is_taken_away_again_does_not_wipe_out_the_template() -> None:
+    known = persons()
+    known.update(showing(1), Fraction(0))
+    known.commit({1: who(0, 0)})
+    known.refresh(1, NOBODY)
+    known.update([], Fraction(1))
+    known.update(showing(2), Fraction(2))
+    assert known.commit({2: who(0, 0)}) == {2: Decision(1, Outcome.RETURNED)}
+
+
+def test_a_face_in_doubt_is_nobody_seen() -> None:
+    """Track 1 is in doubt while track 2 begins and stays: the person may have gone over to that one."""
+    known = persons()
+    known.update(showing(1), Fraction(0))
+    known.commit({1: who(0, 0)})
+    for second in (1, 2):
+        known.update([*in_doubt(1), *showing(2)], Fraction(second))
+    assert known.commit({2: who(0, 0)}) == {2: Decision(None, Outcome.WAITING)}
+    known.update(showing(2), Fraction(3))
+    assert known.commit({2: who(0, 0)}) == {2: Decision(1, Outcome.RETURNED)}
 
 
 steps = st.lists(

@@ -151,7 +151,8 @@ class Looks:
             state.alone &= not track.near
             if track.face is None:
                 state.box = None
-                state.pending |= track.doubtful
+                if track.doubtful and not state.pending:
+                    state.pending, state.cause = True, Cause.CROSSING
                 verdict.tracks.append(track)
                 continue
             look = looks.get(track.number)
