@@ -82,7 +82,7 @@ def stage(model: AppearanceModel, fitting: FitModel, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(measured_faces, "Observer", observer)
     monkeypatch.setattr(measured_faces, "NeutralEstimator", NoNeutral)
-    monkeypatch.setattr(measured_faces, "OccluderMask", lambda fitting: lambda seen, doubt: None)
+    monkeypatch.setattr(measured_faces, "OccluderMask", lambda fitting, mean: lambda seen, doubt: None)
     monkeypatch.setattr(measured_faces, "sampled_face", lambda planes, face, fitting: sampled)
     monkeypatch.setattr(MeasuredFaces, "_estimate", estimate)
     monkeypatch.setattr(FusedTemplates, "choose", lambda self, good: ())

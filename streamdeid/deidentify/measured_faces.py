@@ -86,13 +86,15 @@ class MeasuredFaces:
     def __init__(
         self,
         fitting: FitModel,
+        mean: Pixels,
         register: Register,
         named: Callable[[int, Points], None],
         judge: Judge | None = None,
         templates: Templates | None = None,
     ) -> None:
-        """named: called with a person and an identity vector y (d,) whenever a stretch has got its person. judge: of
-        doubts, None where every doubt counts. templates: what people are recognised by, None for the fused vector."""
+        """mean: float32 (f, 3), the mean face's small texture. named: called with a person and an identity vector y
+        (d,) whenever a stretch has got its person. judge: of doubts, None where every doubt counts. templates: what
+        people are recognised by, None for the fused vector."""
         self._fitting = fitting
         self._judge = judge
         self._look = FaceLook(fitting.table)
@@ -104,6 +106,7 @@ class MeasuredFaces:
         areas = np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
         self.areas: NDArray[np.float64] = areas / areas.sum()
         """float64 (m,): share of the mesh of each triangle."""
+        self._mean = mean
         self._followed: dict[int, Followed] = {}
         self._doubts: dict[int, dict[int, bool]] = {}
         """By frame that waits, then by track: whether it is in doubt."""
@@ -122,7 +125,7 @@ class MeasuredFaces:
         for track, stretch in zip(tracks, stretched, strict=True):
             followed = self._followed.get(stretch.number)
             if followed is None:
-                followed = Followed(Observer(self._fitting), OccluderMask(self._fitting))
+                followed = Followed(Observer(self._fitting), OccluderMask(self._fitting, self._mean))
                 self._followed[stretch.number] = followed
             pixels = sampled[track.number]
             if pixels is not None and self._measure(frame, stretch, followed, pixels):

@@ -102,11 +102,11 @@ class ReplaceFaces:
         self._fitting = fitting
         self._surrogates = surrogates
         self._register = register
-        self._faces = MeasuredFaces(fitting, register, self._choose, judge, templates)
         self._transfer = transfer
         self._copy_eyes, self._strict = copy_eyes, strict
-        mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
-        self._light = LightFrame.of(fitting.table, mean.small_texture)
+        mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting).small_texture
+        self._light = LightFrame.of(fitting.table, mean)
+        self._faces = MeasuredFaces(fitting, mean, register, self._choose, judge, templates)
         self._memories: dict[int, SoftMemory] = {}
         self._sides: dict[int, tuple[float, float]] = {}
         """By track: width and height of its last face's box, pixels."""
