@@ -256,7 +256,7 @@ def test_what_few_sightings_made_a_face_others_can_refute_and_a_settled_one_not(
             assert bool(run(frames, ahead=ahead)[60]) is stays
     assert not refuted(np.array([0.2, 0.3]), 0.5)  # too few
     assert not refuted(np.array([0.2, 0.3, 0.45]), 0.5)  # perhaps
-    assert refuted(np.array([0.2, 0.3, 0.3]), 0.5)
+    assert refuted(np.array([0.2, 0.3, 0.35]), 0.5)
 
 
 def test_one_lucky_look_among_many_is_not_enough() -> None:

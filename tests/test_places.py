@@ -58,6 +58,11 @@ def test_what_was_looked_at_once_or_twice_is_told_with_less_evidence() -> None:
     other = place(0.3)
     other.looked(0.1)
     assert other.told == 0
+    followed = place(0.6)
+    followed.looked(0.6)
+    followed.followed(followed.box)
+    followed.followed(followed.box)
+    assert followed.told == pytest.approx(0.6)
 
 
 def test_a_rising_score_is_looked_at_at_once() -> None:

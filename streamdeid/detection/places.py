@@ -80,7 +80,8 @@ class Place:
     @property
     def told(self) -> float:
         """The evidence that is told, 0 to 1: less than the mean of the looks as long as these are few."""
-        return max(0.0, self.evidence - _SURER * max(0, _SEVERAL - self._looks) / (_SEVERAL - 1))
+        seen = self._looks + self._alone  # the second network, alone, sees it anew in each frame
+        return max(0.0, self.evidence - _SURER * max(0, _SEVERAL - seen) / (_SEVERAL - 1))
 
     @property
     def wanted(self) -> bool:
