@@ -113,6 +113,7 @@ def soft_redaction(
     if box is None:
         return None
     weight = _newest(memory, head)
+    others = [other for other in others if head.near(other, _FAR[-1] * head.reach)]
     rim = _waves(*_seen_rim(original, head, others))
     if rim is not None:
         memory.waves, weight = _averaged(memory.waves, rim, weight)
@@ -203,15 +204,12 @@ def _middle(planes: Planes, head: Head, others: Sequence[Head]) -> Floats | None
 
 def _colours(planes: Planes, places: Floats, others: Sequence[Head]) -> tuple[Floats, NDArray[np.bool_]]:
     """Colours (..., 3) at places (..., 2), and whether each is in the picture and in no other head (...)."""
-    flat = places.reshape(-1, 2)
     width, height = planes.size
-    x, y = np.rint(np.clip(flat, -2, (width + 1, height + 1))).astype(np.int64).T
-    seen = (x >= 0) & (y >= 0) & (x < width) & (y < height)
-    for other in others:
-        seen &= ~other.touches(x, y)
-    x, y = np.clip(x, 0, width - 1), np.clip(y, 0, height - 1)
-    found = np.stack([planes.y[y, x], planes.u[y // 2, x // 2], planes.v[y // 2, x // 2]], axis=1).astype(np.float64)
-    return found.reshape(*places.shape[:-1], 3), seen.reshape(places.shape[:-1])
+    flat = np.rint(np.clip(places.reshape(-1, 2), -2, (width + 1, height + 1))).astype(np.int64)
+    forbidden = np.array([other.terms for other in others]).reshape(-1, 7)
+    colours, seen = np.zeros((len(flat), 3)), np.zeros(len(flat), np.bool_)
+    _look(planes.y, planes.u, planes.v, flat, forbidden, colours, seen)
+    return colours.reshape(*places.shape[:-1], 3), seen.reshape(places.shape[:-1])
 
 
 def _paint_planes(
@@ -248,6 +246,29 @@ _NONE, _MOST = np.float32(0), np.float32(255)
 _END = np.float32(_TONE_END)
 _UNIT = np.float32(np.sqrt(6) / 65536)
 """Scales the difference of two whole numbers below 65,536, evenly spread, to a standard deviation of 1."""
+
+
+@kernel
+def _look(luma, u, v, places, forbidden, colours, seen):  # type: ignore[no-untyped-def]
+    """Read pixels (n, 2) into colours (n, 3), and whether they are in the picture and in none of the forbidden heads,
+    `Head.terms` (m, 7)."""
+    height, width = luma.shape
+    for i in range(len(places)):
+        x, y = places[i]
+        if x < 0 or y < 0 or x >= width or y >= height:
+            continue
+        free = True
+        for j in range(len(forbidden)):
+            dx, dy = x - forbidden[j, 0], y - forbidden[j, 1]
+            p = forbidden[j, 2] * dx + forbidden[j, 3] * dy
+            q = forbidden[j, 4] * dy - forbidden[j, 5] * dx
+            if p * p + q * q < forbidden[j, 6]:
+                free = False
+                break
+        seen[i] = free
+        colours[i, 0] = luma[y, x]
+        colours[i, 1] = u[y // 2, x // 2]
+        colours[i, 2] = v[y // 2, x // 2]
 
 
 @kernel
