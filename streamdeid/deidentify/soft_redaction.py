@@ -45,7 +45,7 @@ tells 1.0 bit (London), 1.2 (Canada), 1.8 (IMM); more of somebody whose skin is 
 levels of Y, U and V a learnt inversion named 10 to 14 points more of 102 people than from the surroundings alone, at 24
 and 6 still 9, at these 0.5 and 1 (the same photograph, another one). Chosen on London; on 40 Canadian and 37 Danish
 faces they cost -1 and 0."""
-_CAST = 6.0
+_CAST = 4.0
 """How far from the axis of skin the tone may lie, grey levels: as far as the rim does, which tells the colour of the
 light. It is not taken from the head."""
 _MIDDLE, _DARK = 136.0, 16.0
