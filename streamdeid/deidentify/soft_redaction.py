@@ -39,12 +39,12 @@ _UNSEEN = 0.1
 """Weight of the rim's mean at angles at which nothing is to be seen: without it the waves would swing there."""
 _SKIN = np.array([[-0.53, 0.848], [0.848, 0.53]])
 """Axes of chroma: the one along which skin of all kinds lies from grey on, and the one across it."""
-_LUMA_STEP, _SKIN_STEP = 1.5, 12.0
-"""Steps of the tone: a ratio of luma, and grey levels of chroma along the axis of skin. Over people under one lamp this
-tells 1.0 bit (London), 1.2 (Canada), 1.8 (IMM); more of somebody whose skin is rare among them. At steps of 12, 3 and 3
-levels of Y, U and V a learnt inversion named 10 to 14 points more of 102 people than from the surroundings alone, at 24
-and 6 still 9, at these 0.5 and 1 (the same photograph, another one). Chosen on London; on 40 Canadian and 37 Danish
-faces they cost -1 and 0."""
+_LUMA_STEP, _SKIN_STEP = 1.5, 14.0
+"""Steps of the tone: a ratio of luma, and grey levels of chroma along the axis of skin, whose middles are 7, 21, 35: no
+head is ashen. Over people under one lamp this tells about a bit; more of somebody whose skin is rare among them. At
+steps of 12, 3 and 3 levels of Y, U and V a learnt inversion named 10 to 14 points more of 102 people than from the
+surroundings alone, at 24 and 6 still 9, at these 0 and -1 (the same photograph, another one). Chosen on London; on 40
+Canadian and 37 Danish faces they cost 1.5 and 0.5."""
 _CAST = 4.0
 """How far from the axis of skin the tone may lie, grey levels: as far as the rim does, which tells the colour of the
 light. It is not taken from the head."""
@@ -152,10 +152,10 @@ def _remember_tone(memory: SoftMemory, middle: Floats | None, weight: float) -> 
         return
     memory.middle = middle if memory.middle is None else memory.middle + weight * (middle - memory.middle)
     luma, skin = memory.middle[0], _SKIN[0] @ (memory.middle[1:] - _GREY)
-    places = np.array([np.log((luma + _DARK) / (_MIDDLE + _DARK)) / np.log(_LUMA_STEP), skin / _SKIN_STEP])
+    places = np.array([np.log((luma + _DARK) / (_MIDDLE + _DARK)) / np.log(_LUMA_STEP), skin / _SKIN_STEP - 0.5])
     newest = np.rint(places)
     step = newest if memory.step is None else np.where(np.abs(places - memory.step) > _STAY, newest, memory.step)
-    wanted = np.array([(_MIDDLE + _DARK) * _LUMA_STEP ** step[0] - _DARK, _SKIN_STEP * step[1]])
+    wanted = np.array([(_MIDDLE + _DARK) * _LUMA_STEP ** step[0] - _DARK, _SKIN_STEP * (step[1] + 0.5)])
     last = wanted if memory.shown is None or weight >= 1 else memory.shown
     memory.step, memory.shown = step, last + _TOWARDS * (wanted - last)
 
