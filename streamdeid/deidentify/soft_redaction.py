@@ -153,7 +153,7 @@ def _remember_tone(memory: SoftMemory, middle: Floats | None, weight: float) -> 
     memory.middle = middle if memory.middle is None else memory.middle + weight * (middle - memory.middle)
     luma, skin = memory.middle[0], _SKIN[0] @ (memory.middle[1:] - _GREY)
     places = np.array([np.log((luma + _DARK) / (_MIDDLE + _DARK)) / np.log(_LUMA_STEP), skin / _SKIN_STEP - 0.5])
-    newest = np.rint(places)
+    newest = np.maximum(np.rint(places), (-np.inf, 0.0))  # no head is blue
     step = newest if memory.step is None else np.where(np.abs(places - memory.step) > _STAY, newest, memory.step)
     wanted = np.array([(_MIDDLE + _DARK) * _LUMA_STEP ** step[0] - _DARK, _SKIN_STEP * (step[1] + 0.5)])
     last = wanted if memory.shown is None or weight >= 1 else memory.shown
