@@ -55,8 +55,8 @@ def grain(column: int, row: int, frame: int, deviation: float) -> float:
 
 def tone_in_light(tone: Array, rim: Array) -> Array:
     """A tone (luma, saturation of skin) as a colour (3,): skin's hue, and as far beside it as the rim's mean colour is,
-    six grey levels at most."""
+    four grey levels at most."""
     skin = complex(-0.53, 0.848)
     beside = complex(rim[1] - 128, rim[2] - 128) / complex(0.848, 0.53)
-    chroma = tone[1] * skin + min(max(beside.real, -6.0), 6.0) * complex(0.848, 0.53)
+    chroma = tone[1] * skin + min(max(beside.real, -4.0), 4.0) * complex(0.848, 0.53)
     return np.array([tone[0], 128 + chroma.real, 128 + chroma.imag])

@@ -19,7 +19,7 @@ from streamdeid.deidentify.soft_redaction import Head, SoftMemory, head_of, soft
 from streamdeid.errors import FailedClosed
 from streamdeid.frames import Planes
 from tests.drawn_faces import pose_at, room, rotation
-from tests.soft_twin import grain, soft_value, soft_weight, tone_in_light
+from tests.soft_twin import grain, place_in_head, soft_value, soft_weight, tone_in_light
 
 HEAD = Head(160.0, 150.0, 60.0, 75.0, 0.2)
 
@@ -139,6 +139,23 @@ def test_the_rim_takes_nothing_from_inside_other_heads() -> None:
 def soft_redacted_only(planes: Planes, others: Sequence[Head]) -> NDArray[np.uint8]:
     """Luma of the head's wholly covered inside."""
     return _redacted(planes, HEAD, others).y[_pixels(HEAD, planes, 1.0)]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_colours_are_read_where_the_picture_is_and_no_other_head(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    planes = _picture((61, 47), seed)
+    heads = [Head(*rng.uniform((-10, -10, 3, 3, -2), (70, 60, 30, 30, 2))) for _ in range(int(rng.integers(0, 4)))]
+    places = rng.uniform(-20, 80, (5, 8, 2))
+    colours, seen = module._colours(planes, places, heads)
+    for index in np.ndindex(5, 8):
+        x, y = (round(float(value)) for value in places[index])
+        inside = 0 <= x < 61 and 0 <= y < 47
+        near = any(abs(place_in_head(h, x, y)) < h.reach + 2 / min(h.across, h.down) for h in heads)
+        assert bool(seen[index]) == (inside and not near)
+        if inside:
+            assert tuple(colours[index]) == (planes.y[y, x], planes.u[y // 2, x // 2], planes.v[y // 2, x // 2])
 
 
 def test_a_field_that_is_there_already_does_not_smear_into_the_next() -> None:

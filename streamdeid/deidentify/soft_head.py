@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+import math
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.deidentify.masks import Box
@@ -65,7 +65,7 @@ class Head:
 
     def check(self) -> None:
         """Raises FailedClosed when this is no ellipse."""
-        if not np.isfinite(astuple(self)).all():
+        if not all(map(math.isfinite, (self.x, self.y, self.across, self.down, self.angle))):
             raise FailedClosed("a head's place is not finite")
         if min(self.across, self.down) <= 0 or max(self.across, self.down) > _LARGEST:
             raise FailedClosed("a head has no extent, or no end")
@@ -85,15 +85,25 @@ class Head:
         distance: Points = np.hypot(u, v)
         return distance
 
+    def near(self, other: Head, radius: float) -> bool:
+        """Whether another head may touch anything within a radius, half axes, of this one."""
+        reach = radius * max(self.across, self.down) + other.reach * max(other.across, other.down) + 4
+        return math.hypot(other.x - self.x, other.y - self.y) < reach
+
     def weights(self, x: Points, y: Points) -> Points:
         """How much of what is drawn over the head is seen at places (n,): 1 inside, falling to 0 across the rim."""
         t = np.clip((self.reach**2 - self.radii(x, y) ** 2) / (self.reach**2 - 1), 0, 1)
         weight: Points = t * t * (3 - 2 * t)
         return weight
 
-    def touches(self, x: Points, y: Points) -> NDArray[np.bool_]:
-        """Which pixels (n,) lie in the ellipse or its rim, or share a chroma sample with one that does."""
-        return np.asarray(self.radii(x, y) < self.reach + 2 / min(self.across, self.down))
+    @property
+    def terms(self) -> tuple[float, float, float, float, float, float, float]:
+        """Middle x and y, the terms of the distance in half axes, and the square of the distance below which a pixel
+        lies in the ellipse or its rim, or shares a chroma sample with one that does. For a place (dx, dy) from the
+        middle the distance is the length of (t2 dx + t3 dy, t4 dy - t5 dx)."""
+        c, s = math.cos(self.angle), math.sin(self.angle)
+        limit = self.reach + 2 / min(self.across, self.down)
+        return (self.x, self.y, c / self.across, s / self.across, c / self.down, s / self.down, limit * limit)
 
     def window(self, size: tuple[int, int]) -> tuple[int, int, int, int] | None:
         """Pixels x0, y0, x1, y1 of a picture (width, height) that the ellipse and its rim may touch; they begin at even

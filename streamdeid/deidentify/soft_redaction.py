@@ -3,7 +3,7 @@
 The field is harmonic: along the rim of an ellipse about the head it takes the three lowest angular frequencies of what
 is published just outside it, so that it has no visible edge, and in its middle it is lifted to one quantised tone of
 the head. Nothing else of the inside enters, so there is nothing to invert: seven numbers a plane come from pixels that
-are published anyway, and one coarse number a plane from the face. A grain as of a camera lies over it.
+are published anyway, and two coarse ones, about a bit together, from the face. A grain as of a camera lies over it.
 
 Where other people are redacted near by, their heads are left out of the rim: neither do their own pixels pass through
 it, nor does one field smear into the next.
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.deidentify.masks import Box
+from streamdeid.deidentify.soft_field import WAVES, paint_field
 from streamdeid.deidentify.soft_head import FEATHER, Head, head_of
 from streamdeid.errors import FailedClosed
 from streamdeid.frames import Planes
@@ -27,8 +28,6 @@ __all__ = ["Head", "SoftMemory", "head_of", "soft_redaction"]
 
 Floats = NDArray[np.float64]
 
-_WAVES = 3
-"""Angular frequencies that are kept of the rim."""
 _ANGLES = 48
 _NEAR = 6
 """Places looked at for each angle, from the middle of the feather to half of its width beyond it: what is published
@@ -40,12 +39,13 @@ _UNSEEN = 0.1
 """Weight of the rim's mean at angles at which nothing is to be seen: without it the waves would swing there."""
 _SKIN = np.array([[-0.53, 0.848], [0.848, 0.53]])
 """Axes of chroma: the one along which skin of all kinds lies from grey on, and the one across it."""
-_LUMA_STEP, _SKIN_STEP = 1.5, 12.0
-"""Steps of the tone: a ratio of luma, and grey levels of chroma along the axis of skin. In Y, U and V tones of people
-under one lamp spread by 25, 3 and 3, so these tell hardly a bit. At steps of 12, 3 and 3 levels a learnt inversion
-named 10 to 14 points more of 102 people than from the surroundings alone, at 24 and 6 still 9, at these 0.5 and 1 (the
-same photograph, another one). Chosen on London; on 40 Canadian and 37 Danish faces they cost -1 and 0."""
-_CAST = 6.0
+_LUMA_STEP, _SKIN_STEP = 1.5, 14.0
+"""Steps of the tone: a ratio of luma, and grey levels of chroma along the axis of skin, whose middles are 7, 21, 35: no
+head is ashen. Over people under one lamp this tells about a bit; more of somebody whose skin is rare among them. At
+steps of 12, 3 and 3 levels of Y, U and V a learnt inversion named 10 to 14 points more of 102 people than from the
+surroundings alone, at 24 and 6 still 9, at these 0 and -1 (the same photograph, another one). Chosen on London; on 40
+Canadian and 37 Danish faces they cost 1.5 and 0.5."""
+_CAST = 4.0
 """How far from the axis of skin the tone may lie, grey levels: as far as the rim does, which tells the colour of the
 light. It is not taken from the head."""
 _MIDDLE, _DARK = 136.0, 16.0
@@ -54,16 +54,12 @@ _GREY = 128.0
 _STAY = 0.8
 """Distance from the middle of a step, in steps, from which another is taken: no flicker between two of them."""
 _TONE_RADII = np.array([0.15, 0.4, 0.6])
-_TONE_END = 1.25
-"""Square of the radius beyond which the tone is not to be seen: it fades away within the rim."""
 _NEWEST = 0.15
 """Weight of the newest frame in the running means."""
 _CHANGED = 40.0
 """Change of the rim in grey levels with which the newest frame counts alone: a cut, not noise."""
 _TOWARDS = 0.2
 """Share of the way to a new step that the tone goes in a frame."""
-_GRAIN = 1.2
-"""Standard deviation of the grain, grey levels."""
 
 
 @dataclass
@@ -113,6 +109,7 @@ def soft_redaction(
     if box is None:
         return None
     weight = _newest(memory, head)
+    others = [other for other in others if head.near(other, _FAR[-1] * head.reach)]
     rim = _waves(*_seen_rim(original, head, others))
     if rim is not None:
         memory.waves, weight = _averaged(memory.waves, rim, weight)
@@ -121,11 +118,11 @@ def soft_redaction(
     memory.check()
     rim_mean = memory.waves[0] if memory.waves is not None else np.full(3, _GREY)
     middle = _in_light(memory.shown, rim_mean) if tone and memory.shown is not None else rim_mean
-    waves = memory.waves if memory.waves is not None else np.vstack([middle, np.zeros((2 * _WAVES, 3))])
+    waves = memory.waves if memory.waves is not None else np.vstack([middle, np.zeros((2 * WAVES, 3))])
     lift = middle - waves[0]
     memory.head = head
     memory.frames += 1
-    _paint_planes(out, head, box, (waves, lift), memory.frames)
+    paint_field(out, head, box, (waves, lift), memory.frames)
     x0, y0, x1, y1 = box
     return float(x0), float(y0), float(x1), float(y1)
 
@@ -155,10 +152,10 @@ def _remember_tone(memory: SoftMemory, middle: Floats | None, weight: float) -> 
         return
     memory.middle = middle if memory.middle is None else memory.middle + weight * (middle - memory.middle)
     luma, skin = memory.middle[0], _SKIN[0] @ (memory.middle[1:] - _GREY)
-    places = np.array([np.log((luma + _DARK) / (_MIDDLE + _DARK)) / np.log(_LUMA_STEP), skin / _SKIN_STEP])
-    newest = np.rint(places)
+    places = np.array([np.log((luma + _DARK) / (_MIDDLE + _DARK)) / np.log(_LUMA_STEP), skin / _SKIN_STEP - 0.5])
+    newest = np.maximum(np.rint(places), (-np.inf, 0.0))  # no head is blue
     step = newest if memory.step is None else np.where(np.abs(places - memory.step) > _STAY, newest, memory.step)
-    wanted = np.array([(_MIDDLE + _DARK) * _LUMA_STEP ** step[0] - _DARK, _SKIN_STEP * step[1]])
+    wanted = np.array([(_MIDDLE + _DARK) * _LUMA_STEP ** step[0] - _DARK, _SKIN_STEP * (step[1] + 0.5)])
     last = wanted if memory.shown is None or weight >= 1 else memory.shown
     memory.step, memory.shown = step, last + _TOWARDS * (wanted - last)
 
@@ -203,95 +200,40 @@ def _middle(planes: Planes, head: Head, others: Sequence[Head]) -> Floats | None
 
 def _colours(planes: Planes, places: Floats, others: Sequence[Head]) -> tuple[Floats, NDArray[np.bool_]]:
     """Colours (..., 3) at places (..., 2), and whether each is in the picture and in no other head (...)."""
-    flat = places.reshape(-1, 2)
     width, height = planes.size
-    x, y = np.rint(np.clip(flat, -2, (width + 1, height + 1))).astype(np.int64).T
-    seen = (x >= 0) & (y >= 0) & (x < width) & (y < height)
-    for other in others:
-        seen &= ~other.touches(x, y)
-    x, y = np.clip(x, 0, width - 1), np.clip(y, 0, height - 1)
-    found = np.stack([planes.y[y, x], planes.u[y // 2, x // 2], planes.v[y // 2, x // 2]], axis=1).astype(np.float64)
-    return found.reshape(*places.shape[:-1], 3), seen.reshape(places.shape[:-1])
-
-
-def _paint_planes(
-    out: Planes,
-    head: Head,
-    box: tuple[int, int, int, int],
-    field: tuple[Floats, Floats],
-    frame: int,
-) -> None:
-    """Blend the field, waves (7, 3) and lift (3,), into a box of the planes."""
-    waves, lift = field
-    x0, y0, x1, y1 = box
-    half = x0 // 2, y0 // 2, (x1 + 1) // 2, (y1 + 1) // 2
-    # A chroma sample is half a pixel from the middles of its four: whole where any of them is whole.
-    whole = 1 + 0.75 / min(head.across, head.down)
-    for plane, window, c in ((out.y, box, 0), (out.u, half, 1), (out.v, half, 2)):
-        step, shift, full = (1.0, 0.0, 1.0) if c == 0 else (2.0, 0.5, whole)
-        shape = np.array(
-            [step, shift, head.x, head.y, np.cos(head.angle) / head.across, np.sin(head.angle) / head.across,
-             np.cos(head.angle) / head.down, np.sin(head.angle) / head.down, full, head.reach], np.float32
-        )  # fmt: skip
-        numbers = np.concatenate([waves[:, c], lift[c : c + 1]]).astype(np.float32)
-        _paint(plane, np.array(window), shape, numbers, np.uint32(frame), np.float32(_GRAIN if c == 0 else 0.0))
+    flat = np.rint(np.clip(places.reshape(-1, 2), -2, (width + 1, height + 1))).astype(np.int64)
+    forbidden = np.array([other.terms for other in others]).reshape(-1, 7)
+    colours, seen = np.zeros((len(flat), 3)), np.zeros(len(flat), np.bool_)
+    _look(planes.y, planes.u, planes.v, flat, forbidden, colours, seen)
+    return colours.reshape(*places.shape[:-1], 3), seen.reshape(places.shape[:-1])
 
 
 _ANGLE: Floats = (np.arange(_ANGLES) + 0.5) * 2 * np.pi / _ANGLES
 _FAR_RADII = np.array(_FAR)
 _RIM_WEIGHTS = np.array([1.0] * _NEAR + [_FAR_WEIGHT] * len(_FAR))
 _BASIS = np.stack(
-    [np.ones(_ANGLES)] + [wave(k * _ANGLE) for k in range(1, _WAVES + 1) for wave in (np.cos, np.sin)], axis=1
+    [np.ones(_ANGLES)] + [wave(k * _ANGLE) for k in range(1, WAVES + 1) for wave in (np.cos, np.sin)], axis=1
 )
-_ONE, _TWO, _THREE, _HALF = np.float32(1), np.float32(2), np.float32(3), np.float32(0.5)
-_NONE, _MOST = np.float32(0), np.float32(255)
-_END = np.float32(_TONE_END)
-_UNIT = np.float32(np.sqrt(6) / 65536)
-"""Scales the difference of two whole numbers below 65,536, evenly spread, to a standard deviation of 1."""
 
 
 @kernel
-def _mixed(state):  # type: ignore[no-untyped-def]
-    """A number of 32 bits whose bits depend on all bits of another (Wang's and Ettinger's `lowbias32`)."""
-    state = np.uint32(state ^ (state >> np.uint32(16)))
-    state = np.uint32(state * np.uint32(0x7FEB352D))
-    state = np.uint32(state ^ (state >> np.uint32(15)))
-    state = np.uint32(state * np.uint32(0x846CA68B))
-    return np.uint32(state ^ (state >> np.uint32(16)))
-
-
-@kernel
-def _paint(plane, window, shape, numbers, frame, grain):  # type: ignore[no-untyped-def]
-    """Blend the field into a window (x0, y0, x1, y1) of a plane. Without branches, so that it is vectorised."""
-    step, shift, cx, cy, ca, sa, cb, sb, full, reach = shape
-    a0, a1, b1, a2, b2, a3, b3, lift = numbers
-    one = _ONE / reach
-    two, three = one * one, one * one * one
-    a1, b1, a2, b2, a3, b3 = a1 * one, b1 * one, a2 * two, _TWO * b2 * two, a3 * three, b3 * three
-    outer = reach * reach
-    steep = _ONE / (outer - full * full)
-    scale = grain * _UNIT
-    x0, y0, x1, y1 = window
-    for row in range(y0, y1):
-        py = np.float32(row) * step + shift - cy
-        seed = _mixed(np.uint32(np.uint32(row) ^ _mixed(frame)))
-        line = plane[row, x0:x1]
-        for column in range(x1 - x0):
-            px = np.float32(np.int32(column + x0)) * step + shift - cx
-            u = ca * px + sa * py
-            v = cb * py - sb * px
-            uu, vv = u * u, v * v
-            rr = uu + vv
-            value = a0 + a1 * u + b1 * v + a2 * (uu - vv) + b2 * u * v
-            value += a3 * u * (uu - _THREE * vv) + b3 * v * (_THREE * uu - vv)
-            t = min(max((_END - rr) / _END, _NONE), _ONE)
-            value += lift * (t * t * (_THREE - _TWO * t))
-            dice = _mixed(np.uint32(seed + np.uint32(column + x0)))
-            value += scale * (
-                np.float32(np.int32(dice & np.uint32(0xFFFF))) - np.float32(np.int32(dice >> np.uint32(16)))
-            )
-            value = min(max(value, _NONE), _MOST)
-            t = min(max((outer - rr) * steep, _NONE), _ONE)
-            weight = t * t * (_THREE - _TWO * t)
-            # Where the weight is 1 nothing of the old value is left, not even in rounding.
-            line[column] = np.uint8(value * weight + np.float32(line[column]) * (_ONE - weight) + _HALF)
+def _look(luma, u, v, places, forbidden, colours, seen):  # type: ignore[no-untyped-def]
+    """Read pixels (n, 2) into colours (n, 3), and whether they are in the picture and in none of the forbidden heads,
+    `Head.terms` (m, 7)."""
+    height, width = luma.shape
+    for i in range(len(places)):
+        x, y = places[i]
+        if x < 0 or y < 0 or x >= width or y >= height:
+            continue
+        free = True
+        for j in range(len(forbidden)):
+            dx, dy = x - forbidden[j, 0], y - forbidden[j, 1]
+            p = forbidden[j, 2] * dx + forbidden[j, 3] * dy
+            q = forbidden[j, 4] * dy - forbidden[j, 5] * dx
+            if p * p + q * q < forbidden[j, 6]:
+                free = False
+                break
+        seen[i] = free
+        colours[i, 0] = luma[y, x]
+        colours[i, 1] = u[y // 2, x // 2]
+        colours[i, 2] = v[y // 2, x // 2]
