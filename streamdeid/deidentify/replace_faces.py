@@ -271,7 +271,7 @@ class ReplaceFaces:
             shape, face = self._transfer(found.seen, neutral, face)
         return draw_surrogate(
             out,
-            frame.planes,
+            out,  # where a neighbour is redacted, rim and mouth are to show the redaction, not what it hides
             found.seen,
             neutral,
             face,
