@@ -10,7 +10,7 @@ import numpy as np
 
 from streamdeid.detection.candidates import Candidate, overlap
 from streamdeid.detection.mediapipe_graphs import Region
-from streamdeid.faces import Points
+from streamdeid.faces import SURE, Points
 
 Box = tuple[float, float, float, float]
 
@@ -82,7 +82,9 @@ class Place:
     def wanted(self) -> bool:
         """Whether the detector has to look here in the next frame."""
         if self.region is not None:
-            return self._unseen >= _UNCHECKED
+            # One that is covered, or somebody's face, only when it was looked at again is not made to wait for that.
+            unsure = self._looks < _SEVERAL and self.told < SURE <= self.evidence
+            return self._unseen >= (1 if unsure else _UNCHECKED)
         if self.missed > _WAITED_FOR:
             return False
         doubted = self._looks >= _LOOKS and self.evidence < _DOUBTFUL
