@@ -43,8 +43,13 @@ def test_what_cannot_be_drawn_is_hidden_as_asked(
     strict: bool,
     level: Level,
 ) -> None:
-    asked = []
-    monkeypatch.setattr(replace_faces, drawing, lambda *given, **named: bool(asked.append(1)))
+    asked: list[bool] = []
+
+    def undrawable(*given: object, **named: object) -> bool:
+        asked.append(True)
+        return False
+
+    monkeypatch.setattr(replace_faces, drawing, undrawable)
     drawn = scene(model, *model.decode(some_identity(model, 3)), pose_at(model, width))
     filter = ReplaceFaces(fitting, _MeanFace(len(model.variances)), TrackRegister({1}), strict=strict)
     filter._choose(1, np.zeros(len(model.variances)))
