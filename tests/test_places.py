@@ -149,6 +149,23 @@ def test_a_face_that_its_landmarks_follow_needs_no_detector() -> None:
     assert not one.wanted
 
 
+@pytest.mark.parametrize(("evidence", "frames"), [(0.7, 0), (0.6, 1), (0.5, 2)])
+def test_one_whose_evidence_is_not_told_in_full_is_looked_for_until_it_is(evidence: float, frames: int) -> None:
+    one, late = place(evidence), 0
+    one.looked(evidence)
+    one.region = Region((130.0, 130.0), 90.0, 0.0)
+    while one.told < 0.5:
+        one.next_frame()
+        assert one.wanted
+        one.sighted(sighting(evidence))
+        assert one.look_due()
+        one.looked(evidence)
+        late += 1
+    assert late == frames
+    one.next_frame()
+    assert not one.wanted
+
+
 def test_the_detectors_box_moves_along_with_the_landmarks() -> None:
     one = place(0.9)
     one.anchored(np.array([[110.0, 110], [150, 150]]))

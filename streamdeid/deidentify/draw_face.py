@@ -92,10 +92,11 @@ def draw_surrogate(
 ) -> bool:
     """Draw a person's surrogate with the expression, gaze and light of this frame into `out`, in place.
 
-    original: the same picture untouched; only the inside of an open mouth and what lies outside the hull are taken
-    from it. shape (81, 2): the surrogate's shape with the expression, where another transfer than METHODS 4.0's made
-    it. copy_eyes: show the original's own eyes (they leak, METHODS 4.0). False when the face could not be drawn: it
-    lies outside the picture, or its pixels are no numbers.
+    original: the same picture, this face untouched and others as they are published (`out` itself will do); only the
+    inside of an open mouth and what lies outside the hull are taken from it. shape (81, 2): the surrogate's shape with
+    the expression, where another transfer than METHODS 4.0's made it. copy_eyes: show the original's own eyes (they
+    leak, METHODS 4.0). False when the face could not be drawn: it lies outside the picture, or its pixels are no
+    numbers.
     """
     model = fitting.model
     plain = shape is not None

@@ -33,8 +33,13 @@ tells is worse than nothing."""
 _WEAK = 12
 """Frames, good or not, after which a stretch with fewer good ones than `_LEAST` is somebody new: 0.4 s, as long as the
 patience with the good ones (METHODS 6.1)."""
-_LEARNT = 24
-"""Good frames after which more of them tell nothing new about a stretch whose person is known."""
+_LEARNT, _LATEST = 24, 240
+"""Good frames after which more of them tell nothing new about a stretch whose person is known, if there is a template
+by then, and for how many a template is waited for: of twenty people who come at once the recogniser has three vectors
+each after 60 frames, and at 120 frames a second after 42. Who had none was nobody when coming back."""
+_AGAIN = 4
+"""Good frames after which is asked again where there was no template yet, a quarter of them where that is more: an
+estimate takes 20 ms and more."""
 _STEPS = (1, _LEAST, 12, _LEARNT, 50)
 _EVERY = 25
 """Good frames at which an identity is computed (it is dear): these, and then so many later each time."""
@@ -176,7 +181,8 @@ class IdentityCheck:
     def settle(self, tracks: Iterable[Track]) -> None:
         """Ask for the persons of present stretches as soon as they are known well enough, or at last when they are
         lost; once per frame, for all of them at a time."""
-        asked = []
+        asked: list[int] = []
+        learning: list[_Stretch] = []
         for track in tracks:
             state = self._present[track.number]
             if self._register.person_of(track.number) is None:
@@ -184,8 +190,11 @@ class IdentityCheck:
                     asked.append(track.number)
             elif state.good >= _LEARNT and not state.learnt:
                 asked.append(track.number)
-                state.learnt = True
+                learning.append(state)
         self._ask({number: self._present[number] for number in asked})
+        for state in learning:
+            nothing = state.estimate is None or state.estimate.template is None
+            state.learnt = not nothing or state.good >= _LATEST
 
     def learns(self, stretch: int) -> bool:
         """Whether more good frames would still teach something about who this is."""
@@ -257,7 +266,8 @@ class IdentityCheck:
         told: dict[int, Estimate] = {}
         for number, state in states.items():
             following = 0 if anew else _following(state.asked)
-            late = state.estimate is not None and state.estimate.template is None and state.good > state.asked
+            nothing = state.estimate is not None and state.estimate.template is None
+            late = nothing and state.good >= state.asked + max(_AGAIN, state.asked // 4)
             if state.estimate is None or state.good >= following or late:
                 state.estimate, state.asked = self._estimate(number, anew), state.good
             told[number] = state.estimate

@@ -201,7 +201,7 @@ class MeasuredFaces:
         good = recognisable(seen, self.areas)
         self.check.saw(track.number, good)
         yaw, pitch = seen.pose.yaw, seen.pose.pitch
-        if opening is None:  # a cup is no face at rest
+        if opening is None or not followed.rest.ready:  # a cup is no face at rest, but better than none
             followed.rest.observe(seen.frontal, yaw, pitch, seen.small_texture, None, seen.skin, _blemish(found))
         if good:
             wanted = learns and followed.known.wants(seen.frontal, yaw, pitch)

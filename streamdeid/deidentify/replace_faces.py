@@ -6,7 +6,7 @@ import contextlib
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -260,9 +260,12 @@ class ReplaceFaces:
         if plan.level is Level.OWN_FACE:
             if self._draw(out, frame, plan.measured, plan.followed, plan.face):
                 return plan.level, plan.cause
-            return self._redact(out, frame, plan, others), Cause.NO_LANDMARKS
-        drawn = draw_quiet_face(out, plan.measured.seen, plan.face, self._fitting, self._light)
-        return (Level.QUIET if drawn else Level.SOFT), plan.cause
+            return self._redact(out, frame, replace(plan, level=self._hidden), others), Cause.NO_LANDMARKS
+        if draw_quiet_face(out, plan.measured.seen, plan.face, self._fitting, self._light):
+            return plan.level, plan.cause
+        if self._strict:  # what it was to be drawn into is a soft one
+            self._redact(out, frame, replace(plan, level=self._hidden), others)
+        return self._hidden, plan.cause
 
     def _draw(self, out: Planes, frame: Frame, found: Measured, followed: Followed, face: NewFace) -> bool:
         neutral = followed.rest.neutral(float(frame.time))
@@ -271,7 +274,7 @@ class ReplaceFaces:
             shape, face = self._transfer(found.seen, neutral, face)
         return draw_surrogate(
             out,
-            frame.planes,
+            out,  # where a neighbour is redacted, rim and mouth are to show the redaction, not what it hides
             found.seen,
             neutral,
             face,

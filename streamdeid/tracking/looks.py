@@ -53,6 +53,8 @@ _TRIES = 5
 """Frames without geometric doubt in which the face must fail to look like itself until the tracklet is broken."""
 _SAME_PLACE = 0.3
 """IoU of a face and the place where its patch was found again, under which the head is not where the face is."""
+_MOST_WAITING = 4096
+"""More frames than ever wait to be shown (10 s at 240 a second): a doubt may last for days."""
 
 
 class Cause(enum.Enum):
@@ -110,7 +112,7 @@ class _State:
     lost: bool = False
     alone: bool = True
     """Whether nobody was near since the doubt began."""
-    episode: list[int] = field(default_factory=list)
+    episode: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
     """Frames of the doubt in which it looked like itself."""
 
     def best(self, look: Look) -> float:
@@ -241,8 +243,8 @@ class Looks:
         """The doubt had no ground, or is over."""
         state.pending, state.tries, state.lost, state.changed = False, 0, False, False
         if state.alone and state.episode:
-            verdict.groundless[track.number] = state.episode
-            state.episode = []
+            verdict.groundless[track.number] = list(state.episode)
+            state.episode.clear()
         if not track.doubtful:
             state.learn(look, now)
         return replace(track, doubtful=False)

@@ -29,6 +29,8 @@ _ALIKE = 0.75
 """Correlation from which the patch was found again."""
 _LEAST = 6
 """Pixels of the reduced picture that a box must have at least: less says nothing."""
+_MOST = 2
+"""Sides of a picture that a box may be long: of a plug-in's larger ones the cut-out would fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def found_again(before: Small, after: Small, box: Floats, shift: Floats) -> Floa
     """
     here = box / before.factor
     sides = here[2:] - here[:2]
-    if sides.min() < _LEAST or before.luma.shape != after.luma.shape:
+    if sides.min() < _LEAST or sides.max() > _MOST * max(before.luma.shape) or before.luma.shape != after.luma.shape:
         return None
     scale = min(1.0, _PATCH / float(sides.max()))
     half = sides * (0.5 + _MARGIN)

@@ -1,0 +1,84 @@
+"""What is shown where a face cannot be drawn after all, or was never seen without something before it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.deidentify import measured_faces, replace_faces
+from streamdeid.deidentify.levels import Level
+from streamdeid.deidentify.observation import Observation
+from streamdeid.deidentify.opening import Opening
+from streamdeid.deidentify.replace_faces import ReplaceFaces
+from streamdeid.evaluation.published_pictures import TrackRegister
+from streamdeid.faces import Track
+from streamdeid.frames import Frame
+from streamdeid.register import PersonRegister, new_persons
+from tests.drawn_faces import pose_at, scene, some_identity
+
+
+class _MeanFace:
+    """Gives everybody the mean face."""
+
+    def __init__(self, length: int) -> None:
+        self.vector = np.zeros(length)
+
+    def surrogate(self, person: int, y: Points) -> _MeanFace:
+        return self
+
+
+@pytest.mark.parametrize(("strict", "level"), [(False, Level.SOFT), (True, Level.SOLID)])
+@pytest.mark.parametrize(("drawing", "width"), [("draw_surrogate", 120.0), ("draw_quiet_face", 23.0)])
+def test_what_cannot_be_drawn_is_hidden_as_asked(
+    model: AppearanceModel,
+    fitting: FitModel,
+    monkeypatch: pytest.MonkeyPatch,
+    drawing: str,
+    width: float,
+    strict: bool,
+    level: Level,
+) -> None:
+    asked: list[bool] = []
+
+    def undrawable(*given: object, **named: object) -> bool:
+        asked.append(True)
+        return False
+
+    monkeypatch.setattr(replace_faces, drawing, undrawable)
+    drawn = scene(model, *model.decode(some_identity(model, 3)), pose_at(model, width))
+    filter = ReplaceFaces(fitting, _MeanFace(len(model.variances)), TrackRegister({1}), strict=strict)
+    filter._choose(1, np.zeros(len(model.variances)))
+    frame, tracks = Frame(drawn.planes, Fraction(0), 0), [Track(1, drawn.face.box, drawn.face, 0, False)]
+    filter.observe(frame, tracks)
+    assert [cover.rung for cover in filter.deidentify(frame, tracks).covers] == [level.label]
+    assert asked
+
+
+def test_somebody_seen_with_something_before_the_face_only_is_still_somebody(
+    model: AppearanceModel, fitting: FitModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = np.zeros(fitting.table.size[::-1], np.float32)
+    opening = Opening(closed, np.zeros(len(fitting.table.rows), np.bool_), False, 0.0)
+
+    class _AlwaysSomething:
+        def __init__(self, fitting: FitModel) -> None: ...
+
+        def __call__(self, seen: Observation, doubt: bool) -> Opening:
+            return opening
+
+    monkeypatch.setattr(measured_faces, "OccluderMask", _AlwaysSomething)
+    drawn = scene(model, *model.decode(some_identity(model, 3)), pose_at(model, 23.0))  # too small to be good
+    filter = ReplaceFaces(fitting, _MeanFace(len(model.variances)), PersonRegister(new_persons(reentry=True)))
+    for index in range(16):
+        frame, tracks = (
+            Frame(drawn.planes, Fraction(index, 30), index),
+            [Track(1, drawn.face.box, drawn.face, 0, False)],
+        )
+        filter.observe(frame, tracks)
+        done = filter.deidentify(frame, tracks)
+    assert done.covers[0].person == 1
