@@ -280,7 +280,7 @@ def test_an_estimate_is_made_again_at_a_few_counts_only() -> None:
     for _ in range(100):
         played.frame({1: "."}, settle=False)
         played.person()
-    assert [list(asked.values())[0][0] for asked in played.register.asked] == sorted(
+    assert [next(iter(asked.values()))[0] for asked in played.register.asked] == sorted(
         [1] * 4 + [5] * 7 + [12] * 12 + [24] * 26 + [50] * 25 + [75] * 25 + [100]
     )
     assert len(played.estimates) == 7

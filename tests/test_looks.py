@@ -217,11 +217,13 @@ def test_a_change_from_one_frame_to_the_next_is_a_doubt_without_any_other() -> N
 
 
 def test_a_look_of_seconds_ago_is_no_change() -> None:
-    """A grimace and back: unlike the last frame, but like an earlier one."""
+    """A grimace and back: unlike the last frame, but like an earlier one. Without a doubt rivals are not asked."""
     played = Played()
+    other = alike((A, 0.95))
     for angle in np.linspace(0, np.pi / 2, 15):
-        played.frame(Shown((np.cos(angle) * A + np.sin(angle) * B).astype(np.float32)))
-    assert doubted(played.frame(Shown(A))) == [False]
+        look = (np.cos(angle) * A + np.sin(angle) * B).astype(np.float32)
+        played.frame(Shown(look, near=True), Shown(other, near=True, number=2))
+    assert doubted(played.frame(Shown(A, near=True), Shown(other, near=True, number=2))) == [False, False]
 
 
 @pytest.mark.parametrize(("seconds", "left"), [(1.0, False), (3.0, True)])

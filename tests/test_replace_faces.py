@@ -25,9 +25,10 @@ from streamdeid.deidentify.soft_head import Head, head_of
 from streamdeid.deidentify.tracklet_vectors import TrackletVectors
 from streamdeid.errors import FailedClosed
 from streamdeid.faces import Face, Track
-from streamdeid.frames import Cover, DeidentifiedFrame, Frame, Planes
+from streamdeid.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.register import PersonRegister, new_persons
-from streamdeid.tracking.looks import Break, Cause as BreakCause, Looks, Verdict
+from streamdeid.tracking.looks import Break, Looks, Verdict
+from streamdeid.tracking.looks import Cause as BreakCause
 from tests import drawn_faces
 from tests.drawn_faces import Scene
 
@@ -344,11 +345,9 @@ def test_two_people_have_faces_of_their_own_and_keep_them(fitting: FitModel, dra
     """Side by side, in a doubt in which their tracks change places, and when they come back."""
     left, right = two(drawn)
     filmed = Filmed(fitting)
-    shown: list[tuple[Cover, ...]] = []
-    for _ in range(15):
-        shown.append(filmed.show(right.planes, track(left.face, 1), track(right.face, 2)).covers)
-    assert {cover.person for cover in shown[-1]} == {1, 2}
-    person = {cover.track: cover.person for cover in shown[-1]}
+    shown = filmed.show(right.planes, track(left.face, 1), track(right.face, 2), times=15)
+    person = {cover.track: cover.person for cover in shown.covers}
+    assert set(person.values()) == {1, 2}
     vectors = filmed.filter.vectors()
     assert len(vectors) == 2 and np.linalg.norm(vectors[1] - vectors[2]) > 1000
     filmed.show(right.planes, track(right.face, 1, doubtful=True), track(left.face, 2, doubtful=True), times=3)
