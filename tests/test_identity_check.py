@@ -325,6 +325,23 @@ def test_a_stretch_that_ends_without_a_person_is_somebody_new_if_it_was_long(lin
     assert len(played.named) == unseen
 
 
+def test_when_no_frame_follows_what_was_learned_of_the_known_is_told() -> None:
+    """Another part of the stream may follow. Nobody is named any more: nothing will be shown."""
+    played = Played()
+    played.register.answers = {1: 7, 2: 8, 3: 9}
+    for index in range(10):
+        played.frame({1: ".", 2: ".", 3: "." if index < 4 else "w"}, settle=False)
+    assert played.person(1) == 7
+    del played.register.people[2]  # as if nobody was recognised on it
+    before, named = len(played.register.asked), len(played.named)
+    played.frame({1: ".", 2: ".", 3: "w"}, settle=False)
+    played.check.close()
+    played.check.close()
+    assert played.register.asked[before:] == [{1: (11, True)}]
+    assert played.estimates[-1] == (1, True)
+    assert len(played.named) == named and played.register.unseen == []
+
+
 def test_several_who_end_at_once_claim_together() -> None:
     played = Played()
     for _ in range(6):

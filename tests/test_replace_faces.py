@@ -381,6 +381,19 @@ def test_the_redaction_of_a_lost_face_is_bounded_and_holds_the_last_face(
     assert filmed.filter.causes == {Cause.LOST: 1}
 
 
+def test_the_redaction_of_a_lost_face_is_of_this_frame_alone(fitting: FitModel, drawn: Callable[..., Scene]) -> None:
+    """It may lie elsewhere: neither the tone of the last place nor its surroundings belong there."""
+    one = drawn()
+    other = one.planes.copy()
+    other.y[:] = np.minimum(other.y, 235) + 12
+    results = []
+    for before in (one.planes, other):
+        filmed = Filmed(fitting)
+        filmed.show(before, track(one.face, doubtful=True), times=3)
+        results.append(filmed.show(one.planes, lost(one.face.box)).planes)
+    assert same(*results)
+
+
 def test_a_lost_face_that_was_never_seen_is_covered_where_it_may_be(
     fitting: FitModel, drawn: Callable[..., Scene]
 ) -> None:
@@ -502,6 +515,25 @@ def test_closing_ends_the_recognisers_thread(fitting: FitModel, drawn: Callable[
     for _ in range(2):
         filmed.filter.close()
         assert len(threads()) == before
+
+
+def test_closing_does_no_harm_when_the_recogniser_fails(fitting: FitModel, drawn: Callable[..., Scene]) -> None:
+    """What was asked last is waited for only when the part is over."""
+
+    def fail(cut: Picture) -> NDArray[np.float64]:
+        calls.append(len(calls))
+        if len(calls) > 1:
+            raise RuntimeError
+        return np.ones(4)
+
+    calls: list[int] = []
+    one = drawn()
+    recogniser = PersonRecogniser(lambda picture, points: picture[:2, :2].copy(), fail, 0.3, 0.4, 0.0)
+    filmed = Filmed(fitting, templates=RecognisedTemplates(TrackletVectors(recogniser, 25)))
+    done = filmed.show(one.planes, track(one.face), times=5)
+    assert levels(done) == {1: OWN}
+    filmed.filter.close()
+    assert calls == [0, 1]
 
 
 def test_who_comes_and_goes_leaves_nothing_behind(fitting: FitModel, drawn: Callable[..., Scene]) -> None:
