@@ -209,6 +209,28 @@ def test_in_doubt_there_is_a_redaction_with_no_face_in_it(
     assert detail(own.planes, middle(one)) > 4 > 1.5 > detail(done.planes, middle(one))
 
 
+def test_frames_in_doubt_teach_nothing(fitting: FitModel, drawn: Callable[..., Scene]) -> None:
+    """Who was never seen without doubt has no person, however long; afterwards the first frame is enough."""
+    one = drawn()
+    filmed = Filmed(fitting, judge=Judged())
+    filmed.show(one.planes, track(one.face, doubtful=True), times=30)
+    assert filmed.filter.people == 0 and not filmed.filter.vectors()
+    followed = filmed.filter._faces.of(1)
+    assert followed is not None and not (followed.known.ready or followed.rest.ready or followed.weak)
+    assert levels(filmed.show(one.planes, track(one.face))) == {1: OWN}
+
+
+def test_the_redaction_of_a_face_is_about_its_mesh(fitting: FitModel, drawn: Callable[..., Scene]) -> None:
+    """It is turned with the head, and no larger than it, though the detector's box is generous."""
+    one = drawn(roll=0.5)
+    face = replace(one.face, box=grown(one.face.box, 1.3))
+    done = Filmed(fitting).show(one.planes, track(face, doubtful=True))
+    assert done.covers[0].box == pytest.approx(head_of(face.box, one.points, SIZE).box)
+    assert levels(done) == {1: SOFT}
+    corner = inside(head_of(face.box, None, SIZE), 0.95) & ~inside(head_of(face.box, one.points, SIZE), 1.4)
+    assert corner.sum() > 200 and np.array_equal(done.planes.y[corner], one.planes.y[corner])
+
+
 def test_who_gets_no_surrogate_is_redacted(fitting: FitModel, drawn: Callable[..., Scene]) -> None:
     one = drawn()
     filmed = Filmed(fitting, refused=True)
