@@ -250,6 +250,25 @@ def test_a_small_face_is_somebody_new_after_a_while_and_shown_quietly(
     assert filmed.filter.causes == {Cause.NOBODY: 11, Cause.SMALL: 2}
 
 
+def test_who_was_never_seen_without_something_before_the_face_is_somebody_new_all_the_same(
+    fitting: FitModel, drawn: Callable[..., Scene]
+) -> None:
+    """It was no sure face before the cup came, and no frame is good to know anybody by."""
+    one = drawn(centre=(300.0, 165.0))
+    face = astray(one.face)
+    filmed = Filmed(fitting)
+    named: list[Points] = []
+    filmed.filter._faces.check._named = lambda person, y: named.append(y)
+    filmed.show(one.planes, track(replace(face, presence=0.3)), times=14)
+    planes = one.planes.copy()
+    low = int(one.points[:, 1].mean()) & ~1
+    planes.y[low:], planes.u[low // 2 :], planes.v[low // 2 :] = 120, 150, 105
+    filmed.show(planes, track(face), times=12)
+    followed = filmed.filter._faces.of(1)
+    assert followed is not None and not followed.rest.ready, "there is no face at rest"
+    assert len(named) == 1 and np.isfinite(named[0]).all()
+
+
 def test_a_face_whose_landmarks_are_astray_is_shown_quietly(fitting: FitModel, drawn: Callable[..., Scene]) -> None:
     one = drawn(centre=(300.0, 165.0))
     filmed = Filmed(fitting)
