@@ -60,8 +60,10 @@ class Judged:
     def __init__(self) -> None:
         self.broken: dict[int, Break] = {}
         self.groundless: dict[int, list[int]] = {}
+        self.looks: Mapping[int, Any] = {}
 
     def __call__(self, frame: Frame, tracks: Sequence[Track], looks: Mapping[int, Any]) -> Verdict:
+        self.looks = looks
         verdict = Verdict(list(tracks), self.broken, self.groundless)
         self.broken, self.groundless = {}, {}
         return verdict
@@ -336,6 +338,46 @@ def test_a_doubt_that_is_found_groundless_is_undone_in_frames_that_still_wait(
     late = [filmed.filter.deidentify(frame, [each]) for frame, each in zip(frames[5:], shown[5:], strict=True)]
     assert [levels(done)[1] for done in late] == [SOFT, OWN, OWN, OWN]
     assert [done.covers[0].person for done in late] == [0, 1, 1, 1]
+
+
+def test_looks_are_told_of_faces_large_enough_to_look_like_anything(
+    fitting: FitModel, drawn: Callable[..., Scene]
+) -> None:
+    judged = Judged()
+    filmed = Filmed(fitting, judge=judged)
+    small = drawn(3, 21.0, (60.0, 60.0))
+    large = drawn(12, 30.0, (200.0, 165.0), small)
+    bare = replace(large.face, landmarks=None, forehead=None, iris=None)
+    filmed.show(large.planes, track(small.face, 1), track(large.face, 2), track(bare, 3), lost(bare.box, 4))
+    assert judged.looks.keys() == {2}
+    assert float(judged.looks[2] @ judged.looks[2]) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_who_is_never_good_to_know_is_estimated_from_the_weak_frames(
+    fitting: FitModel, drawn: Callable[..., Scene]
+) -> None:
+    """The surrogate is far from whom it is for, so even a poor estimate is better than none."""
+    model = fitting.model
+    for person, other in ((3, 12), (12, 3)):
+        one = drawn(person, centre=(300.0, 165.0))
+        filmed = Filmed(fitting)
+        named: list[Points] = []
+        filmed.filter._faces.check._named = lambda number, y, named=named: named.append(y)  # type: ignore[misc]
+        filmed.show(one.planes, track(astray(one.face)), times=12)
+        (y,) = named
+        own, stranger = (np.linalg.norm(y - drawn_faces.some_identity(model, each)) for each in (person, other))
+        assert own < 0.6 * stranger
+
+
+def test_what_the_recogniser_finds_becomes_the_template(fitting: FitModel, drawn: Callable[..., Scene]) -> None:
+    one = drawn()
+    recogniser = PersonRecogniser(lambda picture, points: picture[:2, :2].copy(), lambda cut: np.ones(4), 0.3, 0.4, 0.0)
+    templates = RecognisedTemplates(TrackletVectors(recogniser, 25))
+    filmed = Filmed(fitting, templates=templates)
+    filmed.show(one.planes, track(one.face), times=12)
+    found = templates.template(1, np.zeros(2), False)
+    assert found is not None and found.tolist() == [1.0] * 4
+    filmed.filter.close()
 
 
 def test_looks_clear_the_doubt_of_a_face_that_goes_on(fitting: FitModel, drawn: Callable[..., Scene]) -> None:
