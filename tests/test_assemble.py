@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -9,20 +10,26 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from streamdeid import assemble as assembled
 from streamdeid.aam.fit import FitModel
 from streamdeid.assemble import assemble, default_detector, lookahead_frames
 from streamdeid.deidentify.gallery import Gallery
+from streamdeid.deidentify.person_recogniser import PersonRecogniser
+from streamdeid.deidentify.person_templates import FusedTemplates, RecognisedTemplates, Templates
 from streamdeid.deidentify.replace_faces import ReplaceFaces
 from streamdeid.deidentify.self_test import known_face
 from streamdeid.deidentify.surrogates import Surrogates
 from streamdeid.errors import FailedClosed
 from streamdeid.evaluation.synthetic_people import synthetic_people
-from streamdeid.faces import Face
+from streamdeid.faces import Face, Track
 from streamdeid.frames import Frame, Planes
 from streamdeid.library import _pasted
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models
 from streamdeid.stream import Stream
+from streamdeid.tracking.identity import Identity
+from streamdeid.tracking.looks import Looks
+from streamdeid.tracking.reentry import Outcome, Persons
 from streamdeid.video.source import FileSource, SourceInfo
 from tests.synthetic_video import encode
 
@@ -181,3 +188,124 @@ def test_pasting_sees_a_change_of_colour_alone() -> None:
     after = before.copy()
     after.v[10, 10] = 90
     assert (_pasted(picture, before, after) != picture).any()
+
+
+def nobody(frame: Frame) -> list[Face]:
+    """A detector that sees nothing."""
+    return []
+
+
+@pytest.fixture
+def recogniser(monkeypatch: pytest.MonkeyPatch) -> PersonRecogniser:
+    """Finds everybody alike; whoever loads a recogniser gets it."""
+    made = PersonRecogniser(lambda picture, points: picture[:2, :2].copy(), lambda cut: np.eye(4)[0], 0.3, 0.4, 0.03)
+    monkeypatch.setattr(assembled, "load_person_recogniser", lambda: made)
+    return made
+
+
+def templates_of(stream: Stream) -> Templates:
+    assert isinstance(stream.inner, ReplaceFaces)
+    return stream.inner._faces.templates
+
+
+def outcome_at(persons: Persons, distance: float, expected: bool = False) -> Outcome:
+    """How it is decided about somebody so far from the only one who is known."""
+    face = Face((0, 0, 9, 9), 1.0)
+    persons.update([Track(1, face.box, face, 0, False)], Fraction(0))
+    persons.commit({1: Identity(np.zeros(2), frames=50)})
+    persons.update([Track(2, face.box, face, 0, True)], Fraction(1))
+    if expected:
+        persons.expect(2, 1)
+    persons.update([Track(2, face.box, face, 0, False)], Fraction(2))
+    return persons.commit({2: Identity(np.array([distance, 0.0]), frames=50)})[2].outcome
+
+
+KNOWN, UNSURE, NEW = Outcome.RETURNED, Outcome.UNCERTAIN, Outcome.NEW
+
+
+@pytest.mark.parametrize(
+    ("distance", "expected", "outcome"),
+    [(3500, False, KNOWN), (3700, False, UNSURE), (6900, False, UNSURE), (7100, False, NEW), (4400, True, KNOWN)],
+)
+def test_without_a_recogniser_people_are_known_by_the_fused_vector(
+    models: Models, monkeypatch: pytest.MonkeyPatch, distance: float, expected: bool, outcome: Outcome
+) -> None:
+    monkeypatch.setattr(assembled, "load_person_recogniser", lambda: None)
+    stream = assemble(Settings(), models, nobody, tested=False)
+    assert isinstance(templates_of(stream), FusedTemplates)
+    assert outcome_at(stream.persons, distance, expected) is outcome
+
+
+@pytest.mark.usefixtures("recogniser")
+@pytest.mark.parametrize(
+    ("distance", "expected", "outcome"),
+    [(0.29, False, KNOWN), (0.31, False, UNSURE), (0.39, False, UNSURE), (0.41, False, NEW), (0.32, True, KNOWN)],
+)
+def test_with_a_recogniser_people_are_known_by_its_vectors_and_distances(
+    models: Models, distance: float, expected: bool, outcome: Outcome
+) -> None:
+    stream = assemble(Settings(), models, nobody, tested=False)
+    assert isinstance(templates_of(stream), RecognisedTemplates)
+    assert outcome_at(stream.persons, distance, expected) is outcome
+
+
+def test_a_mask_loads_no_recogniser(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> None:
+        raise AssertionError("nobody is to be recognised")
+
+    monkeypatch.setattr(assembled, "load_person_recogniser", none)
+    assemble(Settings(method="blackout"), models, nobody, tested=False).close()
+
+
+def test_without_a_recogniser_everything_else_is_as_before(
+    models: Models, talk: list[Frame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The self-test passes, and the person is shown by the own face."""
+    monkeypatch.setattr(assembled, "load_person_recogniser", lambda: None)
+    detector = default_detector(Settings())
+    stream = assemble(Settings(), models, detector, key=KEY)
+    run(stream, talk)
+    detector.close()
+    assert (stream.people, stream.known_people) == (1, 1)
+    assert stream.rungs == {"own face": len(talk)}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_doubts_are_judged_by_looks_and_strict_is_handed_on(models: Models, strict: bool) -> None:
+    stream = assemble(Settings(strict=strict), models, nobody, tested=False)
+    assert isinstance(stream.inner, ReplaceFaces)
+    assert isinstance(stream.inner._faces._judge, Looks)
+    blank = Planes(*(np.full((side, side), 90, np.uint8) for side in (64, 32, 32)))
+    face = Face((20.0, 20.0, 44.0, 44.0), 1.0)
+    frame = Frame(blank, Fraction(0), 0)
+    stream.inner.observe(frame, tracks := [Track(1, face.box, face, 0, False)])
+    (cover,) = stream.inner.deidentify(frame, tracks).covers
+    assert cover.rung == ("solid" if strict else "soft redaction")
+    stream.close()
+
+
+@pytest.mark.usefixtures("recogniser")
+def test_the_next_part_of_a_stream_keeps_the_people_and_ends_the_thread_of_the_first(
+    models: Models, talk: list[Frame]
+) -> None:
+    def running() -> set[threading.Thread]:
+        return {one for one in threading.enumerate() if one.name.startswith("recogniser")}
+
+    before = running()
+    detector = default_detector(Settings())
+    first = assemble(Settings(), models, detector, key=KEY, tested=False)
+    run(first, talk)
+    assert len(running() - before) == 1
+    second = assemble(Settings(), models, detector, tested=False, earlier=first)
+    assert running() <= before
+    assert second.persons is first.persons and second.surrogates is first.surrogates and second.part == 1
+    assert templates_of(second) is not templates_of(first)
+    run(second, [replace(frame, time=frame.time + 5) for frame in talk])
+    assert isinstance(first.inner, ReplaceFaces) and isinstance(second.inner, ReplaceFaces)
+    old, new = first.inner.vectors(), second.inner.vectors()
+    assert old.keys() == new.keys() == {1} and np.array_equal(old[1], new[1])
+    assert second.known_people == 1
+    for _ in range(2):
+        second.close()
+    assert running() <= before
+    detector.close()

@@ -280,7 +280,7 @@ def test_an_estimate_is_made_again_at_a_few_counts_only() -> None:
     for _ in range(100):
         played.frame({1: "."}, settle=False)
         played.person()
-    assert [list(asked.values())[0][0] for asked in played.register.asked] == sorted(
+    assert [next(iter(asked.values()))[0] for asked in played.register.asked] == sorted(
         [1] * 4 + [5] * 7 + [12] * 12 + [24] * 26 + [50] * 25 + [75] * 25 + [100]
     )
     assert len(played.estimates) == 7
@@ -323,6 +323,23 @@ def test_a_stretch_that_ends_without_a_person_is_somebody_new_if_it_was_long(lin
     assert played.register.unseen == ([1] if unseen else [])
     assert played.check.person(1) == (101 if unseen else None)
     assert len(played.named) == unseen
+
+
+def test_when_no_frame_follows_what_was_learned_of_the_known_is_told() -> None:
+    """Another part of the stream may follow. Nobody is named any more: nothing will be shown."""
+    played = Played()
+    played.register.answers = {1: 7, 2: 8, 3: 9}
+    for index in range(10):
+        played.frame({1: ".", 2: ".", 3: "." if index < 4 else "w"}, settle=False)
+    assert played.person(1) == 7
+    del played.register.people[2]  # as if nobody was recognised on it
+    before, named = len(played.register.asked), len(played.named)
+    played.frame({1: ".", 2: ".", 3: "w"}, settle=False)
+    played.check.close()
+    played.check.close()
+    assert played.register.asked[before:] == [{1: (11, True)}]
+    assert played.estimates[-1] == (1, True)
+    assert len(played.named) == named and played.register.unseen == []
 
 
 def test_several_who_end_at_once_claim_together() -> None:

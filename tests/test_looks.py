@@ -159,6 +159,13 @@ def test_five_failed_looks_without_geometric_doubt_break_a_tracklet_and_four_do_
     assert doubted(verdict) == [False] and not verdict.broken, "from then on it is the stranger's"
 
 
+def test_the_frame_that_breaks_a_tracklet_is_the_first_of_the_next() -> None:
+    played = known()
+    while not played.frame(Shown(B)).broken:
+        assert played.index < 30
+    assert doubted(played.frame(doubt(B))) == [False]
+
+
 def test_a_face_that_looks_like_itself_in_the_doubt_starts_the_count_of_failures_anew() -> None:
     played = known()
     for _ in range(3):
@@ -210,11 +217,13 @@ def test_a_change_from_one_frame_to_the_next_is_a_doubt_without_any_other() -> N
 
 
 def test_a_look_of_seconds_ago_is_no_change() -> None:
-    """A grimace and back: unlike the last frame, but like an earlier one."""
+    """A grimace and back: unlike the last frame, but like an earlier one. Without a doubt rivals are not asked."""
     played = Played()
+    other = alike((A, 0.95))
     for angle in np.linspace(0, np.pi / 2, 15):
-        played.frame(Shown((np.cos(angle) * A + np.sin(angle) * B).astype(np.float32)))
-    assert doubted(played.frame(Shown(A))) == [False]
+        look = (np.cos(angle) * A + np.sin(angle) * B).astype(np.float32)
+        played.frame(Shown(look, near=True), Shown(other, near=True, number=2))
+    assert doubted(played.frame(Shown(A, near=True), Shown(other, near=True, number=2))) == [False, False]
 
 
 @pytest.mark.parametrize(("seconds", "left"), [(1.0, False), (3.0, True)])
@@ -352,6 +361,7 @@ def shifted(by: float) -> tuple[float, float, float, float]:
     [
         (moved(0), 0, False),
         (moved(20), 20, False),
+        (moved(60), 60, False),  # it is looked for where the face went
         (moved(0), 35, True),  # the detector took something else for the face, the head is where it was
         (moved(0), 25, False),
         (picture(5), 0, True),  # another scene
@@ -378,6 +388,14 @@ def test_a_head_that_is_elsewhere_but_looks_like_itself_is_cleared_and_one_that_
         for _ in range(5):
             found |= played.frame(Shown(alike((A, share))), luma=picture(5)).broken
         assert found == broken
+
+
+def test_a_head_that_goes_on_from_frame_to_frame_is_none() -> None:
+    """It is compared with the last picture, not with the first."""
+    played = Played(patches=True)
+    for step in range(5):
+        look = A if step % 2 else alike((A, 0.7))
+        assert doubted(played.frame(Shown(look, box=shifted(30 * step)), luma=moved(30 * step))) == [False]
 
 
 def test_a_face_that_was_lost_in_the_last_frame_has_no_patch() -> None:

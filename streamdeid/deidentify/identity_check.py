@@ -239,6 +239,18 @@ class IdentityCheck:
         """Whether the stretch still goes on."""
         return stretch in self._present
 
+    def close(self) -> None:
+        """No frame will follow: tell the register all that was learned of those who are present and known, for they may
+        be seen again in a later part of the stream. Harmless when repeated."""
+        known = {
+            number: state
+            for number, state in sorted(self._present.items())
+            if state.good >= _LEAST and not state.learnt and self._register.person_of(number) is not None
+        }
+        self._ask(known, anew=True)
+        for state in known.values():
+            state.learnt = True
+
     def _breaks(self, old: _Followed, track: Track, now: Fraction) -> bool:
         lost = track.missed == 0 < old.missed and now - old.seen > _LONGEST_LOSS
         return (track.doubtful and not old.doubtful) or lost

@@ -165,7 +165,9 @@ class ReplaceFaces:
         return found is not None and not self._faces.doubtful(frame, track) and unblemished(found.severities)
 
     def close(self) -> None:
-        """Nothing more will be filtered. Harmless when repeated."""
+        """Nothing more will be filtered: what was learned of people is told the register. Harmless when repeated."""
+        with contextlib.suppress(FailedClosed):  # whose template cannot be had any more is somebody new later
+            self._faces.check.close()
         self._faces.templates.close()
 
     @property
