@@ -103,6 +103,7 @@ class StreamParts:
         self._new = detector if detector is not None else self._default
         self._hung: list[TimedDetector] = []
         self._detect: TimedDetector | None = in_time(*self._made())
+        self._stream: Stream | None = None
 
     def __call__(self, size: tuple[int, int], rate: Fraction, earlier: Stream | None) -> Stream:
         """The parts for pictures of a size (width, height). Raises SettingsError, FailedClosed."""
@@ -128,6 +129,7 @@ class StreamParts:
         )
         if earlier is not None:
             give_back_memory()
+        self._stream = stream
         return stream
 
     def warm_up(self) -> None:
@@ -139,9 +141,11 @@ class StreamParts:
             self(_ANY_SIZE, Fraction(25), None)
 
     def close(self) -> None:
-        """End the detector."""
+        """End the detector and what the last part of the stream has running."""
         if self._detect is not None:
             self._detect.close()
+        if self._stream is not None:
+            self._stream.close()
         self._detect = None
 
     def _made(self) -> tuple[Detector, Settings, Callable[[], None] | None]:

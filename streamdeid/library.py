@@ -118,6 +118,8 @@ class Filter:
     def close(self) -> None:
         """Stop the detector and forget everybody."""
         self._cleanup.close()
+        if self._stream is not None:
+            self._stream.close()
         self._stream = self._known = None
         self._size = (0, 0)  # no picture has it: a closed filter takes none
 

@@ -249,6 +249,13 @@ def test_surer_sightings_never_make_a_face_less_evident(evidence: list[float], m
         assert not evident(np.minimum(values, more), threshold)
 
 
+def test_few_sightings_have_to_be_surer_than_many() -> None:
+    assert not evident(np.zeros(0), 0.5)
+    assert [evident(np.full(count, 0.55), 0.5) for count in (1, 2, 3, 4)] == [False, False, True, True]
+    assert [evident(np.full(count, 0.6), 0.5) for count in (1, 2, 3, 4)] == [False, True, True, True]
+    assert evident(np.array([0.66]), 0.5)
+
+
 def test_what_few_sightings_made_a_face_others_can_refute_and_a_settled_one_not() -> None:
     for sure, stays in ((3, False), (8, True)):
         frames = [[face(300, evidence=0.8 if index < sure else 0.3)] for index in range(100)]
@@ -256,7 +263,7 @@ def test_what_few_sightings_made_a_face_others_can_refute_and_a_settled_one_not(
             assert bool(run(frames, ahead=ahead)[60]) is stays
     assert not refuted(np.array([0.2, 0.3]), 0.5)  # too few
     assert not refuted(np.array([0.2, 0.3, 0.45]), 0.5)  # perhaps
-    assert refuted(np.array([0.2, 0.3, 0.35]), 0.5)
+    assert refuted(np.array([0.2, 0.3, 0.3]), 0.5)
 
 
 def test_one_lucky_look_among_many_is_not_enough() -> None:

@@ -31,27 +31,15 @@ def test_every_face_is_seen_large_enough_somewhere(size: tuple[int, int], data: 
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_tiles_reach_a_rim_beyond_the_picture_and_fit_the_network(size: tuple[int, int]) -> None:
+def test_tiles_lie_in_the_picture_and_fit_the_network(size: tuple[int, int]) -> None:
     tiles = tiles_of(size, least_face(size))
     assert (tiles[0].x0, tiles[0].y0, tiles[0].x1, tiles[0].y1) == (0, 0, *size)
     for tile in tiles:
-        rim = (24 if tile.scale <= 192 / max(size) else 12) / tile.scale + 3
-        assert -rim <= tile.x0 < tile.x1 <= size[0] + rim
-        assert -rim <= tile.y0 < tile.y1 <= size[1] + rim
-        assert tile.x0 < size[0] and tile.y0 < size[1] and tile.x1 > 0 and tile.y1 > 0
+        assert 0 <= tile.x0 < tile.x1 <= size[0]
+        assert 0 <= tile.y0 < tile.y1 <= size[1]
         assert tile.x0 % 2 == tile.y0 % 2 == 0
         assert max(tile.x1 - tile.x0, tile.y1 - tile.y0) * tile.scale <= INPUT + 1.5
-    assert [tile.scale for tile in tiles[1:]] == sorted(tile.scale for tile in tiles[1:])
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_half_a_face_at_any_border_is_whole_in_some_tile(size: tuple[int, int]) -> None:
-    tiles = tiles_of(size, least_face(size))
-    if len(tiles) == 1:
-        return
-    for side in (2 * least_face(size), min(size) / 4):
-        for x, y in ((-side / 2, size[1] / 3), (size[0] - side / 2, size[1] / 2), (size[0] / 3, -side / 2)):
-            assert max(seen(tile, (x, y, x + side, y + side)) for tile in tiles) >= 11.5, (side, x, y)
+    assert [tile.scale for tile in tiles] == sorted(tile.scale for tile in tiles)
 
 
 def test_faces_of_20_pixels_at_720p_are_12_pixels_wide_for_the_network() -> None:
@@ -85,11 +73,8 @@ def test_every_tile_has_its_turn_within_the_interval(interval: int) -> None:
 
 def test_the_whole_picture_has_its_turn_every_third_frame() -> None:
     rounds = Rounds(tiles_of((1280, 720), 16.0), 32)
-    turns = [[number for number in rounds.due(()) if number < 2] for _ in range(30)]
-    assert turns[0] == [0, 1]
-    assert all(any(turns[frame : frame + 3]) for frame in range(28))
-    for one in (0, 1):
-        assert all(any(one in turn for turn in turns[frame : frame + 6]) for frame in range(25))
+    whole = [0 in rounds.due(()) for _ in range(20)]
+    assert all(any(whole[frame : frame + 3]) for frame in range(18))
 
 
 def test_few_tiles_in_a_usual_frame() -> None:

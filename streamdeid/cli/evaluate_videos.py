@@ -190,8 +190,9 @@ def _shown(path: Path, settings: Settings, tools: _Tools, more: Callable[[int], 
             yield frame
 
     ahead = lookahead_frames(settings, source.info)
-    for published in deidentified(frames(), stream.detect, tracker, stream.deidentifier, ahead):
-        yield _Shown(waiting.popleft(), tracker.said.popleft(), published)
+    with contextlib.closing(stream):
+        for published in deidentified(frames(), stream.detect, tracker, stream.deidentifier, ahead):
+            yield _Shown(waiting.popleft(), tracker.said.popleft(), published)
 
 
 def _filmed(path: Path, settings: Settings, tools: _Tools, most: tuple[int, int]) -> Filmed:

@@ -99,6 +99,7 @@ def filter_file(job: Job, workshop: Workshop, *, bar: bool) -> FileReport:
             rate=info.average_rate,
             known=tools.known,
         )
+        safe.callback(stream.close)
         workshop.choice = workshop.choice or _choice(settings, tools.models, stream)
         started, cpu = time.perf_counter(), time.process_time()
         lookahead = lookahead_frames(settings, info)

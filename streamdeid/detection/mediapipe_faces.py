@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import cv2
 import numpy as np
 
 from streamdeid.colour import rectangle_to_rgb
@@ -33,11 +32,8 @@ _PLAIN = 24.0
 """Width in the network's pixels from which a face that faces the camera is seen in the whole picture."""
 _SAME_FACE = 0.25
 """IoU from which what was lost was found on a face that is seen."""
-_MIRRORED = 0.3
-"""Share of a box's sides that lies in the picture, up to which it is a mirror image."""
 _PRESENT, _LIKE_A_FACE = 0.9, 0.3
-"""Presence, of a face looked at several times, and likeness, that keep landmarks where the detector sees no face (it
-turned away): the landmark model alone sees a face in a unicorn's tail."""
+"""Presence, and second look, that keep landmarks on a face that the detector does not see (turned away)."""
 
 
 class MediapipeFaces:
@@ -80,7 +76,7 @@ class MediapipeFaces:
             self._sight(planes, known.get(row), candidates[row])
         self._find_again(planes)
         shown = [place for place in self._places if place.missed == 0 and place.possible]
-        faces = [face_of(one.box, one.score, one.told, *(one.mesh or (None, 0.0))) for one in shown]
+        faces = [face_of(one.box, one.score, one.evidence, *(one.mesh or (None, 0.0))) for one in shown]
         self._places = remembered(self._places)
         return [face for face in faces if _inside(face.box, planes.size)]
 
@@ -115,11 +111,10 @@ class MediapipeFaces:
     def _check(self, planes: Planes, seen: set[int], due: Sequence[int]) -> None:
         """Give up landmarks where the detector looked and saw no face for long, unless they or a look are sure."""
         for row, place in enumerate(self._places):
-            whole = [self._tiles[number].scale for number in due if number < 2]
-            expected = place.tile in due or max(whole, default=0.0) * _width(place.box) > _PLAIN
+            expected = place.tile in due or (0 in due and self._tiles[0].scale * _width(place.box) > _PLAIN)
             if place.mesh is None or row in seen or not expected or not place.doubted():
                 continue
-            if (place.known and place.mesh[1] >= _PRESENT) or self._look.likeness(planes, place.box) >= _LIKE_A_FACE:
+            if place.mesh[1] >= _PRESENT or self._look.likeness(planes, place.box) >= _LIKE_A_FACE:
                 place.confirmed()
             else:
                 place.region = place.mesh = None
@@ -136,26 +131,19 @@ class MediapipeFaces:
                 place.followed(box)
 
     def _search(self, planes: Planes, number: int) -> list[Candidate]:
-        """What the detector sees in a tile, and that lies in the picture for the most part."""
-        tile, (width, height) = self._tiles[number], planes.size
-        longest = max(tile.x1 - tile.x0, tile.y1 - tile.y0)
-        scale = min(1.0, (_WHOLE_SIZE if tile.shows_all(planes.size) else INPUT) / longest)
-        x0, y0, x1, y1 = max(tile.x0, 0), max(tile.y0, 0), min(tile.x1, width), min(tile.y1, height)
-        rgb = rectangle_to_rgb(planes, x0, y0, x1, y1, scale, quick=self._quick)
-        above, below, before, behind = (
-            round(scale * rim) for rim in (y0 - tile.y0, tile.y1 - y1, x0 - tile.x0, tile.x1 - x1)
-        )
-        if above or below or before or behind:
-            framed = cv2.copyMakeBorder(rgb, above, below, before, behind, cv2.BORDER_REFLECT)
-            rgb = np.asarray(framed, np.uint8)
+        """What the detector sees in a tile."""
+        tile = self._tiles[number]
+        size = tile.x1 - tile.x0, tile.y1 - tile.y0
+        scale = min(1.0, (_WHOLE_SIZE if number == 0 else INPUT) / max(size))
+        rgb = rectangle_to_rgb(planes, tile.x0, tile.y0, tile.x1, tile.y1, scale, quick=self._quick)
         boxes, keypoints, scores = self._detect(rgb)
-        corner = np.array([x0 - before / scale, y0 - above / scale])
+        corner = np.array([tile.x0, tile.y0])
         found = []
         for box, points, score in zip(boxes / scale, keypoints / scale, scores, strict=True):
-            left, top, right, bottom = (float(value) for value in box + np.tile(corner, 2))
-            if right - left >= 1 and bottom - top >= 1 and _shown((left, top, right, bottom), planes.size):
-                cut = tile.cuts((left, top, right, bottom), planes.size)
-                found.append(Candidate((left, top, right, bottom), points + corner, float(score), number, cut))
+            x0, y0, x1, y1 = (float(value) for value in box + np.tile(corner, 2))
+            if x1 - x0 >= 1 and y1 - y0 >= 1:
+                cut = tile.cuts((x0, y0, x1, y1), planes.size)
+                found.append(Candidate((x0, y0, x1, y1), points + corner, float(score), number, cut))
         return found
 
     def _sight(self, planes: Planes, place: Place | None, candidate: Candidate) -> None:
@@ -180,12 +168,6 @@ class MediapipeFaces:
 def _inside(box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:
     """Whether a box touches the picture; landmarks of somebody who walks out leave it."""
     return box[2] > 0 and box[3] > 0 and box[0] < size[0] and box[1] < size[1]
-
-
-def _shown(box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:
-    """Whether enough of a box lies in the picture for it to be no mirror image of what lies there."""
-    wide, high = min(box[2], size[0]) - max(box[0], 0.0), min(box[3], size[1]) - max(box[1], 0.0)
-    return wide > _MIRRORED * (box[2] - box[0]) and high > _MIRRORED * (box[3] - box[1])
 
 
 def _area(box: tuple[float, float, float, float]) -> float:

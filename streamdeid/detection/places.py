@@ -20,8 +20,6 @@ _FORGOTTEN = 50
 """Frames after which a place where nothing is seen any more is forgotten."""
 _WAITED_FOR = 8
 """Frames for which a face that was lost is looked for in each frame; after that, when its tile's turn comes."""
-_TURNS = 3
-"""Frames of which the detector looks in one where the second network follows a face, for a third of its cost."""
 _LOOKS = 4
 """Second looks after which a place is known well enough to be looked at seldom ..."""
 _OFTEN, _SELDOM = 3, 12
@@ -34,14 +32,11 @@ _DOUBTFUL, _DOUBTFUL_PAUSE = 0.45, 4
 _LIKELY = 0.4
 """Evidence from which landmarks are asked for."""
 _SETTLED = 0.6
-"""Evidence from which, after several looks, a face with landmarks is not looked at again."""
-_SEVERAL, _SURER = 3, 0.15
-"""Looks from which the evidence alone counts, and by how much less sure a single look is (two: half of it): noise, a
-hand or a unicorn's tail is taken for a face once, and a face again and again."""
+"""Evidence from which a face with landmarks is not looked at again."""
 _UNCHECKED = 10
 """Frames after which the detector is asked about a face that its landmarks follow: they can slide onto a wall ..."""
-_DOUBTED, _SOON_DOUBTED = 16, 3
-"""... and times it may see none there before they are no longer followed; fewer where only few looks were sure."""
+_DOUBTED = 16
+"""... and times it may see none there before they are no longer followed."""
 
 
 @dataclass
@@ -63,8 +58,6 @@ class Place:
     """Where the landmark model finds the face in the next frame; None while there are no landmarks."""
     missed: int = 0
     """Frames since something was seen here."""
-    _alone: int = 0
-    """Frames since the detector saw it, for all of which the second network did."""
     _unseen: int = 0
     _looks: int = 0
     _since_look: int = 0
@@ -78,17 +71,11 @@ class Place:
         return self.evidence >= min(_UNLIKELY, self.least)
 
     @property
-    def told(self) -> float:
-        """The evidence that is told, 0 to 1: less than the mean of the looks as long as these are few."""
-        seen = self._looks + self._alone  # the second network, alone, sees it anew in each frame
-        return max(0.0, self.evidence - _SURER * max(0, _SEVERAL - seen) / (_SEVERAL - 1))
-
-    @property
     def wanted(self) -> bool:
         """Whether the detector has to look here in the next frame."""
         if self.region is not None:
             return self._unseen >= _UNCHECKED
-        if self.missed > _WAITED_FOR or self._alone % _TURNS:
+        if self.missed > _WAITED_FOR:
             return False
         doubted = self._looks >= _LOOKS and self.evidence < _DOUBTFUL
         return self.possible and (not doubted or self.missed >= _DOUBTFUL_PAUSE)
@@ -98,16 +85,9 @@ class Place:
         """Whether it is worth asking for landmarks."""
         return self.evidence >= min(_LIKELY, self.least)
 
-    @property
-    def known(self) -> bool:
-        """Whether it was looked at several times."""
-        return self._looks >= _SEVERAL
-
     def next_frame(self) -> None:
         """A frame has passed."""
         self.mesh = None
-        if self.missed:
-            self._alone = 0
         self.missed += 1
         self._unseen += 1
         self._since_look += 1
@@ -117,7 +97,7 @@ class Place:
         if self.region is None and self.missed > _WAITED_FOR:
             self._looks = 0  # perhaps something else
         self.score, self.tile, self.missed, self._doubts = candidate.score, candidate.tile, 0, 0
-        self.box, self._unseen, self._alone = candidate.box, 0, 0
+        self.box, self._unseen = candidate.box, 0
 
     @property
     def lost(self) -> bool:
@@ -127,13 +107,12 @@ class Place:
     def followed(self, box: Box) -> None:
         """The second network alone sees it here: what that says of the evidence is known from its looks."""
         self.box, self.missed = box, 0
-        self._alone += 1
 
     def look_due(self) -> bool:
         """Whether this sighting deserves a second look."""
-        if self.region is not None and self.evidence >= _SETTLED and self.known:
+        if self.region is not None and self.evidence >= _SETTLED:
             return False
-        pause = 1 if not self.known else _OFTEN if self._looks < _LOOKS else _SELDOM
+        pause = _OFTEN if self._looks < _LOOKS else _SELDOM
         return self._looks == 0 or self._since_look >= pause or self.score > self._score_then + _RISEN
 
     def looked(self, seen: float) -> None:
@@ -161,7 +140,7 @@ class Place:
     def doubted(self) -> bool:
         """The detector looked and saw no face. True when that happened too often to follow the landmarks further."""
         self._doubts += 1
-        return self._doubts >= (_DOUBTED if self.known else _SOON_DOUBTED)
+        return self._doubts >= _DOUBTED
 
 
 def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[int, int]:

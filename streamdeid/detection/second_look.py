@@ -39,7 +39,7 @@ _UNDECIDED = (0.18, 0.5)
 """A glance between these is followed by a full look, where there is no YuNet."""
 _OPEN = (0.4, 0.65)
 """A mean of two networks between these is followed by a glance, which can bring it to the other side of the default
-threshold of 0.5; others it hardly could. Between 0.45 and 0.6 only, hands about a microphone stayed."""
+threshold of 0.5; others it hardly could."""
 _WIDTH, _SIDE = 64, 128
 """Width of the face, and side of the picture, that YuNet sees: with more around the face it sees fewer of them (92, 85,
 82 % of the true sightings at 20 false ones with the face 1/2, 0.3 and 1/4 of the side). 1.3 ms."""

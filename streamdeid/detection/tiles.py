@@ -4,8 +4,6 @@ The network looks at 192 x 192 pixels. In a whole 1920 x 1080 picture a face of 
 the picture is searched at several scales: whole, and in overlapping squares, the finest scale chosen by the smallest
 face that is to be found (RUNTIME section 3). All squares at once cost up to a tenth of a second; hence they take turns,
 and only those in which something was found that needs the detector are looked at in each frame.
-
-Tiles reach beyond the picture, where it is mirrored: half a face at the border is a whole one then.
 """
 
 from __future__ import annotations
@@ -24,12 +22,8 @@ _OVERLAP = 0.3
 _STEP = 5.0
 """Largest ratio between neighbouring scales. A face is whole in some tile up to 57 of the network's pixels, and found
 from 12 on, so nothing falls between two scales."""
-_FRAME, _RIM = 24.0, 12.0
-"""Pixels of the network's by which the framed picture, and tiles, reach beyond the picture: half of a face of 48, and
-of one of 24. 24 for tiles, too, would be a seventh more tiles."""
 _WHOLE_EVERY = 3
-"""Frames within which the whole picture is looked at: that finds large faces, which matter most. Every other time it is
-framed by its mirror image, and smaller by a fifth for that."""
+"""Frames within which the whole picture is looked at: that finds large faces, which matter most."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +34,9 @@ class Tile:
     y0: int
     x1: int
     y1: int
-    """Pixels; x0 and y0 are even, and may lie beyond the picture like x1 and y1."""
+    """Pixels; x0 and y0 are even."""
     scale: float
     """Network pixels per pixel, at most 1."""
-
-    def shows_all(self, size: tuple[int, int]) -> bool:
-        """Whether the whole picture, of a size, lies in it."""
-        return self.x0 <= 0 and self.y0 <= 0 and self.x1 >= size[0] and self.y1 >= size[1]
 
     def cuts(self, box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:
         """Whether a box in pixels may be cut by a side of the tile that is no side of the picture."""
@@ -65,15 +55,12 @@ def least_face(size: tuple[int, int]) -> float:
 def tiles_of(size: tuple[int, int], least: float) -> tuple[Tile, ...]:
     """The tiles for pictures of a size (width, height) in which faces of `least` pixels are to be found.
 
-    The first is the whole picture, the second the picture in its frame, if smaller faces than it shows are to be found;
-    then the scales from coarse to fine, rows from the top.
+    The first is the whole picture; then the scales from coarse to fine, rows from the top.
     """
     whole = min(1.0, INPUT / max(size))
     fine = min(1.0, _SEEN / least)
     tiles = [Tile(0, 0, *size, whole)]
     if fine > whole * 1.01:
-        rim = round(max(size) * _FRAME / (INPUT - 2 * _FRAME)) & ~1
-        tiles.append(Tile(-rim, -rim, size[0] + rim, size[1] + rim, INPUT / (max(size) + 2 * rim)))
         steps = max(1, math.ceil(math.log(fine / whole) / math.log(_STEP) - 1e-9))
         for step in range(1, steps + 1):
             tiles += _level(size, whole * (fine / whole) ** (step / steps))
@@ -82,19 +69,18 @@ def tiles_of(size: tuple[int, int], least: float) -> tuple[Tile, ...]:
 
 def _level(size: tuple[int, int], scale: float) -> list[Tile]:
     side = INPUT / scale
-    columns, rows = (_starts(length, side, _RIM / scale) for length in size)
-    # A tile that is longer than the picture and its rim ends with them.
-    right, bottom = (round(length + _RIM / scale) for length in size)
-    return [Tile(x, y, min(right, round(x + side)), min(bottom, round(y + side)), scale) for y in rows for x in columns]
+    columns, rows = (_starts(length, side) for length in size)
+    return [
+        Tile(x, y, min(size[0], round(x + side)), min(size[1], round(y + side)), scale) for y in rows for x in columns
+    ]
 
 
-def _starts(length: int, side: float, rim: float) -> list[int]:
-    """Even places along one side of the picture at which tiles begin, evenly spread from a rim before to one behind."""
-    first, last = -rim, length + rim - side
-    if last <= first:
-        return [int(first) & ~1]
-    count = math.ceil((last - first) / (side * (1 - _OVERLAP)) - 1e-9) + 1
-    return [math.floor(first + i * (last - first) / (count - 1)) & ~1 for i in range(count)]
+def _starts(length: int, side: float) -> list[int]:
+    """Even places along one side of the picture at which tiles begin, evenly spread."""
+    if length <= side:
+        return [0]
+    count = math.ceil((length - side) / (side * (1 - _OVERLAP)) - 1e-9) + 1
+    return [int(i * (length - side) / (count - 1)) & ~1 for i in range(count)]
 
 
 class Rounds:
@@ -105,15 +91,13 @@ class Rounds:
     """
 
     def __init__(self, tiles: Sequence[Tile], interval: int) -> None:
-        """tiles: the whole picture, plain and framed, then by scale. interval: frames of a round, from 1."""
-        whole, rest = list(range(len(tiles)))[:2], list(enumerate(tiles))[2:]
+        """tiles: the whole picture first, then by scale. interval: frames in which every tile has its turn, from 1."""
+        scales = list(dict.fromkeys(tile.scale for tile in tiles))
         self._groups: list[tuple[list[int], int]] = []
-        if whole:
-            self._groups.append((whole, min(_WHOLE_EVERY * len(whole), interval)))
-        scales = list(dict.fromkeys(tile.scale for _, tile in rest))
         for scale in scales:
-            numbers = [number for number, tile in rest if tile.scale == scale]
-            self._groups.append((numbers, interval if scale == scales[-1] else min(-(-interval // 2), interval)))
+            numbers = [number for number, tile in enumerate(tiles) if tile.scale == scale]
+            often = _WHOLE_EVERY if scale == scales[0] else interval if scale == scales[-1] else -(-interval // 2)
+            self._groups.append((numbers, min(often, interval)))
         self._frame = 0
 
     def due(self, wanted: Collection[int]) -> list[int]:

@@ -1,8 +1,8 @@
 """Is a track a face? Decided for the track as a whole, from how sure its sightings were.
 
 A single sighting says little: an animal, a fist or the back of a head now and then gets what small or turned faces get.
-Over a second or two they differ: the better half of the sightings counts, since faces turn away and come back. That a
-single look of the detector's is less sure than several is in the evidence already (`detection.places`).
+Over a second or two they differ: the better half of the sightings counts, since faces turn away and come back, and few
+sightings have to be surer than many.
 """
 
 from __future__ import annotations
@@ -13,20 +13,27 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _SEVERAL = 3
-"""Sightings that can speak against a face; fewer say nothing."""
-_LESS = 0.1
-"""By how much less sure than the threshold each of them is: what hovers about it stays covered. With the mean of the
-better half, and half of this, ten bowed heads of 16 to 24 pixels were lost in a classroom."""
+"""Sightings from which the threshold alone decides."""
+_SURER = 0.15
+"""By how much a single sighting has to be surer than several; two by half of it."""
+
+
+_NO_MORE = 0.1
+"""By how much less sure than the threshold the sightings of a face can be (it turns away) and still be those of one."""
 
 
 def evident(evidence: Floats, threshold: float) -> bool:
     """Whether sightings of an evidence, float64 (n,), 0 to 1, are those of a face. False for none."""
-    return bool(len(evidence)) and float(np.sort(evidence)[len(evidence) // 2 :].mean()) >= threshold
+    count = len(evidence)
+    if not count:
+        return False
+    better = float(np.sort(evidence)[count // 2 :].mean())
+    return better >= threshold + _SURER * max(0, _SEVERAL - count) / (_SEVERAL - 1)
 
 
 def refuted(evidence: Floats, threshold: float) -> bool:
-    """Whether sightings, float64 (n,), of what was evident by few or faint ones are not those of a face.
+    """Whether sightings, float64 (n,), of what was evidently a face are not: somebody else's face had passed there.
 
-    A hand that looked like one for a moment, or the place where somebody else's face had passed.
+    False for few: what is hardly seen is no evidence against.
     """
-    return len(evidence) >= _SEVERAL and float(evidence.max()) < threshold - _LESS
+    return len(evidence) >= _SEVERAL and float(evidence.max()) < threshold - _NO_MORE

@@ -190,8 +190,7 @@ class Hindsight:
             known.path.append(Place(now.time, found))
             box = slack(found, now.time - known.seen)
             if after:
-                box = union(box, self._bridged(known, now, after))
-            box = bounded(box, found)
+                box = bounded(union(box, self._bridged(known, now, after)), found)
             return replace(track, box=_corners(box))
         known.lost = True
         if after:
@@ -211,8 +210,7 @@ class Hindsight:
             known.back = self._backwards(now, next_one.index, [one.place for one in after])
         places = [one.place for one in after]
         if now.time in known.back:
-            found = known.back[now.time]
-            return bounded(slack(found, next_one.place.time - now.time), found)
+            return slack(known.back[now.time], next_one.place.time - now.time)
         nearest = min(known.back, default=None)
         if nearest is not None:  # where the patch was last found is nearer than the sighting
             places = [Place(nearest, known.back[nearest])]
@@ -258,7 +256,7 @@ class Hindsight:
             return None
         start = known.trail.get(first, places[0].box)
         box = union(moved(places[::-1], now.time), start)
-        box = slack(box, places[0].time - now.time, start[2:] - start[:2])
+        box = bounded(slack(box, places[0].time - now.time, start[2:] - start[:2]), start)
         if self._outside(box):
             return None  # it came in here
         return _corners(box)

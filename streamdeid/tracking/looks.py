@@ -182,6 +182,8 @@ class Looks:
                 return True
         if look is None or state.latest is None:
             return False
+        if state.box is None:  # lost for a moment: no patch tells who took its place
+            return state.best(look) < _ALIKE
         return float(look @ state.latest) < _LIKELY and state.best(look) < _ALIKE
 
     def _went_on(self, before: Floats, box: Floats, picture: Small) -> bool:
