@@ -573,6 +573,25 @@ def test_a_redaction_hides_no_face_that_is_drawn(fitting: FitModel, drawn: Calla
     )
 
 
+def test_only_what_nothing_speaks_against_is_allowed(fitting: FitModel, drawn: Callable[..., Scene]) -> None:
+    """The whitelist asks for that before it shows anybody as he is."""
+    one = drawn(centre=(300.0, 165.0))
+    filmed = Filmed(fitting, judge=Judged())
+    wanted = [
+        (track(one.face), True),
+        (track(one.face, doubtful=True), False),
+        (track(astray(one.face)), False),
+        (lost(one.face.box), False),
+        (track(replace(one.face, landmarks=None, forehead=None, iris=None)), False),
+    ]
+    for shown, allowed in wanted:
+        frame = filmed.observe(one.planes, shown)
+        assert filmed.filter.allows(frame, shown) is allowed
+        assert not filmed.filter.allows(frame, replace(shown, number=2)), "a track that was not there"
+        filmed.filter.deidentify(frame, [shown])
+        assert not filmed.filter.allows(frame, shown), "it is out, and forgotten"
+
+
 def test_where_no_soft_redaction_can_be_computed_a_solid_one_covers_the_face(
     fitting: FitModel, drawn: Callable[..., Scene], monkeypatch: pytest.MonkeyPatch
 ) -> None:
