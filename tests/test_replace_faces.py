@@ -380,6 +380,20 @@ def test_what_the_recogniser_finds_becomes_the_template(fitting: FitModel, drawn
     filmed.filter.close()
 
 
+def test_only_good_frames_are_shown_to_what_people_are_recognised_by(
+    fitting: FitModel, drawn: Callable[..., Scene]
+) -> None:
+    one = drawn(centre=(300.0, 165.0))
+    filmed = Filmed(fitting)
+    templates = filmed.filter._faces.templates
+    assert isinstance(templates, FusedTemplates)
+    filmed.show(one.planes, track(astray(one.face)), times=4)
+    filmed.show(one.planes, track(replace(one.face, evidence=0.3)), times=4)
+    assert not templates._uppers
+    filmed.show(one.planes, track(one.face), times=2)
+    assert [len(shown) for shown in templates._uppers.values()] == [2]
+
+
 def test_looks_clear_the_doubt_of_a_face_that_goes_on(fitting: FitModel, drawn: Callable[..., Scene]) -> None:
     """With the judge that is used; without it every doubt counts."""
     one = drawn()
