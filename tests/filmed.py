@@ -1,0 +1,165 @@
+"""Drawn people before the filter: pictures, tracks, and what was published of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Points, spread
+from streamdeid.deidentify.levels import Level
+from streamdeid.deidentify.replace_faces import ReplaceFaces
+from streamdeid.deidentify.soft_head import Head
+from streamdeid.errors import FailedClosed
+from streamdeid.faces import Face, Track
+from streamdeid.frames import DeidentifiedFrame, Frame, Planes
+from streamdeid.register import PersonRegister, new_persons
+from streamdeid.tracking.looks import Break, Verdict
+from tests import drawn_faces
+from tests.drawn_faces import Scene
+
+SIZE = (480, 320)
+OWN, QUIET, SOFT, SOLID = (level.label for level in Level)
+Picture = NDArray[np.uint8]
+Drawn = Callable[..., Scene]
+
+
+@dataclass
+class Vector:
+    vector: Points = field(repr=False)
+
+
+class Choice:
+    """Gives each person a face of the model's own distribution; to some nobody's."""
+
+    def __init__(self, model: AppearanceModel, refused: bool = False) -> None:
+        self._model, self._refused = model, refused
+
+    def surrogate(self, person: int, y: Points) -> Vector:
+        if self._refused:
+            raise FailedClosed("none is free")
+        return Vector(drawn_faces.some_identity(self._model, 900 + person, 0.8))
+
+
+class Judged:
+    """A judge that says what it was told to."""
+
+    def __init__(self) -> None:
+        self.broken: dict[int, Break] = {}
+        self.groundless: dict[int, list[int]] = {}
+        self.looks: Mapping[int, Any] = {}
+
+    def __call__(self, frame: Frame, tracks: Sequence[Track], looks: Mapping[int, Any]) -> Verdict:
+        self.looks = looks
+        verdict = Verdict(list(tracks), self.broken, self.groundless)
+        self.broken, self.groundless = {}, {}
+        return verdict
+
+
+class Filmed:
+    """A filter that is shown pictures with tracks in them."""
+
+    def __init__(self, fitting: FitModel, *, refused: bool = False, **options: Any) -> None:
+        register = PersonRegister(new_persons(reentry=True, rate=25))
+        self.filter = ReplaceFaces(fitting, Choice(fitting.model, refused), register, **options)
+        self.index = -1
+
+    def observe(self, planes: Planes, *tracks: Track) -> Frame:
+        """The next frame, observed."""
+        self.index += 1
+        frame = Frame(planes, Fraction(self.index, 25), self.index)
+        self.filter.observe(frame, tracks)
+        return frame
+
+    def show(self, planes: Planes, *tracks: Track, times: int = 1) -> DeidentifiedFrame:
+        """The last of so many frames that show the same, published at once."""
+        for _ in range(times):
+            done = self.filter.deidentify(self.observe(planes, *tracks), tracks)
+        return done
+
+
+def drawer(model: AppearanceModel) -> Drawn:
+    """Draws people into a picture: by number, width and middle. marks: of their skin, without which they look alike."""
+
+    def draw(
+        person: int = 3, width: float = 110.0, centre: tuple[float, float] = (150.0, 165.0),
+        behind: Scene | None = None, marks: float = 0.0, **angles: float,
+    ) -> Scene:  # fmt: skip
+        shape, texture = model.decode(drawn_faces.some_identity(model, person))
+        picture = spread(texture, model.table)
+        noise = cv2.GaussianBlur(np.random.default_rng(person).normal(0, 1, picture.shape[:2]), (0, 0), 3.0)
+        marked = (marks / noise.std() * noise)[model.table.rows, model.table.columns]
+        texture = np.clip(texture + marked[:, None], 0, 255).astype(np.float32)
+        pose = drawn_faces.pose_at(model, width, centre, **angles)
+        under = None if behind is None else behind.rgb.astype(np.float32)
+        return drawn_faces.scene(model, shape, texture, pose, SIZE, under)
+
+    return draw
+
+
+def track(face: Face, number: int = 1, **changes: Any) -> Track:
+    return replace(Track(number, face.box, face, 0, False), **changes)
+
+
+def lost(box: tuple[float, float, float, float], number: int = 1) -> Track:
+    return Track(number, box, None, 1, False)
+
+
+def grown(box: tuple[float, float, float, float], times: float) -> tuple[float, float, float, float]:
+    x0, y0, x1, y1 = box
+    x, y, half, tall = (x0 + x1) / 2, (y0 + y1) / 2, times * (x1 - x0) / 2, times * (y1 - y0) / 2
+    return x - half, y - tall, x + half, y + tall
+
+
+def astray(face: Face) -> Face:
+    """The same with a box beside its landmarks, that contains them."""
+    x0, y0, x1, y1 = face.box
+    return replace(face, box=(x0 - 1.2 * (x1 - x0), y0, x1, y1))
+
+
+def inside(head: Head, radius: float = 1.0) -> NDArray[np.bool_]:
+    """Mask (h, w) of the pixels within a head."""
+    rows, columns = np.mgrid[0 : SIZE[1], 0 : SIZE[0]]
+    return np.asarray(head.radii(columns, rows) < radius)
+
+
+def filled(planes: Planes, where: NDArray[np.bool_], seed: int = 0) -> Planes:
+    """The picture with noise in place of some pixels; chroma only where all that share a sample are meant."""
+    rng = np.random.default_rng(seed)
+    out = planes.copy()
+    out.y[where] = rng.integers(0, 256, int(where.sum()), dtype=np.uint8)
+    whole = where.reshape(SIZE[1] // 2, 2, SIZE[0] // 2, 2).all(axis=(1, 3))
+    for plane in (out.u, out.v):
+        plane[whole] = rng.integers(60, 200, int(whole.sum()), dtype=np.uint8)
+    return out
+
+
+def same(one: Planes, two: Planes) -> bool:
+    return all(np.array_equal(a, b) for a, b in ((one.y, two.y), (one.u, two.u), (one.v, two.v)))
+
+
+def levels(done: DeidentifiedFrame) -> dict[int, str]:
+    return {cover.track: cover.rung for cover in done.covers}
+
+
+def detail(planes: Planes, where: NDArray[np.bool_]) -> float:
+    """How much there is of eyes, mouth and the like."""
+    luma = planes.y.astype(np.float64)
+    return float((cv2.GaussianBlur(luma, (0, 0), 2.0) - cv2.GaussianBlur(luma, (0, 0), 8.0))[where].std())
+
+
+def middle(face: Scene) -> NDArray[np.bool_]:
+    return drawn_faces.inside_hull(face.points, SIZE, 12.0)
+
+
+def two(drawn: Drawn) -> tuple[Scene, Scene]:
+    """Two people side by side; the second picture shows both."""
+    left = drawn(3, 80.0, (130.0, 165.0))
+    return left, drawn(12, 80.0, (330.0, 165.0), left)
