@@ -159,7 +159,7 @@ class Looks:
                 continue
             look = looks.get(track.number)
             gone, state.seen = now - state.seen > _LONGEST_LOSS, now
-            changed = self._changed(state, track, look, picture)
+            changed = self._changed(state, track, look, picture, gone)
             state.box = np.array(track.face.box, dtype=np.float64)
             if not (track.doubtful or state.pending or gone or changed):
                 state.learn(look, now)
@@ -173,8 +173,8 @@ class Looks:
         self._before = picture
         return verdict
 
-    def _changed(self, state: _State, track: Track, look: Look | None, picture: Small | None) -> bool:
-        """Whether the face is another than in the last frame, as far as pictures tell."""
+    def _changed(self, state: _State, track: Track, look: Look | None, picture: Small | None, gone: bool) -> bool:
+        """Whether the face is another than in the last frame, as far as pictures tell. gone: it is in doubt anyhow."""
         assert track.face is not None
         if picture is not None and state.box is not None and self._before is not None:
             box = np.array(track.face.box, dtype=np.float64)
@@ -182,7 +182,7 @@ class Looks:
                 return True
         if look is None or state.latest is None:
             return False
-        if state.box is None:  # lost for a moment: no patch tells who took its place
+        if state.box is None and not gone:  # lost for a moment: no patch tells who took its place
             return state.best(look) < _ALIKE
         return float(look @ state.latest) < _LIKELY and state.best(look) < _ALIKE
 
