@@ -23,27 +23,29 @@ class Distances:
     """Smallest distance that is surely another one; between them it counts as a new person in the end."""
     margin: float
     """By how much nearer a person must be than all who were seen beside him."""
+    patience: float
+    """Seconds of good frames below which nobody is recognised and an unclear case waits."""
     likelier: float
     """How many times as far the person may be whom a track most likely goes on with."""
 
 
-FUSED = Distances(3600.0, 7000.0, 600.0, 1.25)
-"""Of the fused vector of model and upper face (`deidentify.person_templates`), in units of the identity space: of 25
-people of clips that chose it 93.5 % of the pairs of one person are nearer than one in a thousand of two (METHODS 6.1).
-People of one studio lie nearer to one another than those of different clips."""
-
-
+FUSED = Distances(3600.0, 7000.0, 600.0, 0.4, 1.25)
+"""Of the fused vector of model and upper face (`deidentify.person_templates`), in units of the identity space: it takes
+39 % of the pairs of one person's tracklets in clips of 19 people for one person, and none of two people's
+(`benchmarks/recogniser.py`). Wider it would take people of one studio for each other."""
+_RECOGNISED = 0.23
+"""Seconds of patience with a recogniser: two vectors are told by then (`deidentify.tracklet_vectors`)."""
 _LIKELIER = 1.1
 """Of a recogniser's vectors: strangers begin a tenth above what is accepted (`person_recogniser`)."""
 
 
 def recognised(recogniser: PersonRecogniser) -> Distances:
     """Of a recogniser's vectors."""
-    return Distances(recogniser.accept, recogniser.reject, recogniser.margin, _LIKELIER)
+    return Distances(recogniser.accept, recogniser.reject, recogniser.margin, _RECOGNISED, _LIKELIER)
 
 
-_PATIENCE, _LEAST, _MOST = 0.4, 5, 12
-"""Seconds of good frames, and frames, below which nobody is recognised and an unclear case waits."""
+_LEAST, _MOST = 5, 12
+"""Good frames of that patience, at least and at most."""
 _PART = 1 << 40
 """More stretches than any part of a stream has."""
 
@@ -51,7 +53,7 @@ _PART = 1 << 40
 def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUSED) -> Persons:
     """Nobody yet. reentry: whether people who left are recognised when they come back. rate: frames per second.
     distances: of the templates that will be told."""
-    enough = max(_LEAST, min(_MOST, round(_PATIENCE * rate)))
+    enough = max(_LEAST, min(_MOST, round(distances.patience * rate)))
     return Persons(
         accept=distances.accept,
         reject=distances.reject,

@@ -66,7 +66,7 @@ def test_somebody_seen_with_something_before_the_face_only_is_still_somebody(
     opening = Opening(closed, np.zeros(len(fitting.table.rows), np.bool_), False, 0.0)
 
     class _AlwaysSomething:
-        def __init__(self, fitting: FitModel) -> None: ...
+        def __init__(self, fitting: FitModel, mean: object) -> None: ...
 
         def __call__(self, seen: Observation, doubt: bool) -> Opening:
             return opening

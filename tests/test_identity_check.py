@@ -284,9 +284,9 @@ def test_an_estimate_is_made_again_at_a_few_counts_only() -> None:
         played.frame({1: "."}, settle=False)
         played.person()
     assert [next(iter(asked.values()))[0] for asked in played.register.asked] == sorted(
-        [1] * 4 + [5] * 7 + [12] * 12 + [24] * 26 + [50] * 25 + [75] * 25 + [100]
+        [1] * 4 + [5] * 3 + [8] * 4 + [12] * 12 + [24] * 26 + [50] * 25 + [75] * 25 + [100]
     )
-    assert len(played.estimates) == 7
+    assert len(played.estimates) == 8
 
 
 def test_at_the_end_of_a_stretch_all_good_frames_are_told() -> None:

@@ -113,9 +113,9 @@ def _children() -> set[str]:
 
 @pytest.fixture(autouse=True)
 def nothing_stays_behind() -> Iterator[None]:
-    threads, children, handles = threading.active_count(), _children(), len(os.listdir("/proc/self/fd"))
+    threads, children, handles = set(threading.enumerate()), _children(), len(os.listdir("/proc/self/fd"))
     yield
-    assert threading.active_count() == threads and _children() == children
+    assert set(threading.enumerate()) <= threads and _children() == children
     assert len(os.listdir("/proc/self/fd")) == handles
 
 

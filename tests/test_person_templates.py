@@ -59,12 +59,15 @@ def vector(*values: float) -> NDArray[np.float64]:
     return np.array(values)
 
 
-def test_three_vectors_make_a_template_and_it_is_their_mean() -> None:
+def test_two_vectors_make_a_template_and_it_is_their_mean() -> None:
     vectors, templates = recognised()
     vectors.told = {4: {1: [vector(1, 0)]}, 6: {1: [vector(2, 3)], 2: [vector(9, 9)]}, 7: {1: [vector(3, 6)]}}
-    for index in range(7):
+    for index in range(6):
         templates.next_frame(index)
         assert templates.template(1, Y, False) is None, index
+    templates.next_frame(6)
+    found = templates.template(1, Y, False)
+    assert found is not None and found.tolist() == [1.5, 1.5]
     templates.next_frame(7)
     found = templates.template(1, Y, False)
     assert found is not None and found.tolist() == [2.0, 3.0]

@@ -143,16 +143,15 @@ def test_a_quiet_face_takes_the_tone_of_the_skin_but_a_strict_one_nothing_at_all
     fitting: FitModel, drawn: Drawn
 ) -> None:
     """The pixels of the whole head are exchanged; pose and person stay."""
-    one = drawn(centre=(300.0, 165.0))
-    beside = astray(one.face)
-    where = inside(head_of(beside.box, None, SIZE), 0.99)
+    one = drawn(width=22.0, centre=(300.0, 165.0))
+    where = inside(head_of(one.face.box, one.points, SIZE), 0.99)
     dark = one.planes.copy()
     dark.y[where] = dark.y[where] // 3
 
     def shown(planes: Planes, strict: bool) -> Planes:
         filmed = Filmed(fitting, strict=strict)
-        filmed.show(one.planes, track(one.face), times=2)
-        done = filmed.show(planes, track(beside))
+        filmed.show(one.planes, track(one.face), times=14)
+        done = filmed.show(planes, track(one.face), times=20)
         assert levels(done) == {1: QUIET}
         return done.planes
 

@@ -40,7 +40,7 @@ each after 60 frames, and at 120 frames a second after 42. Who had none was nobo
 _AGAIN = 4
 """Good frames after which is asked again where there was no template yet, a quarter of them where that is more: an
 estimate takes 20 ms and more."""
-_STEPS = (1, _LEAST, 12, _LEARNT, 50)
+_STEPS = (1, _LEAST, 8, 12, _LEARNT, 50)
 _EVERY = 25
 """Good frames at which an identity is computed (it is dear): these, and then so many later each time."""
 _LONGEST_LOSS = Fraction(1, 4)

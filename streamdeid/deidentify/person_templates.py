@@ -24,8 +24,8 @@ from streamdeid.deidentify.upper_face import UpperFace
 
 _UPPER = 5400.0 / 0.65
 """Units of the identity space for a distance of upper faces: at 5,400 and .65 both accept one in a thousand others."""
-_ENOUGH = 3
-"""Vectors that make a template: with fewer, short tracklets of grimaces became persons of their own."""
+_ENOUGH = 2
+"""Vectors that make a template: with one, short tracklets of grimaces became persons of their own."""
 _KEPT = 24
 """Upper faces of one tracklet that are averaged."""
 

@@ -28,9 +28,9 @@ from streamdeid.errors import FailedClosed
 _DELAY = 0.13
 """Seconds after which a face's vector is told, twelve times what one takes: with five people at once and eight busy
 processes on two cores the stream waited 4 ms for it, once in 90 frames."""
-_TIMES = (0.0, 0.1, 0.2, 0.3, 0.4, 1.3, 3.3, 8.3)
+_TIMES = (0.0, 0.07, 0.2, 0.3, 0.4, 1.3, 3.3, 8.3)
 """Seconds of good frames after which a tracklet may be asked about for the first, second, ... time."""
-_APART = 0.1
+_APART = 0.07
 """Seconds of good frames between two times at least: neighbouring frames tell the same."""
 _MOST = 30.0
 """Faces asked about in a second at most: a third of one core."""
