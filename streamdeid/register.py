@@ -23,8 +23,8 @@ class Distances:
     """Smallest distance that is surely another one; between them it counts as a new person in the end."""
     margin: float
     """By how much nearer a person must be than all who were seen beside him."""
-    patience: float
-    """Seconds of good frames below which nobody is recognised and an unclear case waits."""
+    enough: float
+    """Seconds of good frames below which nobody is recognised."""
     likelier: float
     """How many times as far the person may be whom a track most likely goes on with."""
 
@@ -34,7 +34,8 @@ FUSED = Distances(3600.0, 7000.0, 600.0, 0.4, 1.25)
 39 % of the pairs of one person's tracklets in clips of 19 people for one person, and none of two people's
 (`benchmarks/recogniser.py`). Wider it would take people of one studio for each other."""
 _RECOGNISED = 0.23
-"""Seconds of patience with a recogniser: two vectors are told by then (`deidentify.tracklet_vectors`)."""
+"""Seconds after which a recogniser has told two vectors (`deidentify.tracklet_vectors`): enough to know somebody by, not
+to know that it is nobody known."""
 _LIKELIER = 1.1
 """Of a recogniser's vectors: strangers begin a tenth above what is accepted (`person_recogniser`)."""
 
@@ -44,8 +45,9 @@ def recognised(recogniser: PersonRecogniser) -> Distances:
     return Distances(recogniser.accept, recogniser.reject, recogniser.margin, _RECOGNISED, _LIKELIER)
 
 
-_LEAST, _MOST = 5, 12
-"""Good frames of that patience, at least and at most."""
+_PATIENCE, _LEAST, _MOST = 0.4, 5, 12
+"""Seconds of good frames until which an unclear case waits before it counts as somebody new; good frames, at least and at
+most, that stand for seconds here."""
 _PART = 1 << 40
 """More stretches than any part of a stream has."""
 
@@ -53,14 +55,14 @@ _PART = 1 << 40
 def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUSED) -> Persons:
     """Nobody yet. reentry: whether people who left are recognised when they come back. rate: frames per second.
     distances: of the templates that will be told."""
-    enough = max(_LEAST, min(_MOST, round(distances.patience * rate)))
+    enough, patience = (max(_LEAST, min(_MOST, round(s * rate))) for s in (distances.enough, _PATIENCE))
     return Persons(
         accept=distances.accept,
         reject=distances.reject,
         margin=distances.margin,
         likelier=distances.likelier,
         enough=enough,
-        patience=enough,
+        patience=patience,
         reentry=reentry,
     )
 

@@ -233,16 +233,24 @@ def test_two_who_were_never_seen_together_may_be_one() -> None:
 
 
 @pytest.mark.parametrize("distance", [1.5, 9.0])
-@pytest.mark.parametrize(("doubted", "person"), [(False, 2), (True, None)])
-def test_who_was_in_doubt_is_not_somebody_new_at_once(distance: float, doubted: bool, person: int | None) -> None:
+@pytest.mark.parametrize("doubted", [False, True])
+def test_whom_nobody_is_recognised_on_is_not_somebody_new_at_once(distance: float, doubted: bool) -> None:
     """A laugh takes a face as far away as another person's."""
     known = persons(enough=5, patience=20)
     left(known, 1)
     known.update(in_doubt(2) if doubted else showing(2), Fraction(2))
     known.update(showing(2), Fraction(3))
     assert known.commit({2: who(0, 0, frames=4)}) == {2: Decision(None, Outcome.WAITING)}
-    assert known.commit({2: who(distance, 0, frames=5)})[2].person == person
+    for frames in (5, 19):
+        assert known.commit({2: who(distance, 0, frames=frames)}) == {2: Decision(None, Outcome.WAITING)}
     assert known.commit({2: who(distance, 0, frames=20)})[2].person == 2
+
+
+def test_who_is_recognised_need_not_wait_that_long() -> None:
+    known = persons(enough=5, patience=20)
+    left(known, 1)
+    known.update(showing(2), Fraction(2))
+    assert known.commit({2: who(0, 0, frames=5)}) == {2: Decision(1, Outcome.RETURNED)}
 
 
 def test_an_identity_that_is_not_finite_decides_nothing() -> None:

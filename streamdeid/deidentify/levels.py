@@ -89,8 +89,8 @@ from which both together say that the landmarks are too small or beside the face
 boxes, and faces in a crowd. Drawn faces are fitted with 0.15; with landmarks at three quarters of their size, or
 shifted by an eighth of the face, with 0.52 to 0.7."""
 _NO_POSE = 0.6
-"""Residual from which landmarks that are astray do not tell the pose either: profiles in stage_and_audience were read as
-half turned, upside down, with 0.60 to 0.64."""
+"""Residual from which landmarks that are astray do not tell the pose either: profiles in stage_and_audience were read
+as half turned, upside down, with 0.60 to 0.64."""
 _OCCLUDED_TRIANGLE, _OCCLUDED_SHARE = 0.7, 0.3
 """Share of the mesh whose triangles fit badly, from which a face counts as occluded: gross covers (METHODS 4.5). Open
 faces of the clips reach 0.23 (glasses)."""

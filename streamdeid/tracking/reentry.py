@@ -84,8 +84,6 @@ class _Stay:
     """Frame of its first appearance."""
     since: int
     """The same, or the last frame in which it was doubtful: from then on it is one face."""
-    doubted: bool
-    """Whether it was doubtful in any frame."""
     seen: int
     """Frame in which its face was last detected."""
 
@@ -97,9 +95,9 @@ class Persons:
     d + s <= accept is the same person, d - s >= reject is another one, anything between is the reject zone.
     likelier: how many times as far the person may be whom a track most likely goes on with (`expect`).
     margin: by how much nearer a person must be than everybody who was ever seen beside him, to be recognised.
-    enough, patience: good frames of a track below which nothing is decided where anybody might be recognised, and for
-    which a track that was doubtful waits to be recognised before it becomes somebody new: it is most likely somebody
-    known, and a laugh takes a face as far away as another person's.
+    enough, patience: good frames of a track below which nobody is recognised where anybody might be, and for which a
+    track that nobody was recognised on waits before it becomes somebody new: it may well be somebody known, and a laugh
+    takes a face as far away as another person's.
     ttl: seconds for which an absent person is remembered; limit: how many, the longest absent forgotten first.
     reentry: False recognises only who was mixed up with others, nobody who left.
     Raises SettingsError unless 0 < accept < reject, margin >= 0, likelier >= 1, 1 <= enough <= patience, ttl >= 0 and
@@ -193,13 +191,10 @@ class Persons:
         before, self._stays = self._stays, {}
         for track in tracks:
             old = before.get(track.number)
-            began, since, doubted, seen = (
-                (self._frame, self._frame, False, 0) if old is None else (old.began, old.since, old.doubted, old.seen)
-            )
-            if track.doubtful:
-                since, doubted = self._frame, True
+            began, since, seen = (self._frame, self._frame, 0) if old is None else (old.began, old.since, old.seen)
+            since = self._frame if track.doubtful else since
             seen = self._frame if track.missed == 0 else seen
-            self._stays[track.number] = _Stay(began, since, doubted, seen)
+            self._stays[track.number] = _Stay(began, since, seen)
             person = self._person(track.number)
             if person is not None and track.missed == 0 and not track.doubtful:
                 person.seen = self._frame
@@ -254,7 +249,7 @@ class Persons:
             decisions[track] = Decision(number, Outcome.RETURNED) if lost else Decision(None, Outcome.WAITING)
         for track, identity in undecided.items():
             if track not in decisions:
-                decisions[track] = self._otherwise(self._stays[track], identity, bool(apart[track]), track in near)
+                decisions[track] = self._otherwise(identity, bool(apart[track]), track in near)
             self._settle(track, decisions[track], identity)
         return decisions
 
@@ -264,11 +259,11 @@ class Persons:
             return False
         return self._reentry or (person.left is not None and person.left[1] >= stay.began)
 
-    def _otherwise(self, stay: _Stay, identity: Identity, anybody: bool, near: bool) -> Decision:
+    def _otherwise(self, identity: Identity, anybody: bool, near: bool) -> Decision:
         """The decision about a track that nobody was recognised on; anybody, near: whether some person is open to it,
         and not clearly another one."""
         frames = 0 if identity.vector is None else identity.frames
-        if anybody and frames < (self._patience if stay.doubted else self._enough):
+        if anybody and frames < self._patience:
             return Decision(None, Outcome.WAITING)
         self._persons += 1
         return Decision(self._persons, Outcome.UNCERTAIN if near else Outcome.NEW)
