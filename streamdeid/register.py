@@ -34,8 +34,8 @@ FUSED = Distances(3600.0, 7000.0, 600.0, 0.4, 1.25)
 39 % of the pairs of one person's tracklets in clips of 19 people for one person, and none of two people's
 (`benchmarks/recogniser.py`). Wider it would take people of one studio for each other."""
 _RECOGNISED = 0.23
-"""Seconds after which a recogniser has told two vectors (`deidentify.tracklet_vectors`): enough to know somebody by, not
-to know that it is nobody known."""
+"""Seconds after which a recogniser has told two vectors (`deidentify.tracklet_vectors`): enough to know somebody by,
+not to know that it is nobody known."""
 _LIKELIER = 1.1
 """Of a recogniser's vectors: strangers begin a tenth above what is accepted (`person_recogniser`)."""
 
@@ -46,8 +46,8 @@ def recognised(recogniser: PersonRecogniser) -> Distances:
 
 
 _PATIENCE, _LEAST, _MOST = 0.4, 5, 12
-"""Seconds of good frames until which an unclear case waits before it counts as somebody new; good frames, at least and at
-most, that stand for seconds here."""
+"""Seconds of good frames until which an unclear case waits before it counts as somebody new; good frames, at least and
+at most, that stand for seconds here."""
 _PART = 1 << 40
 """More stretches than any part of a stream has."""
 
