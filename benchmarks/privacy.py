@@ -28,6 +28,7 @@ PARTS = ("attacks", "utility", "papers")
 BEGIN, END = "<!-- privacy: begin -->", "<!-- privacy: end -->"
 METHODS = {
     "k-diff-furthest": "`k-diff-furthest` (default)",
+    "k-diff-furthest, quiet": "`k-diff-furthest`, quiet faces",
     "k-diff-furthest-paper": "`k-diff-furthest-paper`",
     "k-same-furthest": "`k-same-furthest`",
     "k-same-m": "`k-same-m`",
