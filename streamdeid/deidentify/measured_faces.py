@@ -203,8 +203,8 @@ class MeasuredFaces:
         yaw, pitch = seen.pose.yaw, seen.pose.pitch
         if opening is None or not followed.rest.ready:  # a cup is no face at rest, but better than none
             followed.rest.observe(seen.frontal, yaw, pitch, seen.small_texture, None, seen.skin, _blemish(found))
-        if good:
-            wanted = learns and followed.known.wants(seen.frontal, yaw, pitch)
+        if good and learns:
+            wanted = followed.known.wants(seen.frontal, yaw, pitch)
             texture = self._texture(frame, seen) if wanted else None
             followed.known.observe(seen.frontal, yaw, pitch, seen.small_texture, texture, seen.skin)
         elif learns and not followed.known.ready and len(followed.weak) < _WEAK_KEPT:
