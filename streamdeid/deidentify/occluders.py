@@ -102,14 +102,16 @@ class OccluderMask:
 
         doubt: it is not sure that this is still the same face.
         """
-        if seen.fresh:
+        if seen.fresh or seen.width < _SMALLEST:
             self._forget()
+        if seen.width < _SMALLEST:
+            return None
         texture = seen.small_texture
         cold = coldness(texture)
         suspect = cold > _COLD
         if not doubt:
             self._learn(texture, suspect)
-        usable = not doubt and seen.width >= _SMALLEST and abs(seen.pose.yaw) <= _TURN
+        usable = not doubt and abs(seen.pose.yaw) <= _TURN
         least = _LEAST_AREA * len(cold)
         skin = cold[cold < _SKIN] if usable and np.count_nonzero(suspect) >= least else cold[:0]
         if len(skin) < _SKIN_SHARE * len(cold):
