@@ -107,7 +107,8 @@ def _decoded(path: Path | str | io.BytesIO, form: str | None = None) -> list[av.
 def _children() -> set[str]:
     found = set()
     for entry in Path("/proc/self/task").iterdir():
-        found |= set((entry / "children").read_text().split())
+        with contextlib.suppress(FileNotFoundError):  # a thread that has just ended
+            found |= set((entry / "children").read_text().split())
     return found
 
 
