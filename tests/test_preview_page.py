@@ -150,7 +150,7 @@ def test_chromium_sees_the_picture_move_and_saves_a_filtered_snapshot(served: Se
         rate = browser.run(texts.replace("SELECTOR", "[data-is=rate]"))[0]
         assert re.fullmatch(r"\d+\.\d / s", rate) and float(rate.split()[0]) > 0
         assert re.fullmatch(r"\d+ ms", browser.run(texts.replace("SELECTOR", "[data-is=p50]"))[0])
-        assert any(face.startswith("synthetic: ") for face in browser.run(texts.replace("SELECTOR", "li")))
+        assert any(face.startswith("own face: ") for face in browser.run(texts.replace("SELECTOR", "li")))
         yard = eventually(lambda: browser.run("return document.querySelector('[data-camera=yard]')?.innerText"), 5)
         assert "degraded" in yard and "the connection was refused" in yard and "There is no picture now." in yard
         assert browser.run("return document.querySelector('[data-camera=yard] img').hidden")
