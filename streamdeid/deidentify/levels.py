@@ -70,9 +70,10 @@ _SMALLEST = 24.0
 """Width in pixels below which landmarks say nothing."""
 _YAW, _PITCH = 0.85, 0.7
 """Radians beyond which the frontal model no longer fits a turned head."""
-_AWAY, _STEEPER = 1.05, 1.2
+_AWAY, _STEEPER = 0.96, 1.2
 """Radians of yaw beyond which no face is shown, and how much more a nod counts: the model knows less of it. True
-profiles read 0.98 to 1.15, whatever they are; where the fit is poor, too, landmarks may lie anywhere from `_YAW` on."""
+profiles read 0.98 to 1.15, whatever they are, and a flat mesh turned so far shows no face that one could look at; where
+the fit is poor, too, landmarks may lie anywhere from `_YAW` on."""
 _RESIDUAL = 0.7
 """Residual of the fit. Open faces of the clips reach 0.62 (glasses), of the London set 0.29."""
 _NO_FACE = 0.85
