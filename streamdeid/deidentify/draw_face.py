@@ -28,12 +28,6 @@ _FEATHER = 0.07
 """Feather inside the hull, share of the face's width (METHODS 4.4)."""
 _SURROUNDINGS = 0.08
 """Surroundings that the membrane looks at, share of the face's width."""
-_GROW = 1.05
-"""The mean face is drawn so much larger: its landmarks are doubted."""
-_MIDDLE = 0.7
-"""Axes of the ellipse that rung 2 covers whatever the landmarks say, share of the detector's box."""
-_AROUND = 1.42
-"""The same of the ellipse around the whole box."""
 _LAG = 0.03
 """Lag of the smoothed lips, share of the face's width, from which the mouth is taken from where the raw ones are."""
 _MEMBRANE_SHARE = 0.4

@@ -227,9 +227,7 @@ class MeasuredFaces:
             y = model.identity(followed.known.shape(), followed.known.texture())
             return Estimate(y, self.templates.template(number, y, final))
         texture = np.median(followed.weak, axis=0).astype(np.float32)
-        # Whose every frame had something before the face has no shape at rest; any estimate of y will do for this.
-        shape = followed.rest.shape() if followed.rest.ready else model.mean_shape
-        return Estimate(model.identity(shape, texture), None)
+        return Estimate(model.identity(followed.rest.shape(), texture), None)
 
 
 def _blemish(found: Mapping[Cause, float]) -> float:
