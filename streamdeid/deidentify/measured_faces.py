@@ -202,11 +202,11 @@ class MeasuredFaces:
         self.check.saw(track.number, good)
         yaw, pitch = seen.pose.yaw, seen.pose.pitch
         if opening is None or not followed.rest.ready:  # a cup is no face at rest, but better than none
-            followed.rest.observe(seen.frontal, yaw, pitch, seen.small_texture, None, seen.skin, _blemish(found))
+            followed.rest.observe(seen.frontal, yaw, pitch, seen.small_texture, None, seen.hair, _blemish(found))
         if good and learns:
             wanted = followed.known.wants(seen.frontal, yaw, pitch)
             texture = self._texture(frame, seen) if wanted else None
-            followed.known.observe(seen.frontal, yaw, pitch, seen.small_texture, texture, seen.skin)
+            followed.known.observe(seen.frontal, yaw, pitch, seen.small_texture, texture, seen.hair)
         elif learns and not followed.known.ready and len(followed.weak) < _WEAK_KEPT:
             followed.weak.append(self._texture(frame, seen))
         return good

@@ -19,6 +19,8 @@ _SIZE = 256
 """Side, pixels, that a region is reduced to before the landmark model (its input is 192)."""
 _MARGIN = 1.5
 """Side of a landmark region over the longer side of the face in it (mediapipe's own figure)."""
+MESH = 468
+"""Vertices of the mesh of a face; those of the irises come after them."""
 _PRESENCE = 0.5
 """The landmark model's score from which its points are used."""
 
@@ -91,7 +93,7 @@ def face_of(box: Box, score: float, evidence: float, mesh: Points | None, presen
     low, high = np.minimum(box[:2], outline.min(axis=0)), np.maximum(box[2:], outline.max(axis=0))
     whole = float(low[0]), float(low[1]), float(high[0]), float(high[1])
     iris = iris_from_mesh(mesh)[:, :, :2]
-    return Face(whole, score, landmarks, forehead, iris, presence, points[:, 2], evidence)
+    return Face(whole, score, landmarks, forehead, iris, presence, points[:, 2], evidence, mesh[:MESH])
 
 
 def _region_of_mesh(mesh: Points) -> Region:
