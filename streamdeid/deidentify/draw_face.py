@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, Triangles
 from streamdeid.aam.pose import HeadPose
@@ -24,7 +25,7 @@ from streamdeid.deidentify.observation import Observation
 from streamdeid.deidentify.opening import Opening, shown_through
 from streamdeid.deidentify.outline import bulged, reaching
 from streamdeid.frames import Planes
-from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE
+from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE, RING
 
 _FEATHER = 0.07
 """Feather inside the hull, share of the face's width (METHODS 4.4)."""
@@ -109,9 +110,10 @@ def draw_surrogate(
     static = blending.static(fitting, light, neutral, face)
     if shape is None:
         shape = transfer_expression(seen.frontal, neutral.shape, static.shape)
-    steady = bulged(seen.pose.to_image(shape, static.depth), seen.bulge)
+    points = seen.pose.to_image(shape, static.depth)
+    steady = bulged(points, seen.bulge)
     places, farthest = (tuple(bulged(p, seen.bulge) for p in meshes) for meshes in (seen.places, seen.farthest))
-    points = reaching(steady, places, farthest, seen.width)
+    reached = reaching(steady, places, farthest, seen.width)
     texture = seen.small_texture if opening is None else opening.without(seen.small_texture, neutral.small_texture)
     change = light_change(light, texture, neutral.small_texture)
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
@@ -120,11 +122,11 @@ def draw_surrogate(
     texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
     margin = _SURROUNDINGS * seen.width
     triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
-    patch = draw(texture, model.mean_shape, points, triangles, out.size, margin)
+    patch = draw_ringed(texture, points, reached, triangles, model, out.size, margin)
     if patch is None:
         return False
     # A cover grown for one quick frame is not to stay in the membrane's running mean: the one for a slow head does.
-    rim = patch if points is steady else draw(texture, model.mean_shape, steady, triangles, out.size, margin)
+    rim = patch if reached is steady else draw_ringed(texture, points, steady, triangles, model, out.size, margin)
     if copy_eyes:
         for lids in (LEFT_EYE, RIGHT_EYE):
             copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
@@ -138,13 +140,29 @@ def draw_surrogate(
         draw_mouth(patch, original, _lips(seen), points[INNER_LIP])
     alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
     if float(seen.bulge.max()) > 1:
-        alpha = sharp_edge(alpha, patch, points, seen)
+        alpha = sharp_edge(alpha, patch, reached, seen)
     if opening is not None:
         alpha *= shown_through(opening, patch, original, seen, fitting)
     if seen.fresh:
         blending.membrane = None  # that of another scene
     correction = no_membrane() if rim is None else blending.mean(membrane(rim, original))
     return composed(patch, Blend(alpha, correction), out)
+
+
+def draw_ringed(
+    texture: Pixels,
+    points: Points,
+    outer: Points,
+    triangles: Triangles,
+    model: AppearanceModel,
+    size: tuple[int, int],
+    margin: float,
+) -> Patch | None:
+    """`synthesise.draw` of a YUV texture on the mesh at points (81, 2), and around it, out to the outline of another
+    mesh (81, 2), the colours of its rim: a cover grows so without a feature of the face being stretched."""
+    frame_points = np.concatenate([model.mean_shape, model.mean_shape[OUTLINE]])
+    whole = np.concatenate([points, outer[OUTLINE]])
+    return draw(texture, frame_points, whole, np.concatenate([RING, triangles]), size, margin)
 
 
 def far_first(triangles: Triangles, shape: Points, depth: Points, pose: HeadPose) -> Triangles:
