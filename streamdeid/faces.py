@@ -36,9 +36,10 @@ class Face:
     """Depth of landmarks and forehead points in pixels, away from the camera, float64 (81,); training uses it."""
     evidence: float = 1.0
     """How sure it is, 0 to 1, that this is a face at all; a detector that does not say is believed."""
-
     mesh: Points | None = None
-    """The landmarker's own mesh, pixels and depth away from the camera in pixels, float64 (468, 3), where it has one."""
+    """The landmarker's whole mesh, float64 (468, 3): x and y in pixels of the frame, z in pixels away from the camera,
+    from an origin of the landmarker's own. Training and the outline of a turned head use it; a detector without one is
+    none the worse."""
 
     @cached_property
     def silhouette(self) -> Points | None:

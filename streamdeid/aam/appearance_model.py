@@ -23,9 +23,10 @@ from streamdeid.aam.synthesise import extended
 from streamdeid.aam.zones import Zones
 from streamdeid.arrays_file import Arrays, read_arrays, write_arrays
 from streamdeid.errors import ModelError
+from streamdeid.face_mesh import MESH
 from streamdeid.ibug68 import MOUTH_TRIANGLES, POINTS
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,14 @@ class AppearanceModel:
     """float64 (c,)."""
     fit_width: int
     """Width of the fit's frame in pixels; it is the model's frame scaled down."""
+    mean_mesh: Points
+    """float64 (468, 3): mean of the landmarker's mesh, its own mirror image: x and y in pixels of the frame; z in
+    pixels of the frame, away from the camera, from the vertices' mean depth, as `depth` is."""
+    smile: Points
+    """float64 (v, 2): mean displacement from a face at rest to the same person's smile, pixels of the frame; 0 where
+    the training set has no smiles."""
+    smile_weights: Points
+    """float64 (v, 2): `aam.smile.amount`'s, a share of the mean smile for each pixel of the frame."""
     sha256: str = ""
 
     @cached_property
@@ -95,10 +104,6 @@ class AppearanceModel:
         inside[self.table.rows, self.table.columns] = 1
         zones = replace(zones, skin=zones.skin * inside)
         return Albedo(zones, studio_field(extended(self.mean_texture, self.table), zones.skin))
-
-    @cached_property
-    def mean_mesh(self):
-        return np.load('/work/proto/base/streamdeid/deidentify/mean_mesh.npy')
 
     @cached_property
     def _hair_zone(self) -> Pixels:
@@ -180,6 +185,9 @@ _ARRAYS = {
     "fit_mean": (np.float32, 1),
     "fit_basis": (np.float32, 2),
     "fit_variances": (np.float64, 1),
+    "mean_mesh": (np.float64, 2),
+    "smile": (np.float64, 2),
+    "smile_weights": (np.float64, 2),
 }
 
 
@@ -204,6 +212,9 @@ def _check_sizes(path: Path, arrays: Arrays) -> None:
         "iris": (2, 3),
         "fit_basis": (c, grey),
         "frame_size": (2,),
+        "mean_mesh": (MESH, 3),
+        "smile": (POINTS, 2),
+        "smile_weights": (POINTS, 2),
     }
     for name, shape in expected.items():
         if arrays[name].shape != shape:

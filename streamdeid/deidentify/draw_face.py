@@ -24,6 +24,7 @@ from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation
 from streamdeid.deidentify.opening import Opening, shown_through
 from streamdeid.deidentify.outline import bulged, reaching
+from streamdeid.deidentify.rest import at_rest
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE, RING
 
@@ -55,6 +56,8 @@ class Static:
     """float64 (81, 2): the surrogate at rest, facing where the person at rest does."""
     depth: Points
     """float64 (81,): depth of its points."""
+    rest: Points
+    """float64 (81, 2): the person at rest."""
 
 
 @dataclass
@@ -70,10 +73,11 @@ class Blending:
         if self._static is None or self._of is None or self._of[0] is not neutral or self._of[1] is not face:
             model = fitting.model
             lit = static_light(light, neutral.small_texture, face, neutral.hair)
-            shape = facing(face.shape, neutral.shape, model.depth)
+            rest = at_rest(neutral.shape, model)
+            shape = facing(face.shape, rest, model.depth)
             # A point that slides over the surface of a face comes nearer or goes away.
-            slid = np.clip(((shape - neutral.shape) * light.slopes).sum(axis=1), -_MOST_SLIDE, _MOST_SLIDE)
-            self._static = Static(lit, dressed(face, lit, model.albedo.zones), shape, model.depth + slid)
+            slid = np.clip(((shape - rest) * light.slopes).sum(axis=1), -_MOST_SLIDE, _MOST_SLIDE)
+            self._static = Static(lit, dressed(face, lit, model.albedo.zones), shape, model.depth + slid, rest)
             self._of = neutral, face
         return self._static
 
@@ -109,7 +113,7 @@ def draw_surrogate(
     plain = shape is not None
     static = blending.static(fitting, light, neutral, face)
     if shape is None:
-        shape = transfer_expression(seen.frontal, neutral.shape, static.shape)
+        shape = transfer_expression(seen.frontal, static.rest, static.shape)
     points = seen.pose.to_image(shape, static.depth)
     steady = bulged(points, seen.bulge)
     places, farthest = (tuple(bulged(p, seen.bulge) for p in meshes) for meshes in (seen.places, seen.farthest))
