@@ -22,7 +22,8 @@ from streamdeid.ibug68 import (
 _PARTS = ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS), (MOUTH, MOUTH_CORNERS))
 _LIP_PAIRS = ((13, 19), (14, 18), (15, 17))
 """Upper and lower inner lip, from the left, numbers within the mouth."""
-_OVER = {13: [1, 2], 14: [3], 15: [4, 5], 17: [6, 7], 18: [8], 19: [9, 10, 11]}
+_OVER = {13: [1, 2], 14: [3], 15: [4, 5], 17: [7, 8], 18: [9], 19: [10, 11]}
+"""Points of the outer lip beside each."""
 _NARROWEST = 0.12
 """Opening over width that an eye at rest has at least: below, it was never seen open."""
 _MOST_TURN = 0.5
