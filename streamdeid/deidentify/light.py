@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from streamdeid.aam.albedo import LUMA
 from streamdeid.aam.appearance_model import AppearanceModel
@@ -83,13 +84,13 @@ class LightFrame:
     """float32 (f,): plain skin."""
     near: Pixels
     """float32 (f,): the same, blurred."""
-    fitted: Points
+    fitted: NDArray[np.intp]
     """int64 (p,): numbers of the pixels that are fitted."""
     bright: Points
     """float64 (p,): what each counts for brightness."""
     colour: Points
     """float64 (p,): what each counts for colour."""
-    upper: Points
+    upper: NDArray[np.bool_]
     """bool (f,): plain skin of the upper face."""
     brows: Points
     """float64 (f,): weights of the middle of the brows, together 1."""
@@ -107,7 +108,7 @@ class LightFrame:
         size, at = table.size, (table.rows, table.columns)
         zones = Zones.of(model.mean_shape, model.frame_size[0], size)
         surface = surface_normals(model.mean_mesh, model.frame_size)
-        normals = cv2.resize(surface, size, interpolation=cv2.INTER_AREA)
+        normals = np.asarray(cv2.resize(surface, size, interpolation=cv2.INTER_AREA), np.float32)
         normals /= np.linalg.norm(normals, axis=2, keepdims=True)
         studio = np.asarray(cv2.resize(model.albedo.studio, size, interpolation=cv2.INTER_AREA), np.float32)
         terms = _terms(normals, studio @ LUMA)
@@ -139,8 +140,8 @@ class LightFrame:
         )
 
     def edge_on(self, texture: Pixels, yaw: float) -> Pixels:
-        """The texture (h, w, 3) with the far side of the nose smooth where a turned head shows it edge on: thirty pixels
-        of it end in three, and would alias into a ragged line. In place."""
+        """The texture (h, w, 3) with the far side of the nose smooth where a turned head shows it edge on: thirty
+        pixels of it end in three, and would alias into a ragged line. In place."""
         strength = float(np.clip((abs(yaw) - 0.2) / 0.2, 0, 1))
         if strength > 0:
             mask, (x0, y0, x1, y1) = self.flanks[0 if yaw > 0 else 1]
@@ -184,7 +185,7 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
 
 
 def light_change(light: LightFrame, texture: Pixels, neutral: Pixels) -> Pixels:
-    """Log gain float32 (h, w, 1) of a frame's light and folds, small texture (f, 3), over those of the neutral (f, 3)."""
+    """Log gain float32 (h, w, 1) of light and folds in a small texture (f, 3) of a frame, over the neutral's (f, 3)."""
     at = light.table.rows, light.table.columns
     soft, at_rest = light.soft_skin(texture), light.soft_skin(neutral)
     level = np.log((soft @ LUMA + _FLOOR) / (at_rest @ LUMA + _FLOOR))[light.fitted]
@@ -284,7 +285,7 @@ def _flank(model: AppearanceModel, corner: int, wing: int, lid: int) -> tuple[Pi
     hard = np.zeros((height, width), np.uint8)
     hull = cv2.convexHull(polygon.astype(np.float32)).reshape(-1, 2)
     cv2.fillPoly(hard, [np.round(hull * 16).astype(np.int32)], (255,), cv2.LINE_AA, 4)
-    soft = cv2.GaussianBlur(hard.astype(np.float32) / 255, (0, 0), 2.5)
+    soft = np.asarray(cv2.GaussianBlur(hard.astype(np.float32) / 255, (0, 0), 2.5), np.float32)
     rows, columns = np.nonzero(soft > 0.01)
     x0, y0, x1, y1 = int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1
     return soft[y0:y1, x0:x1, None], (x0, y0, x1, y1)
