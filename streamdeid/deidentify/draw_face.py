@@ -114,10 +114,9 @@ def draw_surrogate(
     static = blending.static(fitting, light, neutral, face)
     if shape is None:
         shape = transfer_expression(seen.frontal, static.rest, static.shape)
-    points = seen.pose.to_image(shape, static.depth)
-    steady = bulged(points, seen.bulge)
+    points = bulged(seen.pose.to_image(shape, static.depth), seen.bulge)
     places, farthest = (tuple(bulged(p, seen.bulge) for p in meshes) for meshes in (seen.places, seen.farthest))
-    reached = reaching(steady, places, farthest, seen.width)
+    reached = reaching(points, places, farthest, seen.width)
     texture = seen.small_texture if opening is None else opening.without(seen.small_texture, neutral.small_texture)
     change = light_change(light, texture, neutral.small_texture)
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
@@ -130,7 +129,9 @@ def draw_surrogate(
     if patch is None:
         return False
     # A cover grown for one quick frame is not to stay in the membrane's running mean: the one for a slow head does.
-    rim = patch if reached is steady else draw_ringed(texture, points, steady, triangles, model, out.size, margin)
+    rim = patch
+    if reached is not points:
+        rim = draw(texture, model.mean_shape, points, triangles, out.size, margin)
     if copy_eyes:
         for lids in (LEFT_EYE, RIGHT_EYE):
             copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)

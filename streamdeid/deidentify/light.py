@@ -172,8 +172,8 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
     usual[-1] = _USUAL_SHADE
     found = robust_fit(light.terms[at][light.fitted], level, light.bright, usual, ridge, 0.12, 6)
     bright = np.clip(light.terms[:, :, :-1] @ found[:-1] - found[0], -_MOST, _MOST) + found[0]
-    tint = _tint(light, person, own, bright)
     shade = light.studio * np.float32(np.clip(found[-1], 0, 1))
+    tint = _tint(light, person, own * np.exp(shade[at]), bright)
     towards = np.array([0.7 * np.clip(2 * found[1], -1, 1), -0.75 + 0.3 * np.clip(2 * found[2], -1, 1)])
     there = np.log(neutral + _FLOOR) - (bright[:, :, None] + tint)[at]
     return StaticLight(
