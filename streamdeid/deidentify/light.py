@@ -1,10 +1,11 @@
 """Light of the scene on a surrogate: brightness and colour by the shape of a face (METHODS 2.4, 4.0 step 4, 6.3).
 
 A face at rest is relit by a few terms: normals of the mean face and the place on it to first order, and how much of the
-general shading of any face there is. Terms of second order carry the relief of the person's own face: a strong recogniser
-knows a tenth more people by them, and few viewers miss them. They are fitted robustly to plain skin, on which a beard counts little and eyes,
-brows, lips and hair nothing: what is dark on a person darkens nobody else. In each frame the same is done with the
-change since the face at rest, plus a little of the soft folds. Everything is measured in the fit's small frame.
+general shading of any face there is. Terms of second order carry the relief of the person's own face: a strong
+recogniser knows a tenth more people by them, and few viewers miss them. They are fitted robustly to plain skin, on
+which a beard counts little and eyes, brows, lips and hair nothing: what is dark on a person darkens nobody else. In
+each frame the same is done with the change since the face at rest, plus a little of the soft folds. Everything is
+measured in the fit's small frame.
 
 What passes of a person at rest is what `StaticLight` says, and no more.
 """
@@ -29,8 +30,9 @@ from streamdeid.kernel_cache import kernel
 
 Rectangle = tuple[int, int, int, int]
 """Left, top, right and bottom in pixels, the last two beyond it."""
-_FLOOR = 8.0
-"""Grey levels added above and below a ratio: dark pixels are mostly noise."""
+_FLOOR = 2.0
+"""Grey levels added above and below a ratio: dark pixels are mostly noise. What is compared was blurred before, so few
+are enough, and with more dark faces come out brighter and greyer than they are (8: by 15 % at 38 grey levels)."""
 _SIGMA = 9 / 180
 """Width of the blur of folds over the width of the frame."""
 _NOISE = 1.6
@@ -204,8 +206,8 @@ def robust_fit(
     terms: Points, level: Pixels, weights: Points, usual: Points, ridge: Points, scale: float, rounds: int
 ) -> Points:
     """Coefficients float64 (q,) of level (p,) over terms (p, q), by reweighted least squares (Cauchy weights of that
-    scale), drawn towards the usual ones (q,) by a ridge (q,) times the total weight (p,). The first term is constant, and leaves
-    as much above the fit as below."""
+    scale), drawn towards the usual ones (q,) by a ridge (q,) times the total weight (p,). The first term is constant,
+    and leaves as much above the fit as below."""
     total = float(weights.sum())
     away = level - terms @ usual
     # Hair over the forehead is out from the start.
@@ -254,7 +256,7 @@ def _tint(light: LightFrame, person: Pixels, own: Pixels, bright: Points) -> Poi
     at = light.table.rows, light.table.columns
     terms = np.dstack([light.tints, bright - np.median(bright[at])])
     fitted = terms[at][light.fitted]
-    away = [np.log(soft + 6) - np.log(soft @ LUMA + 6)[:, None] for soft in (person, own)]
+    away = [np.log(soft + _FLOOR) - np.log(soft @ LUMA + _FLOOR)[:, None] for soft in (person, own)]
     difference = (away[0] - away[1])[light.fitted]
     ridge = np.full(terms.shape[2], 4e-3)
     ridge[0] = 0
