@@ -98,3 +98,45 @@ def gauss_newton_increment(
     wanted = np.concatenate([root[:, 0] * error, -np.sqrt(prior) * standing])
     solution: Array = np.linalg.lstsq(tall, wanted, rcond=None)[0]
     return solution
+
+
+def normal_equations(terms: Array, level: Array, weights: Array) -> tuple[Array, Array]:
+    """A' W A and A' W b, as they are written."""
+    return terms.T @ np.diag(weights) @ terms, terms.T @ np.diag(weights) @ level
+
+
+def robust_fit(
+    terms: Array, level: Array, weights: Array, usual: Array, ridge: Array, scale: float, rounds: int
+) -> Array:
+    """Cauchy's reweighted least squares, each round solved as one tall system with the ridge as rows of its own. The
+    first weights are those about the weighted median of what the usual coefficients leave over; in the end the first
+    coefficient takes the weighted median of what is left."""
+    over = level - terms @ usual
+    error, width = over - weighted_median(over, weights), 3 * scale
+    pull = np.diag(np.sqrt(weights.sum() * ridge))
+    for _ in range(rounds):
+        root = np.sqrt(weights / (1 + (error / width) ** 2))
+        tall = np.vstack([root[:, None] * terms, pull])
+        found: Array = np.linalg.lstsq(tall, np.concatenate([root * level, pull @ usual]), rcond=None)[0]
+        error, width = level - terms @ found, scale
+    found[0] += weighted_median(error, weights / (1 + (error / width) ** 2))
+    return found
+
+
+def weighted_median(values: Array, weights: Array) -> float:
+    """The least of the values up to which at least half of the weights lie."""
+    return min(float(v) for v in values if weights[values <= v].sum() >= weights.sum() / 2)
+
+
+def lit(picture: Array, gain: Array, matrix: Array, offset: Array, knee: float) -> Array:
+    """YUV (h, w, 3) of a picture (h, w, 3) under a gain (h, w, 1 or 3). Of a pixel whose largest channel is beyond the
+    knee all channels are scaled alike, so that this one comes nearer to 255 and never there."""
+    out = np.zeros(picture.shape)
+    for y, x in np.ndindex(picture.shape[:2]):
+        colour = picture[y, x].astype(float) * gain[y, x].astype(float)
+        peak, room = colour.max(), 255 - knee
+        if peak > knee:
+            over = peak - knee
+            colour = colour * (knee + room * over / (over + room)) / peak
+        out[y, x] = matrix @ colour + offset
+    return out

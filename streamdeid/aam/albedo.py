@@ -26,7 +26,7 @@ _STUDIO_SCALES = (0.035, 0.07, 0.14, 0.3)
 on under eyes, brows and lips."""
 _BLOTCH_SCALES = (0.04, 0.08, 0.2, 0.4)
 _KEPT_BLOTCH, _KEPT_BEARD = 0.35, 0.7
-"""Shares of soft differences of brightness that stay, on skin and on the lower face of somebody who may have a beard."""
+"""Shares of soft differences of brightness that stay: on skin, and on the lower face of who may have a beard."""
 _BLOTCH, _BEARD = (-0.10, 0.05), -0.22
 """Bounds of what stays, natural log; the lower bound on a beard."""
 _KEPT_TINT, _TINT = 0.3, 0.025

@@ -48,7 +48,7 @@ class Zones:
 
 def _raised(line: Points, above: float, below: float) -> Points:
     """Polygon (2n, 2) about a line of points (n, 2), reaching so many pixels above and below it."""
-    return np.concatenate([line - (0, above), (line + (0, below))[::-1]])
+    return np.concatenate([line - np.array([0, above]), (line + np.array([0, below]))[::-1]])
 
 
 def _plain_skin(points: Points, size: tuple[int, int]) -> Pixels:

@@ -187,8 +187,8 @@ def sharp_edge(alpha: Pixels, patch: Patch, points: Points, seen: Observation) -
     cv2.fillPoly(inner, [np.round(ring * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
     strip = cv2.erode(patch.covered & (1 - inner), np.ones((3, 3), np.uint8))
     reach = 2 * max(1, round(_STRIP * seen.width / 2)) + 1
-    near = cv2.dilate(strip, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))).astype(np.float32)
-    near = cv2.GaussianBlur(near, (0, 0), max(0.25 * _STRIP * seen.width, 0.5))
+    about = cv2.dilate(strip, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))).astype(np.float32)
+    near = cv2.GaussianBlur(about, (0, 0), max(0.25 * _STRIP * seen.width, 0.5))
     sharp = feathered(patch.covered, _SHARP_FEATHER * seen.width / 2)
     return np.asarray(np.maximum(alpha, near * sharp), np.float32)
 
