@@ -129,7 +129,7 @@ def draw_surrogate(
     if patch is None:
         return False
     # A cover grown for one quick frame is not to stay in the membrane's running mean: the one for a slow head does.
-    rim = patch
+    rim: Patch | None = patch
     if reached is not points:
         rim = draw(texture, model.mean_shape, points, triangles, out.size, margin)
     if copy_eyes:
