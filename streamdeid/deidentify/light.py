@@ -78,7 +78,7 @@ class LightFrame:
     inside: Pixels
     """float32 (h, w): blurred mask of the mesh, the normaliser of folds."""
     terms: Points
-    """float64 (h, w, 7): terms of brightness; the last one is the general shading of a face."""
+    """float64 (h, w, 9): terms of brightness; the last one is the general shading of a face."""
     tints: Points
     """float64 (h, w, 5): terms of colour, less the one that follows brightness."""
     studio: Pixels
@@ -216,7 +216,7 @@ def robust_fit(
     for _ in range(rounds):
         matrix, right = _normal_equations(terms, level.astype(np.float64), now)
         found = np.linalg.solve(matrix + total * np.diag(ridge), right + total * ridge * usual)
-        now = weights / (1 + ((level - terms @ found) / scale) ** 2)
+        now = weights / (1 + ((level - terms @ found) / scale) ** 2) ** 2
     found[0] += _weighted_median(level - terms @ found, now)  # trusting the densest colour most, it is a shade off
     return found
 
@@ -247,7 +247,7 @@ def _terms(normals: Pixels, shade: Pixels) -> Points:
     rows, columns = np.mgrid[0:height, 0:width]
     u, v = (columns - width / 2) / (width / 2), (rows - height / 2) / (height / 2)
     x, y, z = normals[..., 0], normals[..., 1], normals[..., 2]
-    parts = [np.ones_like(u), x, y, z - 0.85, u, v, shade]
+    parts = [np.ones_like(u), x, y, z - 0.85, u, v, u * u, v * v, shade]
     return np.dstack(parts).astype(np.float64)
 
 

@@ -35,8 +35,8 @@ _STRANGEST = 0.25
 of the clips stay under 0.11, random points and landmarks in a wrong order are beyond 4."""
 _SMEAR = ((0.75, 0.85), (0.3, 0.03))
 """Sharpness of a face of 64 pixels and wider, and the most that it can have been smeared to either side while the
-shutter was open, share of its width. Drawn faces smeared by .02 have .79 to .97, by .04 to .15 at most .84 (half below
-.68); faces of the clips are above .86, whatever their motion: their cameras' shutters are short."""
+shutter was open, share of its width. Drawn faces smeared by .02 have .79 to .97, by .04 to .15 at most .84 (half of
+them below .68); faces of the clips are above .86, whatever their motion: their cameras' shutters are short."""
 _FOLLOW = 0.4
 """Share by which the silhouette's last place is left in a frame: it grows at once and shrinks slowly."""
 _NO_HAIR = -0.06
