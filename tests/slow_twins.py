@@ -108,18 +108,20 @@ def normal_equations(terms: Array, level: Array, weights: Array) -> tuple[Array,
 def robust_fit(
     terms: Array, level: Array, weights: Array, usual: Array, ridge: Array, scale: float, rounds: int
 ) -> Array:
-    """Cauchy's reweighted least squares, each round solved as one tall system with the ridge as rows of its own. The
-    first weights are those about the weighted median of what the usual coefficients leave over; in the end the first
-    coefficient takes the weighted median of what is left."""
+    """Reweighted least squares, each round solved as one tall system with the ridge as rows of its own. Weights are
+    Geman and McClure's; in the first round Cauchy's, about the weighted median of what the usual coefficients leave
+    over. In the end the first coefficient takes the weighted median of what is left."""
     over = level - terms @ usual
-    error, width = over - weighted_median(over, weights), 3 * scale
+    error = over - weighted_median(over, weights)
+    now = weights / (1 + (error / (3 * scale)) ** 2)
     pull = np.diag(np.sqrt(weights.sum() * ridge))
     for _ in range(rounds):
-        root = np.sqrt(weights / (1 + (error / width) ** 2))
+        root = np.sqrt(now)
         tall = np.vstack([root[:, None] * terms, pull])
         found: Array = np.linalg.lstsq(tall, np.concatenate([root * level, pull @ usual]), rcond=None)[0]
-        error, width = level - terms @ found, scale
-    found[0] += weighted_median(error, weights / (1 + (error / width) ** 2))
+        error = level - terms @ found
+        now = weights / (1 + (error / scale) ** 2) ** 2
+    found[0] += weighted_median(error, now)
     return found
 
 

@@ -260,7 +260,7 @@ def test_lips_stay_lips(light: LightFrame, fitting: FitModel, paint: tuple[int, 
 
 def test_weights_and_masks_of_the_frame(light: LightFrame, fitting: FitModel) -> None:
     count, eyes = len(light.table.rows), fitting.model.iris[:, :2] * fitting.scale
-    assert light.terms.shape == (*light.table.size[::-1], 7) and np.isfinite(light.terms).all()
+    assert light.terms.shape == (*light.table.size[::-1], 9) and np.isfinite(light.terms).all()
     assert light.brows.shape == light.lips.shape == light.skin.shape == (count,)
     assert light.brows.sum() == pytest.approx(1) and light.lips.sum() == pytest.approx(1)
     assert (light.skin[light.fitted] > 0).all() and 0.2 * count < len(light.fitted) < 0.5 * count
