@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,8 +21,13 @@ from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation
 from streamdeid.deidentify.opening import Opening, shown_through
 from streamdeid.deidentify.outline import reaching
+from streamdeid.deidentify.turned_face import TurnedMemory, TurnedPatch, turned_patch
+from streamdeid.deidentify.turned_light import turned_light
+from streamdeid.deidentify.turned_mouth import draw_inside
+from streamdeid.deidentify.turned_view import TurnedView
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE
+from streamdeid.mesh_triangles import MOUTH
 
 _FEATHER = 0.07
 """Feather inside the hull, share of the face's width (METHODS 4.4)."""
@@ -56,6 +61,7 @@ class Blending:
     """What drawing remembers of a track: the running mean of its membrane, and the static light of its neutral."""
 
     membrane: Pixels | None = None
+    turned: TurnedMemory = field(default_factory=TurnedMemory)
     _of: tuple[Neutral, NewFace] | None = None
     _static: Static | None = None
 
@@ -109,9 +115,19 @@ def draw_surrogate(
     ratio = light_ratio(light, texture, neutral.small_texture)
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
         ratio = np.full_like(ratio, float(np.median(ratio)))
+    margin = _SURROUNDINGS * seen.width
+    view = None if plain or seen.turned is None or seen.turned.share <= 0 else seen.turned
+    if view is not None:
+        ratio = turned_light(light, ratio, view)
+        ratio *= static.light
+        picture = blending.turned.picture(face.picture, fitting, view.share)
+        texture = lit_texture(replace(face, picture=picture), ratio, static.contrast, original.colour)
+        turned = turned_patch(texture, points, face.shape, seen, view, original, fitting, blending.turned, margin)
+        return turned is not None and _finish_turned(
+            turned, out, original, seen, view, face, ratio, fitting, texture, blending
+        )
     ratio *= static.light
     texture = lit_texture(face, ratio, static.contrast, original.colour)
-    margin = _SURROUNDINGS * seen.width
     patch = draw(texture, model.mean_shape, points, model.closed_triangles, out.size, margin)
     if patch is None:
         return False
@@ -138,6 +154,41 @@ def draw_surrogate(
         blending.membrane = None  # that of another scene
     field = no_membrane() if rim is None else blending.mean(membrane(rim, original))
     return composed(patch, Blend(alpha, field), out)
+
+
+def _finish_turned(
+    turned: TurnedPatch,
+    out: Planes,
+    original: Planes,
+    seen: Observation,
+    view: TurnedView,
+    face: NewFace,
+    ratio: Pixels,
+    fitting: FitModel,
+    texture: Pixels,
+    blending: Blending,
+) -> bool:
+    """Draw eyes and mouth of a turned face and blend it into the planes."""
+    model, points, patch = fitting.model, turned.points, turned.patch
+    if seen.iris is not None:
+        maps = eye_maps(seen.points, points)
+        for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
+            x, y, radius = (float(v) for v in model.iris[i])
+            here = ratio[int(y * ratio.shape[0] / len(texture)), int(x * ratio.shape[1] / texture.shape[1])]
+            colours = lit_eye(face, i, here, original.colour)
+            with turned.only(i + 1) as open_patch:
+                draw_eye(open_patch, points[lids], linear @ seen.iris[i] + shift, radius * view.pose.scale, colours)
+    lips = points[INNER_LIP]
+    skin = np.median(texture[100:140, 40:160].reshape(-1, 3), axis=0)
+    across = float(np.linalg.norm(model.mean_shape[64] - model.mean_shape[60])) * view.pose.scale
+    with turned.only(MOUTH) as open_patch:
+        draw_inside(open_patch, lips, skin, across, view.gesture.smile, view.share)
+        if view.share < 1:
+            draw_mouth(open_patch, original, _lips(seen), lips, 1 - view.share)
+    alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
+    if seen.fresh:
+        blending.membrane = None
+    return composed(patch, Blend(alpha, blending.mean(membrane(patch, original))), out)
 
 
 def _lips(seen: Observation) -> Points:

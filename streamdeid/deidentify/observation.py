@@ -17,6 +17,7 @@ from streamdeid.colour import rectangle_to_rgb
 from streamdeid.deidentify.light import outside_skin
 from streamdeid.deidentify.signals import SignalReader, Signals
 from streamdeid.deidentify.smoothing import FaceSmoother
+from streamdeid.deidentify.turned_view import TurnedReader, TurnedView
 from streamdeid.faces import Face
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import JAW, LEFT_EYE, RIGHT_EYE
@@ -70,6 +71,8 @@ class Observation:
     bare: Points = field(default_factory=lambda: np.zeros(4))
     """float64 (4,): how far the detector's box reaches beyond the landmarks and forehead points at its left, right, top
     and bottom, shares of its sides; negative where they reach farther."""
+    turned: TurnedView | None = None
+    """What is seen of a head that is turned; None for one that hardly is, and without the landmarker's mesh."""
 
     @property
     def width(self) -> float:
@@ -120,6 +123,7 @@ class Observer:
         self._signals = SignalReader(fitting)
         self._last: tuple[Points, float] | None = None
         self._half: Points | None = None
+        self._turned = TurnedReader(fitting.solid, fitting.model)
 
     def __call__(
         self, planes: Planes, face: Face, time: float, sampled: SampledFace | None = None
@@ -164,8 +168,10 @@ class Observer:
         self._correction = 0.8 * (fitted.points - frontal) if fitted.converged else None
         skin = outside_skin(_surroundings(reduced, places), np.median(small, axis=0))
         signals = self._signals(small, fitted, time, fresh)
-        bare = _bare(raw, face.box)
-        return Observation(points, pose, frontal, iris, small, fitted, skin, raw, sweep, onset, fresh, signals, bare)
+        bare, turned = _bare(raw, face.box), self._turned(face, raw, time, fresh)
+        return Observation(
+            points, pose, frontal, iris, small, fitted, skin, raw, sweep, onset, fresh, signals, bare, turned
+        )
 
     def _moved(self, raw: Points, time: float) -> tuple[bool, Points, bool]:
         """Whether the face is a fresh one, its sweep (81, 2), and whether its motion has just begun."""

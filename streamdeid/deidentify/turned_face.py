@@ -1,0 +1,165 @@
+"""A turned head: the surrogate rendered as a solid, with a z-buffer (METHODS 6.3 item 4).
+
+Up to 25 degrees of yaw a face is drawn flat, on the person's own landmarks. From there to 38 degrees its vertices go
+over to those of the solid one: one mesh all the while, never two pictures mixed. The solid is the surrogate's own
+shape with a few numbers of a gesture (`turned_shape`); of the person it has only the pose.
+
+P3 answers large poses with one appearance model for each range of views, switched by yaw. A single model whose shape
+is three-dimensional needs no switch, so nothing jumps, and no photographs of turned heads, which the training set has
+not; what it lacks are the sides of the head, which keep the person's own hair and ears.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import cv2
+import numpy as np
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.mesh_render import Owners, draw_turned
+from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.solid_face import seen as seen_by
+from streamdeid.aam.synthesise import Patch
+from streamdeid.deidentify.observation import Observation
+from streamdeid.deidentify.turned_rim import Profile, Reach, covering
+from streamdeid.deidentify.turned_shape import Growth, RestingSolid, gestured
+from streamdeid.deidentify.turned_view import TurnedView
+from streamdeid.frames import Planes
+from streamdeid.ibug68 import LEFT_BROW, LEFT_EYE, OUTLINE, RIGHT_BROW, RIGHT_EYE
+from streamdeid.mesh_triangles import BESIDE, TRIANGLES
+
+_BEHIND, _BEFORE = 0.02, 0.09
+"""How far the redaction reaches beyond the person's outline on the side that is seen and, where the face is drawn
+solid, beyond the profile, shares of the face's width seen from the front: the landmarker's profile is off by 1 to 5 %
+of it at 60 degrees (METHODS 6.3)."""
+_SIDE, _SIDE_FADES = 0.16, 0.09
+"""Width of the texture's rim that is replaced by skin from farther in, and over which it fades, shares of its width:
+what is seen edge on in a frontal photograph is streaks and hair when the head turns."""
+_SKIN_REACHES = (0.1, 0.3)
+"""Blurs of the skin that is carried, shares of the width: the nearer where there is enough."""
+_BROW = 0.07
+"""Breadth of a brow, share of the width."""
+
+
+@dataclass
+class TurnedMemory:
+    """What drawing remembers of a track whose head is turned."""
+
+    growth: Growth = field(default_factory=Growth)
+    _rest: tuple[Points, RestingSolid] | None = None
+    _sided: tuple[Pixels, Pixels] | None = None
+
+    def rest(self, shape: Points, fitting: FitModel) -> RestingSolid:
+        """The solid of a surrogate's shape (81, 2), kept as long as it is the same array."""
+        if self._rest is None or self._rest[0] is not shape:
+            self._rest = shape, RestingSolid.of(shape, fitting.model)
+        return self._rest[1]
+
+    def picture(self, picture: Pixels, fitting: FitModel, share: float) -> Pixels:
+        """A surrogate's picture (h, w, 3) with plain skin at its sides, as far as the face is drawn solid; what that
+        takes is kept as long as the picture is the same array."""
+        if self._sided is None or self._sided[0] is not picture:
+            self._sided = picture, plain_sides(picture, fitting.model.mean_shape)
+        return picture + np.float32(share) * (self._sided[1] - picture)
+
+
+@dataclass(frozen=True)
+class TurnedPatch:
+    """A turned face, before eyes and mouth are drawn into it."""
+
+    patch: Patch
+    points: Points = field(repr=False)
+    """float64 (81, 2): its landmarks in the picture."""
+    owner: Owners = field(repr=False)
+    owner_chroma: Owners = field(repr=False)
+
+    @contextmanager
+    def only(self, part: int) -> Iterator[Patch]:
+        """The patch, to be drawn into: of what is changed only that stays which lies on an opening of the mesh
+        (`mesh_triangles`) or beside it, so that a nose hides the far eye."""
+        y, uv = self.patch.y.copy(), self.patch.uv.copy()
+        yield self.patch
+        for plane, before, owner in ((self.patch.y, y, self.owner), (self.patch.uv, uv, self.owner_chroma)):
+            elsewhere = (owner < 0) | (BESIDE[owner] != part)
+            plane[elsewhere] = before[elsewhere]
+
+
+def turned_patch(
+    texture: Pixels,
+    flat: Points,
+    shape: Points,
+    seen: Observation,
+    view: TurnedView,
+    original: Planes,
+    fitting: FitModel,
+    memory: TurnedMemory,
+    margin: float,
+) -> TurnedPatch | None:
+    """Render a lit YUV texture (h, w, 3), in the model's frame, as a head turned like the one that was seen.
+
+    flat (81, 2): where the flat drawing has its points, pixels of the picture. shape (81, 2): the surrogate at rest.
+    original: what lies beyond the person's profile is taken from it. margin: pixels about the face that the patch has
+    for those who look at its surroundings. None when nothing of it lies in the picture.
+    """
+    solid, share = fitting.solid, view.share
+    moved = gestured(memory.rest(shape, fitting), view.gesture, fitting.model.smile)
+    moved.shape[OUTLINE] = memory.growth(moved.shape, view.own, seen.fresh)
+    mesh = seen_by(solid.solid(moved.shape, moved.depth), view.pose)
+    points = seen_by(np.column_stack([moved.shape, moved.depth]), view.pose)[:, :2]
+    mesh[:, :2] = (1 - share) * solid.flattened(flat) + share * mesh[:, :2]
+    points = (1 - share) * flat + share * points
+    width = float(np.ptp(mesh[:, 0]))
+    behind, before = _BEHIND * view.width, (_BEHIND + share * (_BEFORE - _BEHIND)) * view.width
+    outline = _outline(view, seen)
+    reach = np.concatenate([mesh[:, :2], outline])
+    corners = np.stack([reach.min(axis=0) - margin - before, reach.max(axis=0) + margin + before])
+    drawn = draw_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, original.size, corners)
+    if drawn is None:
+        return None
+    patch = covering(drawn, original, Reach(outline, behind, before, Profile.of(mesh, view.pose.yaw)), width)
+    return TurnedPatch(patch, points, drawn.owner, drawn.owner_chroma)
+
+
+def _outline(view: TurnedView, seen: Observation) -> Points:
+    """Convex outline (n, 2) of the person's head: where the landmarker sees it, and as far as it moved while the shutter
+    was open."""
+    places = view.mesh[:, :2]
+    sweep = seen.sweep.mean(axis=0)
+    swept = np.concatenate([places, places - sweep, places + sweep])
+    return cv2.convexHull(swept.astype(np.float32)).reshape(-1, 2).astype(np.float64)
+
+
+def plain_sides(picture: Pixels, points: Points) -> Pixels:
+    """A picture (h, w, 3) whose rim, inside the outline of points (81, 2), is plain skin carried from farther in; brows
+    and eyes stay."""
+    height, width = picture.shape[:2]
+    face = np.zeros((height, width), np.uint8)
+    cv2.fillPoly(face, [np.round(points[OUTLINE] * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
+    distance = cv2.distanceTransform(face, cv2.DIST_L2, 5) / width
+    near = np.clip((_SIDE - distance) / _SIDE_FADES, 0, 1)
+    level = picture.mean(axis=2)
+    middle = float(np.median(level[face > 0]))
+    mask = ((distance > 0.75 * _SIDE) & (level > 0.85 * middle) & (level < 1.2 * middle)).astype(np.float32)
+    skin, left = np.zeros_like(picture), np.ones((height, width, 1), np.float32)
+    for reach in _SKIN_REACHES:
+        weight = cv2.GaussianBlur(mask, (0, 0), reach * width)[:, :, None]
+        soft = cv2.GaussianBlur(picture * mask[:, :, None], (0, 0), reach * width) / np.maximum(weight, 1e-4)
+        taken = left * np.clip(weight / 0.15, 0, 1) if reach < _SKIN_REACHES[-1] else left
+        skin, left = skin + taken * soft, left - taken
+    smooth = (near * near * (3 - 2 * near) * (1 - _features(points, (height, width))))[:, :, None].astype(np.float32)
+    return np.asarray(picture + smooth * (skin - picture), np.float32)
+
+
+def _features(points: Points, shape: tuple[int, int]) -> Pixels:
+    """Soft mask float32 (h, w) of brows and eyes."""
+    hard = np.zeros(shape, np.uint8)
+    thick = max(1, round(_BROW * shape[1]))
+    for part, closed in ((LEFT_BROW, False), (RIGHT_BROW, False), (LEFT_EYE, True), (RIGHT_EYE, True)):
+        corners = [np.round(points[part] * 16).astype(np.int32)]
+        cv2.polylines(hard, corners, closed, (255,), thick, cv2.LINE_8, 4)
+        if closed:
+            cv2.fillPoly(hard, corners, (255,), cv2.LINE_8, 4)
+    return np.asarray(cv2.GaussianBlur(hard, (0, 0), 0.3 * thick), np.float32) / 255
