@@ -42,5 +42,4 @@ def fitting(model: AppearanceModel) -> FitModel:
 @pytest.fixture(scope="session")
 def light(fitting: FitModel) -> LightFrame:
     """The small frame of light."""
-    mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
-    return LightFrame.of(fitting.table, mean.small_texture)
+    return LightFrame.of(fitting)

@@ -131,7 +131,7 @@ def survived(
     for picture in (original, marked):
         out = picture.copy()
         if level is Level.OWN_FACE:
-            neutral = Neutral(seen.frontal, seen.small_texture, seen.skin)
+            neutral = Neutral(seen.frontal, seen.small_texture, seen.hair)
             assert draw_surrogate(out, picture, seen, neutral, face, fitting, light, Blending())
         else:
             head = head_of(face_at(points, model, 1.0).box, seen.raw, picture.size)

@@ -8,16 +8,19 @@ identity (this is the papers' "brightness component set to zero", made exact and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.aam.albedo import Albedo, studio_field
 from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, without_hair
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, scaled_table, warp_table
 from streamdeid.aam.procrustes import align
+from streamdeid.aam.synthesise import extended
+from streamdeid.aam.zones import Zones
 from streamdeid.arrays_file import Arrays, read_arrays, write_arrays
 from streamdeid.errors import ModelError
 from streamdeid.face_mesh import MESH
@@ -92,6 +95,15 @@ class AppearanceModel:
     def variances(self) -> Points:
         """float64 (s + t,): variances of the entries of an identity vector, in its weighted units."""
         return np.concatenate([self.shape_weight**2 * self.shape_variances, self.texture_variances])
+
+    @cached_property
+    def albedo(self) -> Albedo:
+        """What turns a decoded texture into even skin."""
+        zones = Zones.of(self.mean_shape, self.frame_size[0], self.frame_size)
+        inside = np.zeros(zones.skin.shape, np.float32)
+        inside[self.table.rows, self.table.columns] = 1
+        zones = replace(zones, skin=zones.skin * inside)
+        return Albedo(zones, studio_field(extended(self.mean_texture, self.table), zones.skin))
 
     @cached_property
     def _hair_zone(self) -> Pixels:

@@ -14,18 +14,18 @@ from streamdeid.aam.piecewise_affine import Pixels, Points, sample
 from streamdeid.aam.pose import HeadPose, pose_of
 from streamdeid.aam.procrustes import Similarity
 from streamdeid.colour import rectangle_to_rgb
-from streamdeid.deidentify.light import outside_skin
+from streamdeid.deidentify.outline import bulge
 from streamdeid.deidentify.signals import SignalReader, Signals
 from streamdeid.deidentify.smoothing import FaceSmoother
 from streamdeid.deidentify.turned_view import TurnedReader, TurnedView
 from streamdeid.faces import Face
 from streamdeid.frames import Planes
-from streamdeid.ibug68 import JAW, LEFT_EYE, RIGHT_EYE
+from streamdeid.ibug68 import FOREHEAD, LEFT_EYE, OUTLINE, RIGHT_EYE
 
 SMALL_WIDTH = 96
 """Width in pixels that a face is reduced to for fit and light: half as wide again as their frame."""
 _MARGIN = 0.22
-"""Surroundings looked at for skin, share of the face's width."""
+"""Surroundings looked at for hair, share of the face's width."""
 _JUMP = 0.5
 """Mean displacement between two frames, share of the face's width, from which nothing of the last frame counts: a cut
 that was missed, another face, or a head so quick that smoothing would only lag."""
@@ -36,6 +36,10 @@ _STRANGEST = 0.25
 of the clips stay under 0.11, random points and landmarks in a wrong order are beyond 4."""
 _MOST_SWEEP = 0.3
 """Largest displacement counted as motion of half a frame, share of the face's width."""
+_FOLLOW = 0.4
+"""Share by which the silhouette's last place is left in a frame: it grows at once and shrinks slowly."""
+_NO_HAIR = -0.06
+"""Natural log of the brightness above the forehead over the skin's from which it is taken for hair."""
 _ONSET = 1.5
 """Growth of the speed from frame to frame from which the motion is taken to have begun between the two: only half of it
 lies between their landmarks then."""
@@ -56,8 +60,9 @@ class Observation:
     small_texture: Pixels = field(repr=False)
     """float32 (f, 3): RGB in the fit's frame."""
     fit: Fit = field(repr=False)
-    skin: Points | None = field(repr=False)
-    """RGB (3,) of skin outside the hull, None where none is seen."""
+    hair: float | None
+    """Natural log of the brightness just above the forehead over the skin's: how dark the hair is. None where there is
+    nothing darker to be seen."""
     raw: Points = field(repr=False)
     """float64 (81, 2): vertices in pixels of the frame as the landmarker gave them."""
     sweep: Points = field(repr=False)
@@ -71,6 +76,8 @@ class Observation:
     bare: Points = field(default_factory=lambda: np.zeros(4))
     """float64 (4,): how far the detector's box reaches beyond the landmarks and forehead points at its left, right, top
     and bottom, shares of its sides; negative where they reach farther."""
+    bulge: Points = field(default_factory=lambda: np.ones(len(OUTLINE)), repr=False)
+    """float64 (30,): factors by which the outline grows to the silhouette (`outline.bulge`), smoothed."""
     turned: TurnedView | None = None
     """What is seen of a head that is turned; None for one that hardly is, and without the landmarker's mesh."""
 
@@ -123,6 +130,7 @@ class Observer:
         self._signals = SignalReader(fitting)
         self._last: tuple[Points, float] | None = None
         self._half: Points | None = None
+        self._bulge: Points | None = None
         self._turned = TurnedReader(fitting.solid, fitting.model)
 
     def __call__(
@@ -148,7 +156,7 @@ class Observer:
         model, raw = self._fitting.model, sampled.raw
         fresh, sweep, onset = self._moved(raw, time)
         if fresh:
-            self._smooth, self._correction = FaceSmoother(), None
+            self._smooth, self._correction, self._bulge = FaceSmoother(), None, None
         pose, frontal = self._smooth(*_posed(raw, model), time)
         points = pose.to_image(frontal, model.depth)
         iris = None
@@ -166,11 +174,27 @@ class Observer:
         fitted = fit(self._fitting, grey, to_reduced, pose, start)
         # Warm start: the last frame's correction of the landmarks is this frame's first guess.
         self._correction = 0.8 * (fitted.points - frontal) if fitted.converged else None
-        skin = outside_skin(_surroundings(reduced, places), np.median(small, axis=0))
+        hair = _hair(reduced, places, small)
+        grown = bulge(raw, face.silhouette)
+        self._bulge = grown if self._bulge is None else np.maximum(grown, self._bulge + _FOLLOW * (grown - self._bulge))
         signals = self._signals(small, fitted, time, fresh)
         bare, turned = _bare(raw, face.box), self._turned(face, raw, time, fresh)
         return Observation(
-            points, pose, frontal, iris, small, fitted, skin, raw, sweep, onset, fresh, signals, bare, turned
+            points,
+            pose,
+            frontal,
+            iris,
+            small,
+            fitted,
+            hair,
+            raw,
+            sweep,
+            onset,
+            fresh,
+            signals,
+            bare,
+            self._bulge,
+            turned,
         )
 
     def _moved(self, raw: Points, time: float) -> tuple[bool, Points, bool]:
@@ -228,12 +252,15 @@ def _posed(points: Points, model: AppearanceModel) -> tuple[HeadPose, Points]:
     return pose, pose.to_frame(points, model.depth)
 
 
-def _surroundings(image: NDArray[np.uint8], points: Points) -> Pixels:
-    """Colours (n, 3) just outside the jaw and above the forehead."""
+def _hair(image: NDArray[np.uint8], points: Points, small: Pixels) -> float | None:
+    """`Observation.hair`: points (81, 2) in the reduced image (h, w, 3), small texture (f, 3) of the face."""
     centre = points.mean(axis=0)
-    ring = np.concatenate([points[JAW][1:16], points[70:79]])
-    places = np.concatenate([centre + (ring - centre) * reach for reach in (1.08, 1.13, 1.18)]).round().astype(int)
+    rim = points[FOREHEAD][2:11] - centre
+    places = np.concatenate([centre + rim * reach for reach in (1.06, 1.12, 1.18)]).round().astype(int)
     height, width = image.shape[:2]
     seen = (places >= 0).all(axis=1) & (places[:, 0] < width) & (places[:, 1] < height)
-    colours: Pixels = image[places[seen, 1], places[seen, 0]].astype(np.float32)
-    return colours
+    if seen.sum() < len(rim):
+        return None
+    above = float(np.median(image[places[seen, 1], places[seen, 0]].astype(np.float32).mean(axis=1)))
+    darkness = float(np.log((above + 8) / (float(np.median(small.mean(axis=1))) + 8)))
+    return darkness if darkness < _NO_HAIR else None

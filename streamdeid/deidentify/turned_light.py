@@ -4,48 +4,36 @@ from __future__ import annotations
 
 import numpy as np
 
+from streamdeid.aam.albedo import LUMA
 from streamdeid.aam.piecewise_affine import Pixels
-from streamdeid.deidentify.light import LightFrame
+from streamdeid.deidentify.light import LightFrame, robust_fit
 from streamdeid.deidentify.turned_view import TurnedView
 
 _NEAR = 0.15, 0.3
 """How far beyond the middle of the face a pixel still counts, and over what it fades, halves of its width."""
 _FARTHEST = 0.2
-"""How far the plane goes on darkening beyond the middle, halves of the width: what lies there was not seen."""
+"""How far the plane goes on beyond the middle, halves of the width: what lies there was not seen."""
 _MOST = 0.9
 """Largest change, natural log."""
-_RIDGE = 4e-3
+_FLOOR = 8.0
+"""Grey levels added above and below a ratio: dark pixels are mostly noise."""
 _SPREAD = 0.1
-"""Deviation, natural log, from which a pixel counts less: brows, folds, lips."""
+"""Deviation, natural log, from which a pixel counts less."""
+_ACROSS, _DOWN = 4, 5
+"""Terms of `LightFrame` for the place on the face, from -1 to 1."""
 
 
-def turned_light(light: LightFrame, change: Pixels, view: TurnedView) -> Pixels:
-    """A frame's change of light float32 (h, w, 3) as it is where the face is drawn flat, going over to a plane.
-
-    change: ratio of a frame's light to that of the face at rest (`light.light_ratio`).
-    """
-    rows, columns = light.table.rows, light.table.columns
-    width, height = light.table.size
-    level = np.log(change.mean(axis=2))
-    x, y = _places(columns, width), _places(rows, height)
+def turned_change(light: LightFrame, texture: Pixels, neutral: Pixels, change: Pixels, view: TurnedView) -> Pixels:
+    """A frame's change of light, natural log float32 (h, w, 1), as it is where the face is drawn flat, going over to a
+    plane. texture, neutral (f, 3): small textures of the frame and of the face at rest. change: `light_change`."""
+    at = light.table.rows, light.table.columns
+    soft, at_rest = light.soft_skin(texture), light.soft_skin(neutral)
+    level = np.log((soft @ LUMA + _FLOOR) / (at_rest @ LUMA + _FLOOR))[light.fitted]
+    terms = light.terms[:, :, [0, _ACROSS, _DOWN]].copy()
     side = float(np.sign(view.pose.yaw))
-    near = np.clip((side * x + _NEAR[0]) / _NEAR[1], 0, 1)
-    terms = np.column_stack([np.ones(len(x)), x, y])
-    found, weights = np.zeros(3), near
-    for _ in range(4):
-        weighted = terms * weights[:, None]
-        ridge = _RIDGE * near.sum() * np.diag([0.0, 1.0, 1.0])
-        found = np.linalg.solve(weighted.T @ terms + ridge, weighted.T @ level[rows, columns])
-        weights = near / (1 + ((level[rows, columns] - terms @ found) / _SPREAD) ** 2)
-    grid_x = np.maximum(side * _places(np.arange(width), width), -_FARTHEST) * side
-    grid_y = _places(np.arange(height), height)
-    plane = np.clip(found[0] + found[1] * grid_x[None, :] + found[2] * grid_y[:, None], -_MOST, _MOST)
-    mixed = (1 - view.share) * np.log(change) + view.share * plane[:, :, None]
-    return np.exp(mixed).astype(np.float32)
-
-
-def _places(
-    pixels: np.ndarray[tuple[int], np.dtype[np.integer]], size: int
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Pixels (n,) from -1 to 1."""
-    return (pixels - size / 2) / (size / 2)
+    near = np.clip((side * terms[at][light.fitted][:, 1] + _NEAR[0]) / _NEAR[1], 0, 1)
+    ridge = np.array([0, 4e-3, 4e-3])
+    found = robust_fit(terms[at][light.fitted], level, light.bright * near, np.zeros(3), ridge, _SPREAD, 4)
+    terms[:, :, 1] = np.maximum(side * terms[:, :, 1], -_FARTHEST) * side
+    plane = np.clip(terms @ found, -_MOST, _MOST)[:, :, None]
+    return np.asarray(change + np.float32(view.share) * (plane - change), np.float32)

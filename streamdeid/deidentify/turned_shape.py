@@ -129,7 +129,7 @@ def _move_mouth(shape: Points, depth: Points, gesture: Gesture) -> None:
     across = np.clip((shape[MOUTH, 0] - middle[0]) / half, -1, 1)
     arch = np.zeros(len(shape))
     arch[MOUTH] = 1 - across**2
-    lower = gesture.gape - gesture.upper
+    lower = max(2 * (half + gesture.wider) * gesture.gape - gesture.upper, 0.0)
     shape[MOUTH, 0] += gesture.wider * across
     depth[MOUTH] += _PULLED_BACK * (gesture.wider + gesture.smile * _SMILE_PULLS) * across**2
     shape[_UPPER, 1] -= gesture.upper * np.sqrt(arch[_UPPER])

@@ -32,7 +32,9 @@ _SECONDS = 2.0
 """Time constant of where things are at rest."""
 _CLOSED = 1.5
 """Pixels of the model's frame between the inner lips of a closed mouth."""
-_WIDEST = 60.0
+_WIDEST = 0.8
+_MOUTH_WIDTH = 70.0
+"""Pixels of the model's frame: width of a usual mouth, by which its opening is smoothed like what is measured so."""
 _UNIT_SMILE = 10.0
 """Pixels that a whole smile moves something, for its smoothing beside what is measured in pixels."""
 _MOST_WIDER, _MOST_RAISED = 9.0, 8.0
@@ -58,9 +60,9 @@ class Gesture:
     """What eyes and mouth of a turned head do, in pixels of the model's frame. Pairs are image-left first."""
 
     gape: float
-    """Height of the mouth's opening."""
+    """Height of the mouth's opening over its width."""
     upper: float
-    """How much of it the upper lip makes by going up."""
+    """How much of the height the upper lip makes by going up."""
     smile: float
     """How much of a smile there is, 0 to 1."""
     wider: float
@@ -157,9 +159,14 @@ def _rise(value: float, start: float, end: float) -> float:
 def _places(undone: Points) -> Points:
     """What counts by its deviation from rest (5,): half widths of the mouth and heights of the brows over the eyes, each
     image-left first, and height of the upper lip over the base of the nose, upwards."""
-    half = np.linalg.norm(undone[list(MOUTH_CORNERS)][:, [0, 2]] - undone[_UPPER_LIP, [0, 2]], axis=1)
     brows = undone[_EYE_CORNERS][:, :, 1].mean(axis=1) - undone[_BROWS][:, :, 1].mean(axis=1)
-    return np.concatenate([half, brows, [undone[_NOSE_BASE, 1] - undone[_UPPER_LIP, 1]]])
+    return np.concatenate([_half_widths(undone), brows, [undone[_NOSE_BASE, 1] - undone[_UPPER_LIP, 1]]])
+
+
+def _half_widths(undone: Points) -> Points:
+    """Distances (2,) of the corners of the mouth from its middle."""
+    away = undone[list(MOUTH_CORNERS)][:, [0, 2]] - undone[_UPPER_LIP, [0, 2]]
+    return np.asarray(np.linalg.norm(away, axis=1))
 
 
 def _eye_openings(undone: Points) -> Points:
@@ -179,7 +186,9 @@ def _gesture(undone: Points, smile: float, moved: Points, opened: Points, near: 
     gaps = np.linalg.norm((lips[:, 1] - lips[:, 0])[:, 1:], axis=1)
     gape = 0.5 * gaps[1] + 0.5 * float(near @ gaps[[0, 2]])
     lids, brows = _far_as_near(opened, near), _far_as_near(moved[2:4], near)
-    mouth = max(gape - _CLOSED, 0), moved[4], _UNIT_SMILE * _rise(smile, _NO_SMILE, _WHOLE_SMILE), near @ moved[:2]
+    half = float(near @ _half_widths(undone))
+    opening = _MOUTH_WIDTH * max(gape - _CLOSED, 0) / max(2 * half, 1e-6)
+    mouth = opening, moved[4], _UNIT_SMILE * _rise(smile, _NO_SMILE, _WHOLE_SMILE), near @ moved[:2]
     return np.array([*mouth, *lids, *brows])
 
 
@@ -192,10 +201,10 @@ def _far_as_near(pair: Points, near: Points) -> Points:
 def _bounded(numbers: Points) -> Gesture:
     gape, upper, smile, wider = (float(v) for v in numbers[:4])
     (left, right), brows = np.clip(numbers[4:6], 0, _WIDEST_EYE), np.clip(numbers[6:], -_MOST_RAISED, _MOST_RAISED)
-    gape = float(np.clip(gape, 0, _WIDEST))
+    gape = float(np.clip(gape / _MOUTH_WIDTH, 0, _WIDEST))
     return Gesture(
         gape,
-        float(np.clip(upper, 0, 0.35 * gape)),
+        float(np.clip(upper, 0, 0.35 * gape * _MOUTH_WIDTH)),
         float(np.clip(smile / _UNIT_SMILE, 0, 1)),
         float(np.clip(wider, -_MOST_WIDER, _MOST_WIDER)),
         (float(left), float(right)),

@@ -25,8 +25,7 @@ def published_quietly(
     photographs: Sequence[Photograph], fitting: FitModel, gallery: Gallery, method: str, keys: Sequence[bytes]
 ) -> PictureSet:
     """Each photograph with the surrogate of its person as a quiet face in a soft redaction, once per key."""
-    mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
-    light = LightFrame.of(fitting.table, mean.small_texture)
+    light = LightFrame.of(fitting)
     identities = [identity_of(photograph, fitting.model) for photograph in photographs]
     pictures, sources, sessions, refused = [], [], [], 0
     for number, key in enumerate(keys):
