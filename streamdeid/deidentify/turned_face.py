@@ -125,8 +125,8 @@ def draw_turned_face(
     """A surrogate as a head turned like the one that was seen, with its eyes and mouth.
 
     flat (81, 2): where the flat drawing has its points, pixels of the picture. original: what lies beyond the person's
-    profile is taken from it and, as far as the face is flat, the inside of the mouth. margin: pixels about the face that
-    the patch has for those who look at its surroundings. None when nothing of it lies in the picture.
+    profile is taken from it and, as far as the face is flat, the inside of the mouth. margin: pixels about the face
+    that the patch has for those who look at its surroundings. None when nothing of it lies in the picture.
     """
     model, share = fitting.model, view.share
     texture = lit.texture(memory.picture(lit.picture, fitting, share), (1 - share) * view.pose.yaw)
@@ -181,8 +181,8 @@ def _rendered(
 
 
 def _outline(view: TurnedView, seen: Observation) -> Points:
-    """Convex outline (n, 2) of the person's head: where the landmarker sees it, and as far as it moved while the shutter
-    was open."""
+    """Convex outline (n, 2) of the person's head: where the landmarker sees it, and as far as it moved while the
+    shutter was open."""
     places = view.mesh[:, :2]
     sweep = seen.sweep.mean(axis=0)
     swept = np.concatenate([places, places - sweep, places + sweep])

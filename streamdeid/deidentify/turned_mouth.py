@@ -23,7 +23,7 @@ _MOST_TEETH = 0.075, 0.16
 def draw_inside(patch: Patch, lips: Points, skin: Pixels, width: float, smile: float, strength: float) -> None:
     """Draw a dark mouth with a hint of upper teeth between inner lips (8, 2), in pixels of the picture, in place.
 
-    skin (3,): YUV of the skin about it. width: of the mouth, pixels, as it is seen from the front. smile, strength: 0 to 1.
+    skin (3,): YUV of the skin about it. width: of the mouth seen from the front, pixels. smile, strength: 0 to 1.
     """
     opening = float(np.linalg.norm(lips[1:4] - lips[:4:-1], axis=1).max())
     strength *= min(1.0, max(0.0, opening / max(width, 1e-6) - _SHUT) / _SHUT)

@@ -157,8 +157,8 @@ def _rise(value: float, start: float, end: float) -> float:
 
 
 def _places(undone: Points) -> Points:
-    """What counts by its deviation from rest (5,): half widths of the mouth and heights of the brows over the eyes, each
-    image-left first, and height of the upper lip over the base of the nose, upwards."""
+    """What counts by its deviation from rest (5,): half widths of the mouth and heights of the brows over the eyes,
+    each image-left first, and height of the upper lip over the base of the nose, upwards."""
     brows = undone[_EYE_CORNERS][:, :, 1].mean(axis=1) - undone[_BROWS][:, :, 1].mean(axis=1)
     return np.concatenate([_half_widths(undone), brows, [undone[_NOSE_BASE, 1] - undone[_UPPER_LIP, 1]]])
 
@@ -179,7 +179,7 @@ def _eye_openings(undone: Points) -> Points:
 
 
 def _gesture(undone: Points, smile: float, moved: Points, opened: Points, near: Points) -> Points:
-    """The numbers of a gesture (8,): gape, upper, smile, wider, both lids, both brows. near (2,): what each side counts.
+    """The numbers of a gesture (8,): gape, upper, smile, wider, both lids, both brows. near (2,): what a side counts.
 
     moved (5,): `_places` less those at rest; opened (2,): openings of the eyes over the usual ones."""
     lips = undone[_GAPS]
