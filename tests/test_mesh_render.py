@@ -30,7 +30,8 @@ def test_triangles_are_those_of_the_landmarkers_tessellation() -> None:
     published = set(FACEMESH_TESSELATION)
     skin = _edges(TRIANGLES[FILLED == SKIN])
     assert (FILLED == SKIN).sum() == 852
-    assert {tuple(sorted(edge)) for edge in skin} == {tuple(sorted(edge)) for edge in published}
+    expected = {tuple(sorted(edge)) for edge in published}
+    assert {tuple(sorted(edge)) for edge in skin} == expected
 
 
 def test_the_mesh_is_one_sheet_wound_alike() -> None:
@@ -51,7 +52,7 @@ def test_the_mesh_at_rest_is_the_mean(fitting: FitModel) -> None:
 def test_a_mesh_follows_its_points(fitting: FitModel) -> None:
     """A shift of all points is one of all vertices; the lower lip alone does not take the upper one along."""
     model, solid = fitting.model, fitting.solid
-    moved = solid.solid(model.mean_shape + (5.0, -3.0), model.depth + 2.0)
+    moved = solid.solid(model.mean_shape + np.array([5.0, -3.0]), model.depth + 2.0)
     np.testing.assert_allclose(moved - solid.mesh, np.tile([5.0, -3.0, 2.0], (468, 1)), atol=1e-6)
     opened = model.mean_shape.copy()
     opened[[55, 56, 57, 58, 59, 65, 66, 67], 1] += 20.0
@@ -66,13 +67,15 @@ def test_the_pose_of_a_mesh_is_found_again(fitting: FitModel, yaw: float) -> Non
     solid = fitting.solid
     true = HeadPose(0.7, rotation(yaw, 0.2, -0.3), np.array([40.0, 25.0]))
     mesh = seen(solid.mesh, true)
-    found = solid.pose(mesh + (0, 0, 33.0))  # the landmarker's depth has an origin of its own
+    found = solid.pose(mesh + np.array([0, 0, 33.0]))  # the landmarker's depth has an origin of its own
     np.testing.assert_allclose(found.rotation, true.rotation, atol=1e-9)
     np.testing.assert_allclose([found.scale, *found.shift], [true.scale, *true.shift], atol=1e-9)
     np.testing.assert_allclose(solid.undone(mesh, found, mesh), solid.mesh, atol=1e-6)
     smiling = mesh.copy()
     smiling[np.setdiff1d(np.arange(468), RIGID_VERTICES)] += 3.0
-    np.testing.assert_allclose(solid.pose(smiling).rotation, true.rotation, atol=1e-9, err_msg="expressions do not count")
+    np.testing.assert_allclose(
+        solid.pose(smiling).rotation, true.rotation, atol=1e-9, err_msg="expressions do not count"
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -128,7 +131,7 @@ def test_a_nose_hides_the_far_eye(model: AppearanceModel, fitting: FitModel, yaw
     far, near = (LEFT_EYE, RIGHT_EYE) if yaw > 0 else (RIGHT_EYE, LEFT_EYE)
     shown = {}
     for part in (far, near):
-        alone = TRIANGLES[BESIDE == part]
+        alone = TRIANGLES[part == BESIDE]
         whole, own = (draw_turned(texture, solid.mesh[:, :2], mesh, t, (256, 256), corners) for t in (TRIANGLES, alone))
         assert whole is not None and own is not None
         shown[part] = (BESIDE[whole.owner[whole.owner >= 0]] == part).sum() / (own.owner >= 0).sum()
@@ -138,6 +141,6 @@ def test_a_nose_hides_the_far_eye(model: AppearanceModel, fitting: FitModel, yaw
 
 def test_nothing_is_rendered_outside_the_picture(fitting: FitModel) -> None:
     texture = np.zeros((237, 200, 3), np.float32)
-    mesh = fitting.solid.mesh + (900.0, 0.0, 0.0)
+    mesh = fitting.solid.mesh + np.array([900.0, 0.0, 0.0])
     corners = np.stack([mesh[:, :2].min(axis=0), mesh[:, :2].max(axis=0)])
     assert draw_turned(texture, fitting.solid.mesh[:, :2], mesh, TRIANGLES, (320, 320), corners) is None

@@ -129,7 +129,12 @@ def draw_surrogate(
         change = turned_change(light, texture, neutral.small_texture, change, seen.turned)
         lit = LitFace(static.light.field + change, static.picture, face, light, original.colour)
         turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin)
-        return turned is not None and _blended(out, original, turned, seen, fitting, blending, opening)
+        if turned is None:
+            return False
+        alpha = feathered(turned.covered, _FEATHER * seen.width / 2)
+        if float(seen.bulge.max()) > 1 and seen.turned.share < 1:
+            alpha += np.float32(1 - seen.turned.share) * (sharp_edge(alpha, turned, points, seen) - alpha)
+        return _blended(out, original, turned, alpha, seen, fitting, blending, opening)
     field = static.light.field + change
     texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
     triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
@@ -166,13 +171,13 @@ def _blended(
     out: Planes,
     original: Planes,
     patch: Patch,
+    alpha: Pixels,
     seen: Observation,
     fitting: FitModel,
     blending: Blending,
     opening: Opening | None,
 ) -> bool:
-    """Blend a patch with a face in it into the planes, in place; False as `composed`."""
-    alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
+    """Blend a patch of these weights (h, w), which is its own rim, into the planes, in place; False as `composed`."""
     if opening is not None:
         alpha *= shown_through(opening, patch, original, seen, fitting)
     if seen.fresh:

@@ -41,9 +41,10 @@ from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, NOSTRILS, OUTLINE, RIGHT_EYE
 from streamdeid.mesh_triangles import BESIDE, MOUTH, TRIANGLES
 
 _BEHIND, _BEFORE = 0.02, 0.09
-"""How far the redaction reaches beyond the person's outline on the side that is seen and, where the face is drawn
-solid, beyond the profile, shares of the face's width seen from the front: the landmarker's profile is off by 1 to 5 %
-of it at 60 degrees (METHODS 6.3)."""
+"""How far the redaction of a solid face reaches beyond the person's outline on the side that is seen, and beyond the
+profile, shares of the face's width seen from the front. The landmarker's profile is off by 1 to 5 % of it at 60
+degrees, by 8 % on some noses (METHODS 6.3), and in the feather half of what is there shows. A flat face's outline
+reaches it by itself (`outline.bulge`)."""
 _SIDE, _SIDE_FADES = 0.13, 0.08
 """Width of the texture's rim that is replaced by skin from farther in, and over which it fades, shares of its width:
 what is seen edge on in a frontal photograph is streaks and hair when the head turns."""
@@ -169,7 +170,7 @@ def _rendered(
     mesh[:, :2] = (1 - share) * solid.flattened(flat) + share * mesh[:, :2]
     points = (1 - share) * flat + share * points
     width = float(np.ptp(mesh[:, 0]))
-    behind, before = _BEHIND * view.width, (_BEHIND + share * (_BEFORE - _BEHIND)) * view.width
+    behind, before = share * _BEHIND * view.width, share * _BEFORE * view.width
     outline = _outline(view, seen)
     reach = np.concatenate([mesh[:, :2], outline])
     corners = np.stack([reach.min(axis=0) - margin - before, reach.max(axis=0) + margin + before])
@@ -184,9 +185,10 @@ def _outline(view: TurnedView, seen: Observation) -> Points:
     """Convex outline (n, 2) of the person's head: where the landmarker sees it, and as far as it moved while the
     shutter was open."""
     places = view.mesh[:, :2]
-    sweep = seen.sweep.mean(axis=0)
+    sweep = (2.0 if seen.onset else 1.0) * seen.sweep.mean(axis=0)
     swept = np.concatenate([places, places - sweep, places + sweep])
-    return cv2.convexHull(swept.astype(np.float32)).reshape(-1, 2).astype(np.float64)
+    hull: Points = cv2.convexHull(swept.astype(np.float32)).reshape(-1, 2).astype(np.float64)
+    return hull
 
 
 def plain_sides(picture: Pixels, model: AppearanceModel) -> Pixels:

@@ -24,7 +24,7 @@ _REACHES = (1.2, 3.0, 8.0)
 """Blurs, cells of the grid, by which they are: the nearest colour counts where there is one."""
 _INSET = 0.03
 """Rim of the rendered face from which no colour is carried, share of its width: it is seen edge on there."""
-_BACKGROUND = np.deg2rad(30.0), np.deg2rad(42.0)
+_BACKGROUND = np.deg2rad(24.0), np.deg2rad(31.0)
 """Yaw over which what lies beyond the profile goes over from skin to background: seen from the front there is none."""
 
 

@@ -129,15 +129,15 @@ def _move_mouth(shape: Points, depth: Points, gesture: Gesture) -> None:
     across = np.clip((shape[MOUTH, 0] - middle[0]) / half, -1, 1)
     arch = np.zeros(len(shape))
     arch[MOUTH] = 1 - across**2
-    lower = max(2 * (half + gesture.wider) * gesture.gape - gesture.upper, 0.0)
     shape[MOUTH, 0] += gesture.wider * across
     depth[MOUTH] += _PULLED_BACK * (gesture.wider + gesture.smile * _SMILE_PULLS) * across**2
+    first, last = INNER_LIP.start, INNER_LIP.start + 4
+    lower = max(float(shape[last, 0] - shape[first, 0]) * gesture.gape - gesture.upper, 0.0)
     shape[_UPPER, 1] -= gesture.upper * np.sqrt(arch[_UPPER])
     # Above the lowest point an open mouth is an oval: its lips leave the corners steeply.
     shape[_LOWER, 1] += lower * np.sqrt(arch[_LOWER])
     depth[_LOWER] += _BACK * lower * np.sqrt(arch[_LOWER])
-    inner = np.arange(INNER_LIP.start, INNER_LIP.stop)
-    corners = inner[[0, 4]]
+    corners = [first, last]
     shape[corners, 1] += 0.5 * (lower - gesture.upper) * np.sqrt(arch[corners])
     near = np.exp(-(((np.arange(JAW.stop) - CHIN) / _CHIN_REACH) ** 2))
     shape[JAW, 1] += _CHIN_FOLLOWS * lower * near

@@ -19,7 +19,7 @@ from streamdeid.aam.smile import amount
 from streamdeid.aam.solid_face import SolidFace
 from streamdeid.deidentify.smoothing import FaceSmoother
 from streamdeid.faces import Face
-from streamdeid.ibug68 import MIRROR, MOUTH_CORNERS, NOSE_BRIDGE
+from streamdeid.ibug68 import MIRROR, NOSE_BRIDGE
 
 _FLAT, _SOLID = np.deg2rad(25.0), np.deg2rad(38.0)
 """Yaw up to which a face is drawn flat, and from which it is drawn solid (METHODS 6.3: below 25 degrees the flat
@@ -33,6 +33,8 @@ _SECONDS = 2.0
 _CLOSED = 1.5
 """Pixels of the model's frame between the inner lips of a closed mouth."""
 _WIDEST = 0.8
+_OVAL = 0.87
+"""Height of an open mouth half-way to its corners over that in the middle."""
 _MOUTH_WIDTH = 70.0
 """Pixels of the model's frame: width of a usual mouth, by which its opening is smoothed like what is measured so."""
 _UNIT_SMILE = 10.0
@@ -49,6 +51,7 @@ _RISE, _FALL = 0.3, 2.0
 """Seconds in which the usual opening of eyes follows a wider and a narrower one."""
 
 _GAPS = np.array([[61, 67], [62, 66], [63, 65]])
+_INNER_CORNERS = [60, 64]
 _UPPER_LIP, _NOSE_BASE = 62, 33
 _LIDS = np.array([[[37, 41], [38, 40]], [[43, 47], [44, 46]]])
 _EYE_CORNERS = np.array([[36, 39], [42, 45]])
@@ -165,7 +168,7 @@ def _places(undone: Points) -> Points:
 
 def _half_widths(undone: Points) -> Points:
     """Distances (2,) of the corners of the mouth from its middle."""
-    away = undone[list(MOUTH_CORNERS)][:, [0, 2]] - undone[_UPPER_LIP, [0, 2]]
+    away = undone[_INNER_CORNERS][:, [0, 2]] - undone[_UPPER_LIP, [0, 2]]
     return np.asarray(np.linalg.norm(away, axis=1))
 
 
@@ -184,7 +187,7 @@ def _gesture(undone: Points, smile: float, moved: Points, opened: Points, near: 
     moved (5,): `_places` less those at rest; opened (2,): openings of the eyes over the usual ones."""
     lips = undone[_GAPS]
     gaps = np.linalg.norm((lips[:, 1] - lips[:, 0])[:, 1:], axis=1)
-    gape = 0.5 * gaps[1] + 0.5 * float(near @ gaps[[0, 2]])
+    gape = 0.5 * gaps[1] + 0.5 * float(near @ gaps[[0, 2]]) / _OVAL
     lids, brows = _far_as_near(opened, near), _far_as_near(moved[2:4], near)
     half = float(near @ _half_widths(undone))
     opening = _MOUTH_WIDTH * max(gape - _CLOSED, 0) / max(2 * half, 1e-6)
