@@ -34,7 +34,7 @@ from streamdeid.colour import rectangle_to_rgb
 from streamdeid.deidentify.draw_face import Blending, draw_surrogate
 from streamdeid.deidentify.light import LightFrame
 from streamdeid.deidentify.neutral import NeutralEstimator
-from streamdeid.deidentify.new_face import mean_photograph
+from streamdeid.deidentify.new_face import NewFace, mean_photograph
 from streamdeid.deidentify.observation import Observation, Observer
 from streamdeid.deidentify.occluders import OccluderMask
 from streamdeid.deidentify.opening import Opening, shown_through
@@ -120,9 +120,7 @@ class Run:
                 if track.face is None or track.face.landmarks is None or track.face.forehead is None:
                     continue
                 if track.number not in followed:
-                    followed[track.number] = _Followed(
-                        Observer(self._fitting), OccluderMask(self._fitting, self._mean)
-                    )
+                    followed[track.number] = _Followed(Observer(self._fitting), OccluderMask(self._fitting, self._mean))
                 state = followed[track.number]
                 seen = state.observer(frame.planes, track.face, float(frame.time))
                 if seen is None:

@@ -8,14 +8,12 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: more threads only get in each other's way here
 
 import cv2
-import numpy as np
 import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel, load_model
 from streamdeid.aam.fit import FitModel
 from streamdeid.deidentify.gallery import Gallery, load_gallery
 from streamdeid.deidentify.light import LightFrame
-from streamdeid.deidentify.new_face import NewFace
 
 cv2.setNumThreads(1)
 MODELS = Path(__file__).parent.parent / "models"

@@ -48,7 +48,7 @@ def surface_normals(mean_mesh: Points, size: tuple[int, int]) -> Pixels:
 
 def vertex_slopes(normals: Pixels, mean_shape: Points) -> Points:
     """How much farther from the camera the surface gets per pixel right and down at each vertex, float64 (81, 2): a
-    point that slides over it comes nearer or goes away. 0 on the nose, whose points move with it, and on the outline."""
+    point that slides over it comes nearer or goes away. 0 on the nose, whose points move with it, and the outline."""
     height, width = normals.shape[:2]
     limits = zip(mean_shape.T, (width, height), strict=True)
     x, y = (np.clip(line.round().astype(int), 4, limit - 5) for line, limit in limits)

@@ -10,6 +10,8 @@ import numpy as np
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.ibug68 import LEFT_BROW, LEFT_EYE, NOSTRILS, OUTER_LIP, RIGHT_BROW, RIGHT_EYE
 
+_ABOUT_EYES = 0.05
+"""How far from the lids' edge their skin reaches, share of the frame's width."""
 _BELOW_NOSE = 0.04
 """Height over which the lower face begins, share of the frame's width."""
 
@@ -26,6 +28,8 @@ class Zones:
     """Soft; the opening of the mouth is part of it."""
     eyes: Pixels
     """Soft: what lies between the lids."""
+    lids: Pixels
+    """Soft: skin about the eyes, neither between the lids nor under a brow."""
     brows: Pixels
     """Soft, with the hairs beside the line of landmarks."""
 
@@ -37,18 +41,30 @@ class Zones:
         rows = np.arange(height, dtype=np.float32)[:, None] + np.zeros((1, width), np.float32)
         lower = np.clip((rows - points[33, 1]) / (_BELOW_NOSE * width) + 0.25, 0, 1)
         brows = [_raised(points[brow], 0.025 * width, 0.045 * width) for brow in (LEFT_BROW, RIGHT_BROW)]
+        eyes = _soft([points[LEFT_EYE], points[RIGHT_EYE]], size, 0.0075)
+        hair = np.minimum(np.float32(1.15) * _soft(brows, size, 0.012), 1)
+        around = [_wider(points[eye], _ABOUT_EYES * width) for eye in (LEFT_EYE, RIGHT_EYE)]
+        lids = _soft(around, size, 0.02) * (1 - hair) * (1 - eyes) ** 2
         return cls(
             _plain_skin(points, size),
             lower.astype(np.float32),
             _soft([points[OUTER_LIP]], size, 0.006),
-            _soft([points[LEFT_EYE], points[RIGHT_EYE]], size, 0.0075),
-            np.minimum(np.float32(1.15) * _soft(brows, size, 0.012), 1),
+            eyes,
+            np.asarray(lids, np.float32),
+            hair,
         )
+
+
+def _wider(eye: Points, reach: float) -> Points:
+    """An eye's points (6, 2) moved away from its middle by so many pixels."""
+    away = eye - eye.mean(axis=0)
+    wider: Points = eye + reach * away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-6)
+    return wider
 
 
 def _raised(line: Points, above: float, below: float) -> Points:
     """Polygon (2n, 2) about a line of points (n, 2), reaching so many pixels above and below it."""
-    return np.concatenate([line - (0, above), (line + (0, below))[::-1]])
+    return np.concatenate([line - np.array([0, above]), (line + np.array([0, below]))[::-1]])
 
 
 def _plain_skin(points: Points, size: tuple[int, int]) -> Pixels:

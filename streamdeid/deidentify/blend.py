@@ -18,9 +18,9 @@ from streamdeid.frames import Planes
 
 _GRID = (48, 56)
 """Width and height of the membrane's grid, whatever the patch's: it can then be averaged over frames."""
-_TRUST = (25.0, 9.0, 9.0)
+_TRUST = (42.0, 13.0, 13.0)
 """Difference in Y, U and V at which the rim is trusted by 1 / e: beyond, it is hair or background."""
-_DEPTH = 0.09
+_DEPTH = 0.13
 """Reach of the membrane into the face, share of the patch's width."""
 
 

@@ -34,6 +34,8 @@ _FEATHER = 0.07
 """Feather inside the hull, share of the face's width (METHODS 4.4)."""
 _SURROUNDINGS = 0.08
 """Surroundings that the membrane looks at, share of the face's width."""
+_TURNED_FEATHER = 0.1
+"""The same of a solid face, share of its width seen from the front: behind it lies the person's own hair."""
 _SHARP_FEATHER = 0.03
 """The same where the cover ends with the silhouette."""
 _STRIP = 0.08
@@ -131,9 +133,11 @@ def draw_surrogate(
         turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin)
         if turned is None:
             return False
-        alpha = feathered(turned.covered, _FEATHER * seen.width / 2)
-        if float(seen.bulge.max()) > 1 and seen.turned.share < 1:
-            alpha += np.float32(1 - seen.turned.share) * (sharp_edge(alpha, turned, points, seen) - alpha)
+        share = seen.turned.share
+        feather = (1 - share) * _FEATHER * seen.width + share * _TURNED_FEATHER * seen.turned.width
+        alpha = feathered(turned.covered, feather / 2)
+        if float(seen.bulge.max()) > 1 and share < 1:
+            alpha += np.float32(1 - share) * (sharp_edge(alpha, turned, points, seen) - alpha)
         return _blended(out, original, turned, alpha, seen, fitting, blending, opening)
     field = static.light.field + change
     texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
@@ -142,7 +146,7 @@ def draw_surrogate(
     if patch is None:
         return False
     # A cover grown for one quick frame is not to stay in the membrane's running mean: the one for a slow head does.
-    rim = patch
+    rim: Patch | None = patch
     if reached is not points:
         rim = draw(texture, model.mean_shape, points, triangles, out.size, margin)
     if copy_eyes:
@@ -218,8 +222,8 @@ def sharp_edge(alpha: Pixels, patch: Patch, points: Points, seen: Observation) -
     cv2.fillPoly(inner, [np.round(ring * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
     strip = cv2.erode(patch.covered & (1 - inner), np.ones((3, 3), np.uint8))
     reach = 2 * max(1, round(_STRIP * seen.width / 2)) + 1
-    near = cv2.dilate(strip, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))).astype(np.float32)
-    near = cv2.GaussianBlur(near, (0, 0), max(0.25 * _STRIP * seen.width, 0.5))
+    about = cv2.dilate(strip, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))).astype(np.float32)
+    near = cv2.GaussianBlur(about, (0, 0), max(0.25 * _STRIP * seen.width, 0.5))
     sharp = feathered(patch.covered, _SHARP_FEATHER * seen.width / 2)
     return np.asarray(np.maximum(alpha, near * sharp), np.float32)
 

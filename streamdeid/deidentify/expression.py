@@ -54,13 +54,15 @@ def transfer_expression(shape: Points, neutral: Points, surrogate: Points) -> Po
 def _level(points: Points, a: Points, b: Points) -> Points:
     """Points (n, 2) from the middle between two corners, turned so that these lie level."""
     along = (b - a) / max(float(np.linalg.norm(b - a)), 1e-9)
-    return (points - (a + b) / 2) @ np.array([[along[0], -along[1]], [along[1], along[0]]])
+    level: Points = (points - (a + b) / 2) @ np.array([[along[0], -along[1]], [along[1], along[0]]])
+    return level
 
 
 def _tilted(points: Points, a: Points, b: Points) -> Points:
     """Inverse of `_level`."""
     along = (b - a) / max(float(np.linalg.norm(b - a)), 1e-9)
-    return points @ np.array([[along[0], along[1]], [-along[1], along[0]]]) + (a + b) / 2
+    tilted: Points = points @ np.array([[along[0], along[1]], [-along[1], along[0]]]) + (a + b) / 2
+    return tilted
 
 
 def _open_lids(laid: Points, ratio: float, shape: Points, neutral: Points, surrogate: Points) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.deidentify.observation import Observation
+from streamdeid.deidentify.signals import relative_sharpness
 from streamdeid.faces import Face
 
 
@@ -105,7 +106,6 @@ _STRAIN = 0.17
 _SHARPNESS = 0.6
 """Sharpness of a face of 64 pixels and wider. Faces of the clips keep above 0.86, sharp photographs above 1; a blur of
 a thirtieth of the width brings them to 0.5. Smaller ones have as much less as their pixels allow."""
-_SHARP_WIDTH = 64.0
 _LEAVE = 0.88
 """A rule that holds goes on holding until its signal is back by so much: no flicker about a threshold."""
 _STEADY = 5
@@ -116,14 +116,18 @@ def severities(seen: Observation, areas: NDArray[np.float64]) -> dict[Cause, flo
     """How far each rule's signal goes, 1 at its threshold. areas (m,): share of the mesh of each triangle."""
     signals = seen.signals
     width = max(seen.width, 1e-6)
-    sharp_enough = _SHARPNESS * np.sqrt(min(1.0, width / _SHARP_WIDTH))
     covers = (misfit(seen, areas), signals.odd / _ODD, signals.changed / _CHANGED, signals.strain / _STRAIN)
     return {
         Cause.SMALL: _SMALLEST / width,
         Cause.TURNED: float(np.max([abs(_yaw(seen)) / _most_yaw(seen), abs(seen.pose.pitch) / _PITCH])),
         Cause.OCCLUDED: float(np.max(covers)),
+<<<<<<< HEAD
         Cause.BLURRED: float(sharp_enough / max(signals.sharpness, 1e-6)),
         Cause.POOR_FIT: _poor_fit(seen),
+=======
+        Cause.BLURRED: _SHARPNESS / max(relative_sharpness(signals.sharpness, width), 1e-6),
+        Cause.POOR_FIT: seen.fit.residual / _RESIDUAL if seen.fit.converged else np.inf,
+>>>>>>> look
         Cause.ASTRAY: astray(seen),
     }
 

@@ -1,10 +1,11 @@
 """Light of the scene on a surrogate: brightness and colour by the shape of a face (METHODS 2.4, 4.0 step 4, 6.3).
 
 A face at rest is relit by a few terms: normals of the mean face and the place on it to first order, and how much of the
-general shading of any face there is. Terms of second order carry the relief of the person's own face: a strong recogniser
-knows a tenth more people by them, and few viewers miss them. They are fitted robustly to plain skin, on which a beard counts little and eyes,
-brows, lips and hair nothing: what is dark on a person darkens nobody else. In each frame the same is done with the
-change since the face at rest, plus a little of the soft folds. Everything is measured in the fit's small frame.
+general shading of any face there is. Terms of second order carry the relief of the person's own face: a strong
+recogniser knows a tenth more people by them, and few viewers miss them. They are fitted robustly to plain skin, on
+which a beard counts little and eyes, brows, lips and hair nothing: what is dark on a person darkens nobody else. In
+each frame the same is done with the change since the face at rest, plus a little of the soft folds. Everything is
+measured in the fit's small frame.
 
 What passes of a person at rest is what `StaticLight` says, and no more.
 """
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from streamdeid.aam.albedo import LUMA
 from streamdeid.aam.appearance_model import AppearanceModel
@@ -28,14 +30,21 @@ from streamdeid.kernel_cache import kernel
 
 Rectangle = tuple[int, int, int, int]
 """Left, top, right and bottom in pixels, the last two beyond it."""
-_FLOOR = 8.0
-"""Grey levels added above and below a ratio: dark pixels are mostly noise."""
+_FLOOR = 2.0
+"""Grey levels added above and below a ratio: dark pixels are mostly noise. What is compared was blurred before, so few
+are enough, and with more dark faces come out brighter and greyer than they are (8: by 15 % at 38 grey levels)."""
 _SIGMA = 9 / 180
 """Width of the blur of folds over the width of the frame."""
 _NOISE = 1.6
 """Blur, pixels of the small frame, within plain skin before logarithms are taken: noise has no mean in them."""
-_BEARD = 0.2
-"""What the lower face counts in a fit of brightness, and a quarter more in one of colour: beards are dark."""
+_BEARD, _BEARD_COLOUR = 0.05, 0.25
+"""What the lower face counts in a fit of brightness and of colour: beards are dark."""
+_BEARD_RIDGE = 1e-2
+"""How firmly the term that bends from brow to chin is held: it is the shape of a beard. With both, 13 % of a beard's
+darkness of 0.5 passes (60 % at a weight of 0.2 and a ridge like the others'), and lamps drawn on faces of the model are
+followed as well as without."""
+_BEND = 7
+"""Number of that term."""
 _MOST = 0.9
 """Largest brightening or darkening of a place against the whole face, natural log."""
 _USUAL_SHADE = 0.65
@@ -75,7 +84,7 @@ class LightFrame:
     inside: Pixels
     """float32 (h, w): blurred mask of the mesh, the normaliser of folds."""
     terms: Points
-    """float64 (h, w, 7): terms of brightness; the last one is the general shading of a face."""
+    """float64 (h, w, 9): terms of brightness; the last one is the general shading of a face."""
     tints: Points
     """float64 (h, w, 5): terms of colour, less the one that follows brightness."""
     studio: Pixels
@@ -84,13 +93,13 @@ class LightFrame:
     """float32 (f,): plain skin."""
     near: Pixels
     """float32 (f,): the same, blurred."""
-    fitted: Points
+    fitted: NDArray[np.intp]
     """int64 (p,): numbers of the pixels that are fitted."""
     bright: Points
     """float64 (p,): what each counts for brightness."""
     colour: Points
     """float64 (p,): what each counts for colour."""
-    upper: Points
+    upper: NDArray[np.bool_]
     """bool (f,): plain skin of the upper face."""
     brows: Points
     """float64 (f,): weights of the middle of the brows, together 1."""
@@ -108,7 +117,7 @@ class LightFrame:
         size, at = table.size, (table.rows, table.columns)
         zones = Zones.of(model.mean_shape, model.frame_size[0], size)
         surface = surface_normals(model.mean_mesh, model.frame_size)
-        normals = cv2.resize(surface, size, interpolation=cv2.INTER_AREA)
+        normals = np.asarray(cv2.resize(surface, size, interpolation=cv2.INTER_AREA), np.float32)
         normals /= np.linalg.norm(normals, axis=2, keepdims=True)
         studio = np.asarray(cv2.resize(model.albedo.studio, size, interpolation=cv2.INTER_AREA), np.float32)
         terms = _terms(normals, studio @ LUMA)
@@ -131,7 +140,7 @@ class LightFrame:
             near,
             fitted,
             (1 - (1 - _BEARD) * lower)[fitted].astype(np.float64),
-            np.where(lower > 0, 1.25 * _BEARD, 1.0)[fitted],
+            np.where(lower > 0, _BEARD_COLOUR, 1.0)[fitted],
             (skin > 0.5) & (lower == 0),
             _core(zones.brows[at], 0.3),
             _core((zones.lips * shut)[at], 0.5),
@@ -140,8 +149,8 @@ class LightFrame:
         )
 
     def edge_on(self, texture: Pixels, yaw: float) -> Pixels:
-        """The texture (h, w, 3) with the far side of the nose smooth where a turned head shows it edge on: thirty pixels
-        of it end in three, and would alias into a ragged line. In place."""
+        """The texture (h, w, 3) with the far side of the nose smooth where a turned head shows it edge on: thirty
+        pixels of it end in three, and would alias into a ragged line. In place."""
         strength = float(np.clip((abs(yaw) - 0.2) / 0.2, 0, 1))
         if strength > 0:
             mask, (x0, y0, x1, y1) = self.flanks[0 if yaw > 0 else 1]
@@ -167,7 +176,7 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
     person, own = light.soft_skin(neutral), light.soft_skin(face.small_texture)
     level = np.log((person @ LUMA + _FLOOR) / (own @ LUMA + _FLOOR))[light.fitted]
     ridge = np.full(light.terms.shape[2], 1e-3)
-    ridge[0], ridge[-1] = 0, 5e-3
+    ridge[0], ridge[_BEND], ridge[-1] = 0, _BEARD_RIDGE, 5e-3
     usual = np.zeros(len(ridge))
     usual[-1] = _USUAL_SHADE
     found = robust_fit(light.terms[at][light.fitted], level, light.bright, usual, ridge, 0.12, 6)
@@ -185,7 +194,7 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
 
 
 def light_change(light: LightFrame, texture: Pixels, neutral: Pixels) -> Pixels:
-    """Log gain float32 (h, w, 1) of a frame's light and folds, small texture (f, 3), over those of the neutral (f, 3)."""
+    """Log gain float32 (h, w, 1) of light and folds in a small texture (f, 3) of a frame, over the neutral's (f, 3)."""
     at = light.table.rows, light.table.columns
     soft, at_rest = light.soft_skin(texture), light.soft_skin(neutral)
     level = np.log((soft @ LUMA + _FLOOR) / (at_rest @ LUMA + _FLOOR))[light.fitted]
@@ -202,9 +211,9 @@ def light_change(light: LightFrame, texture: Pixels, neutral: Pixels) -> Pixels:
 def robust_fit(
     terms: Points, level: Pixels, weights: Points, usual: Points, ridge: Points, scale: float, rounds: int
 ) -> Points:
-    """Coefficients float64 (q,) of level (p,) over terms (p, q), by reweighted least squares (Cauchy weights of that
-    scale), drawn towards the usual ones (q,) by a ridge (q,) times the total weight (p,). The first term is constant, and leaves
-    as much above the fit as below."""
+    """Coefficients float64 (q,) of level (p,) over terms (p, q), by reweighted least squares: Geman and McClure's
+    weights of that scale, Cauchy's at first. A ridge (q,), times the total weight (p,), draws them towards the usual
+    ones (q,). The first term is constant, and leaves as much above the fit as below."""
     total = float(weights.sum())
     away = level - terms @ usual
     # Hair over the forehead is out from the start.
@@ -213,7 +222,7 @@ def robust_fit(
     for _ in range(rounds):
         matrix, right = _normal_equations(terms, level.astype(np.float64), now)
         found = np.linalg.solve(matrix + total * np.diag(ridge), right + total * ridge * usual)
-        now = weights / (1 + ((level - terms @ found) / scale) ** 2)
+        now = weights / (1 + ((level - terms @ found) / scale) ** 2) ** 2
     found[0] += _weighted_median(level - terms @ found, now)  # trusting the densest colour most, it is a shade off
     return found
 
@@ -244,7 +253,7 @@ def _terms(normals: Pixels, shade: Pixels) -> Points:
     rows, columns = np.mgrid[0:height, 0:width]
     u, v = (columns - width / 2) / (width / 2), (rows - height / 2) / (height / 2)
     x, y, z = normals[..., 0], normals[..., 1], normals[..., 2]
-    parts = [np.ones_like(u), x, y, z - 0.85, u, v, shade]
+    parts = [np.ones_like(u), x, y, z - 0.85, u, v, u * u, v * v, shade]
     return np.dstack(parts).astype(np.float64)
 
 
@@ -253,7 +262,7 @@ def _tint(light: LightFrame, person: Pixels, own: Pixels, bright: Points) -> Poi
     at = light.table.rows, light.table.columns
     terms = np.dstack([light.tints, bright - np.median(bright[at])])
     fitted = terms[at][light.fitted]
-    away = [np.log(soft + 6) - np.log(soft @ LUMA + 6)[:, None] for soft in (person, own)]
+    away = [np.log(soft + _FLOOR) - np.log(soft @ LUMA + _FLOOR)[:, None] for soft in (person, own)]
     difference = (away[0] - away[1])[light.fitted]
     ridge = np.full(terms.shape[2], 4e-3)
     ridge[0] = 0
@@ -291,7 +300,7 @@ def _flank(model: AppearanceModel, corner: int, wing: int, lid: int) -> tuple[Pi
     hard = np.zeros((height, width), np.uint8)
     hull = cv2.convexHull(polygon.astype(np.float32)).reshape(-1, 2)
     cv2.fillPoly(hard, [np.round(hull * 16).astype(np.int32)], (255,), cv2.LINE_AA, 4)
-    soft = cv2.GaussianBlur(hard.astype(np.float32) / 255, (0, 0), 2.5)
+    soft = np.asarray(cv2.GaussianBlur(hard.astype(np.float32) / 255, (0, 0), 2.5), np.float32)
     rows, columns = np.nonzero(soft > 0.01)
     x0, y0, x1, y1 = int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1
     return soft[y0:y1, x0:x1, None], (x0, y0, x1, y1)

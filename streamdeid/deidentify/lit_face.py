@@ -23,7 +23,7 @@ _FLOOR = np.float32(8)
 
 
 def dressed(face: NewFace, light: StaticLight, zones: Zones) -> Pixels:
-    """The surrogate's picture float32 (h, w, 3) with brows and lips in tones that go with the person's hair and light."""
+    """The surrogate's picture float32 (h, w, 3), brows and lips in tones that go with the person's hair."""
     log = np.log(face.picture + _FLOOR)
     skin = masked_blur(log, zones.skin, (0.06,))
     hair = np.minimum((log - skin) @ LUMA, 0)

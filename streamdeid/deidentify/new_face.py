@@ -24,7 +24,7 @@ class NewFace:
     shape: Points
     """float64 (81, 2), the model's frame."""
     picture: Pixels
-    """float32 (h, w, 3): RGB of its even skin in the model's frame (`aam.albedo`), its rim repeated outside the mesh."""
+    """float32 (h, w, 3): RGB of its even skin (`aam.albedo`) in the model's frame, its rim repeated outside."""
     small_texture: Pixels
     """float32 (f, 3): the same in the small frame of light."""
     eyes: tuple[EyeColours, EyeColours]

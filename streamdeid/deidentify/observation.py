@@ -15,7 +15,7 @@ from streamdeid.aam.pose import HeadPose, pose_of
 from streamdeid.aam.procrustes import Similarity
 from streamdeid.colour import rectangle_to_rgb
 from streamdeid.deidentify.outline import bulge
-from streamdeid.deidentify.signals import SignalReader, Signals
+from streamdeid.deidentify.signals import SignalReader, Signals, relative_sharpness
 from streamdeid.deidentify.smoothing import FaceSmoother
 from streamdeid.deidentify.turned_view import TurnedReader, TurnedView
 from streamdeid.faces import Face
@@ -34,8 +34,10 @@ _SHUTTER = 0.04
 _STRANGEST = 0.25
 """Mean distance of the landmarks from the fitted face, share of the face's width, from which they are no face's. Faces
 of the clips stay under 0.11, random points and landmarks in a wrong order are beyond 4."""
-_MOST_SWEEP = 0.3
-"""Largest displacement counted as motion of half a frame, share of the face's width."""
+_SMEAR = ((0.75, 0.85), (0.3, 0.03))
+"""Sharpness of a face of 64 pixels and wider, and the most that it can have been smeared to either side while the
+shutter was open, share of its width. Drawn faces smeared by .02 have .79 to .97, by .04 to .15 at most .84 (half of
+them below .68); faces of the clips are above .86, whatever their motion: their cameras' shutters are short."""
 _FOLLOW = 0.4
 """Share by which the silhouette's last place is left in a frame: it grows at once and shrinks slowly."""
 _NO_HAIR = -0.06
@@ -66,8 +68,8 @@ class Observation:
     raw: Points = field(repr=False)
     """float64 (81, 2): vertices in pixels of the frame as the landmarker gave them."""
     sweep: Points = field(repr=False)
-    """float64 (81, 2): how far each raw vertex moved while the shutter was half open, pixels; zero when the last frame
-    is not known."""
+    """float64 (81, 2): how far each raw vertex may have moved while the shutter was half open, pixels; zero when the
+    last frame is not known, and little in a sharp picture."""
     onset: bool
     """Whether the motion has just begun: then it may be twice as much."""
     fresh: bool
@@ -154,7 +156,7 @@ class Observer:
 
     def _observed(self, sampled: SampledFace, face: Face, time: float) -> Observation:
         model, raw = self._fitting.model, sampled.raw
-        fresh, sweep, onset = self._moved(raw, time)
+        fresh, half, onset = self._moved(raw, time)
         if fresh:
             self._smooth, self._correction, self._bulge = FaceSmoother(), None, None
         pose, frontal = self._smooth(*_posed(raw, model), time)
@@ -178,27 +180,15 @@ class Observer:
         grown = bulge(raw, face.silhouette)
         self._bulge = grown if self._bulge is None else np.maximum(grown, self._bulge + _FOLLOW * (grown - self._bulge))
         signals = self._signals(small, fitted, time, fresh)
+        sweep = _bounded(half, float(np.ptp(raw[:, 0])), signals.sharpness)
         bare, turned = _bare(raw, face.box), self._turned(face, raw, time, fresh)
         return Observation(
-            points,
-            pose,
-            frontal,
-            iris,
-            small,
-            fitted,
-            hair,
-            raw,
-            sweep,
-            onset,
-            fresh,
-            signals,
-            bare,
-            self._bulge,
-            turned,
+            points, pose, frontal, iris, small, fitted, hair, raw, sweep, onset, fresh, signals, bare, self._bulge, turned
         )
 
     def _moved(self, raw: Points, time: float) -> tuple[bool, Points, bool]:
-        """Whether the face is a fresh one, its sweep (81, 2), and whether its motion has just begun."""
+        """Whether the face is a fresh one, half its motion (81, 2) while the shutter may have been open, and whether
+        that has just begun."""
         last, self._last = self._last, (raw, time)
         if last is None:
             self._half = np.zeros_like(raw)
@@ -209,10 +199,15 @@ class Observer:
         onset = before is None or _mean_length(half) > _ONSET * _mean_length(before)
         if before is not None and _mean_length(before) > _mean_length(half):
             half = before  # while it ends, it may still be as quick as it was
-        width = float(np.ptp(raw[:, 0]))
-        length = np.linalg.norm(half, axis=1, keepdims=True)
-        sweep = half * np.minimum(1.0, _MOST_SWEEP * width / np.maximum(length, 1e-9))
-        return not _mean_length(moved) <= _JUMP * width, sweep, onset
+        return not _mean_length(moved) <= _JUMP * float(np.ptp(raw[:, 0])), half, onset
+
+
+def _bounded(half: Points, width: float, sharpness: float) -> Points:
+    """Motion (81, 2) held to what a face of that width and sharpness can have been smeared by."""
+    most = width * float(np.interp(relative_sharpness(sharpness, width), *_SMEAR))
+    length = np.linalg.norm(half, axis=1, keepdims=True)
+    bounded: Points = half * np.minimum(1.0, most / np.maximum(length, 1e-9))
+    return bounded
 
 
 def _bare(raw: Points, box: tuple[float, float, float, float]) -> Points:

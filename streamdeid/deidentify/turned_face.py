@@ -40,7 +40,7 @@ from streamdeid.frames import Colour, Planes
 from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, NOSTRILS, OUTLINE, RIGHT_EYE
 from streamdeid.mesh_triangles import BESIDE, MOUTH, TRIANGLES
 
-_BEHIND, _BEFORE = 0.02, 0.09
+_BEHIND, _BEFORE = 0.035, 0.11
 """How far the redaction of a solid face reaches beyond the person's outline on the side that is seen, and beyond the
 profile, shares of the face's width seen from the front. The landmarker's profile is off by 1 to 5 % of it at 60
 degrees, by 8 % on some noses (METHODS 6.3), and in the feather half of what is there shows. A flat face's outline

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from streamdeid.aam.fit import FitModel
 from streamdeid.deidentify.gallery import Gallery
 from streamdeid.deidentify.light import LightFrame
@@ -32,7 +30,8 @@ def published_quietly(
         choice = Surrogates(gallery, fitting.model.variances, SurrogateSettings(method=method, preserve=()), key)
         for person, (photograph, identity) in enumerate(zip(photographs, identities, strict=True), start=1):
             try:
-                face = NewFace.of(choice.surrogate(person, identity).vector, fitting)
+                chosen = choice.surrogate(person, identity)
+                face = NewFace.of(chosen.vector, fitting, chosen.beard)
             except FailedClosed:
                 refused += 1
                 continue
