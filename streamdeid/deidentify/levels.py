@@ -121,13 +121,8 @@ def severities(seen: Observation, areas: NDArray[np.float64]) -> dict[Cause, flo
         Cause.SMALL: _SMALLEST / width,
         Cause.TURNED: float(np.max([abs(_yaw(seen)) / _most_yaw(seen), abs(seen.pose.pitch) / _PITCH])),
         Cause.OCCLUDED: float(np.max(covers)),
-<<<<<<< HEAD
-        Cause.BLURRED: float(sharp_enough / max(signals.sharpness, 1e-6)),
-        Cause.POOR_FIT: _poor_fit(seen),
-=======
         Cause.BLURRED: _SHARPNESS / max(relative_sharpness(signals.sharpness, width), 1e-6),
-        Cause.POOR_FIT: seen.fit.residual / _RESIDUAL if seen.fit.converged else np.inf,
->>>>>>> look
+        Cause.POOR_FIT: _poor_fit(seen),
         Cause.ASTRAY: astray(seen),
     }
 
