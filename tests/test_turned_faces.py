@@ -34,7 +34,7 @@ from tests.drawn_faces import room, rotation, some_identity
 
 _SIZE = (320, 320)
 _WIDTH = 150.0
-_FEATHERED = 0.035 * _WIDTH + 2
+_FEATHERED = 0.035 * _WIDTH + 3
 """Rim of the side that is seen, pixels, in which something of the original shows (`blend.feathered`)."""
 _CALM = Gesture(0.0, 0.0, 0.0, 0.0, (1.0, 1.0), (0.0, 0.0))
 
@@ -178,21 +178,20 @@ def test_growth_goes_in_steps_and_eases(model: AppearanceModel) -> None:
     larger[OUTLINE] = centre + 1.09 * (shape[OUTLINE] - centre)
 
     def reach(outline: Points) -> float:
-        return float(
-            np.linalg.norm(outline - centre, axis=1).sum() / np.linalg.norm(shape[OUTLINE] - centre, axis=1).sum()
-        )
+        away, own = (np.linalg.norm(each - centre, axis=1).sum() for each in (outline, shape[OUTLINE]))
+        return float(away / own)
 
     first = reach(growth(shape, larger, fresh=True))
-    assert first >= 1.09
-    assert first == pytest.approx(1.14, abs=1e-6), "whole steps of 0.06"
+    assert first == pytest.approx(1.12, abs=1e-6), "whole steps of 0.12"
     slightly = shape.copy()
-    slightly[OUTLINE] = centre + 1.10 * (shape[OUTLINE] - centre)
-    assert reach(growth(shape, slightly, fresh=False)) == pytest.approx(first), "a little more changes nothing"
+    slightly[OUTLINE] = centre + 1.05 * (shape[OUTLINE] - centre)
+    assert reach(growth(shape, slightly, fresh=False)) == pytest.approx(first), "a little less changes nothing"
     largest = shape.copy()
-    largest[OUTLINE] = centre + 1.2 * (shape[OUTLINE] - centre)
+    largest[OUTLINE] = centre + 1.25 * (shape[OUTLINE] - centre)
     after = [reach(growth(shape, largest, fresh=False)) for _ in range(40)]
     assert max(np.diff([first, *after])) < 0.02, "no jump"
-    assert after[-1] >= 1.2
+    assert after[-1] == pytest.approx(1.24, abs=1e-3)
+    assert reach(Growth()(shape, shape, fresh=True)) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("degrees", [28, 40, 55, -45])
@@ -208,12 +207,18 @@ def test_nothing_of_the_person_is_left_to_the_profile(
     person = rendered & (head > 0)
     glowing = planes.copy()
     glowing.u[person[::2, ::2]], glowing.v[person[::2, ::2]] = 40, 40
-    out = _drawn(
-        glowing, replace(seen, iris=None), face, fitting, light, Neutral(seen.frontal, seen.small_texture, None)
+    out, flat = (
+        _drawn(glowing, each, face, fitting, light, Neutral(seen.frontal, seen.small_texture, None))
+        for each in (replace(seen, iris=None), replace(seen, iris=None, turned=None))
     )
-    kept = (np.abs(out.u.astype(int) - 40) < 30) & (np.abs(out.v.astype(int) - 40) < 30) & person[::2, ::2]
     inner = cv2.erode(person[::2, ::2].astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
-    assert (kept & inner).sum() <= 0.002 * inner.sum()
+
+    def kept(planes: Planes) -> int:
+        green = (np.abs(planes.u.astype(int) - 40) < 30) & (np.abs(planes.v.astype(int) - 40) < 30)
+        return int((green & inner).sum())
+
+    # A face that is hardly solid ends as the flat one does: in its feather something of the person shows.
+    assert kept(out) <= (0.002 * inner.sum() if abs(degrees) > 38 else kept(flat))
 
 
 @pytest.mark.parametrize("degrees", [42, -58])

@@ -34,8 +34,6 @@ _FEATHER = 0.07
 """Feather inside the hull, share of the face's width (METHODS 4.4)."""
 _SURROUNDINGS = 0.08
 """Surroundings that the membrane looks at, share of the face's width."""
-_TURNED_FEATHER = 0.1
-"""The same of a solid face, share of its width seen from the front: behind it lies the person's own hair."""
 _SHARP_FEATHER = 0.03
 """The same where the cover ends with the silhouette."""
 _STRIP = 0.08
@@ -133,12 +131,10 @@ def draw_surrogate(
         turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin)
         if turned is None:
             return False
-        share = seen.turned.share
-        feather = (1 - share) * _FEATHER * seen.width + share * _TURNED_FEATHER * seen.turned.width
-        alpha = feathered(turned.covered, feather / 2)
+        share, alpha = seen.turned.share, turned.weights
         if float(seen.bulge.max()) > 1 and share < 1:
-            alpha += np.float32(1 - share) * (sharp_edge(alpha, turned, points, seen) - alpha)
-        return _blended(out, original, turned, alpha, seen, fitting, blending, opening)
+            alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, turned.patch, points, seen) - alpha)
+        return _blended(out, original, turned.patch, alpha, seen, fitting, blending, opening)
     field = static.light.field + change
     texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
     triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)

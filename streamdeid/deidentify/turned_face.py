@@ -33,7 +33,7 @@ from streamdeid.deidentify.mouth import draw_mouth
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation
 from streamdeid.deidentify.turned_mouth import draw_inside
-from streamdeid.deidentify.turned_rim import Profile, Reach, covering
+from streamdeid.deidentify.turned_rim import Profile, Reach, covering, weights
 from streamdeid.deidentify.turned_shape import Growth, RestingSolid, gestured
 from streamdeid.deidentify.turned_view import TurnedView
 from streamdeid.frames import Colour, Planes
@@ -45,6 +45,9 @@ _BEHIND, _BEFORE = 0.035, 0.11
 profile, shares of the face's width seen from the front. The landmarker's profile is off by 1 to 5 % of it at 60
 degrees, by 8 % on some noses (METHODS 6.3), and in the feather half of what is there shows. A flat face's outline
 reaches it by itself (`outline.bulge`)."""
+_FEATHER, _SHARP_FEATHER = 0.07, 0.03
+"""Feathers inside the redaction where it ends on the head and beyond the profile, shares of the face's width seen from
+the front."""
 _SIDE, _SIDE_FADES = 0.13, 0.08
 """Width of the texture's rim that is replaced by skin from farther in, and over which it fades, shares of its width:
 what is seen edge on in a frontal photograph is streaks and hair when the head turns."""
@@ -99,6 +102,8 @@ class TurnedPatch:
     patch: Patch
     points: Points = field(repr=False)
     """float64 (81, 2): its landmarks in the picture."""
+    weights: Pixels = field(repr=False)
+    """float32 (ceil(h / 2), ceil(w / 2)): for blending it."""
     owner: Owners = field(repr=False)
     owner_chroma: Owners = field(repr=False)
 
@@ -122,7 +127,7 @@ def draw_turned_face(
     fitting: FitModel,
     memory: TurnedMemory,
     margin: float,
-) -> Patch | None:
+) -> TurnedPatch | None:
     """A surrogate as a head turned like the one that was seen, with its eyes and mouth.
 
     flat (81, 2): where the flat drawing has its points, pixels of the picture. original: what lies beyond the person's
@@ -147,7 +152,7 @@ def draw_turned_face(
         draw_inside(patch, mouth, skin, across, view.gesture.smile, share)
         if share < 1:
             draw_mouth(patch, original, lips, mouth, 1 - share)
-    return turned.patch
+    return turned
 
 
 def _rendered(
@@ -177,8 +182,10 @@ def _rendered(
     drawn = draw_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, original.size, corners)
     if drawn is None:
         return None
-    patch = covering(drawn, original, Reach(outline, behind, before, Profile.of(mesh, view.pose.yaw)), width)
-    return TurnedPatch(patch, points, drawn.owner, drawn.owner_chroma)
+    profile = Profile.of(mesh, view.pose.yaw)
+    patch = covering(drawn, original, Reach(outline, behind, before, profile), width)
+    soft = weights(patch, profile, share, _FEATHER * view.width, _SHARP_FEATHER * view.width)
+    return TurnedPatch(patch, points, soft, drawn.owner, drawn.owner_chroma)
 
 
 def _outline(view: TurnedView, seen: Observation) -> Points:

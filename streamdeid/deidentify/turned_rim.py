@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.mesh_render import Solid
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.synthesise import Mask, Patch
+from streamdeid.deidentify.blend import feathered
 from streamdeid.frames import Planes
 from streamdeid.mesh_triangles import CHIN, NOSE_TIP, TOP
 
@@ -132,6 +133,19 @@ def _without_steps(filled: Pixels, inside: Mask, bare: NDArray[np.bool_], whole:
     total = cv2.blur(filled * mask[:, :, None], (3, 3)).reshape(filled.shape)[rows, columns]
     filled[rows, columns] = total / cv2.blur(mask, (3, 3))[rows, columns, None]
     return filled
+
+
+def weights(patch: Patch, profile: Profile, share: float, feather: float, sharp: float) -> Pixels:
+    """Weights float32 (ceil(h / 2), ceil(w / 2)) for blending a covering patch: a feather of so many pixels where skin
+    meets hair and neck; a sharp one beyond the profile, where background meets background and the person's own profile
+    may lie. share: how solid the face is drawn, 0 to 1."""
+    rows, columns = np.mgrid[0 : patch.covered.shape[0], 0 : patch.covered.shape[1]]
+    places = np.column_stack([2 * columns.ravel() + patch.x0, 2 * rows.ravel() + patch.y0]).astype(np.float64)
+    line = max(float(np.linalg.norm(profile.chin - profile.top)), 1e-6)
+    away = profile.beyond * _side(places, profile.top, profile.chin) / line
+    before = np.clip(away / max(feather, 1.0) + 0.5, 0, 1).reshape(patch.covered.shape) * share
+    soft, hard = (feathered(patch.covered, pixels / 2) for pixels in (feather, sharp))
+    return np.asarray(soft + before * (hard - soft), np.float32)
 
 
 def _beyond(rows: NDArray[np.intp], columns: NDArray[np.intp], profile: Profile, width: float) -> Points:

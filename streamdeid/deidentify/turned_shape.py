@@ -44,10 +44,12 @@ _SMILING = np.concatenate([np.arange(31, 36), np.arange(48, 68)])
 """Points of a smile that follow it: nostrils and mouth. Eyes and brows have numbers of their own."""
 _DEEPEST = 12.0
 """Largest difference of depth, pixels of the frame, between a surrogate and the mean."""
-_STEP, _SMALLEST, _LARGEST = 0.06, 0.94, 1.24
-"""The outline is grown by whole steps, shares of its distance from the middle, within bounds."""
-_BEYOND = 0.02
-"""How much farther than the person's it reaches."""
+_STEP, _STEPS = 0.12, 2
+"""The outline is grown by none, one or two steps, shares of its distance from the middle. What the person's own reaches
+beyond is filled in (`turned_rim`): with steps of 0.06 the three numbers alone told 67 of 100 people apart from
+others of 14 clips, by what was drawn of them before."""
+_HOLDS = 0.75
+"""How far from a step, in steps, the need may be before another one is taken."""
 _EASE = 0.15
 """Share of the way to a new growth that is gone in a frame."""
 _SIDES, _BOTTOM, _TOP = [0, 1, 2, 3, 13, 14, 15, 16, 68, 80], slice(5, 12), slice(71, 78)
@@ -88,12 +90,10 @@ class Growth:
         reach = np.linalg.norm(there - centre, axis=1) / np.maximum(np.linalg.norm(outline - centre, axis=1), 1e-6)
         ratio = np.ones(len(own))
         ratio[OUTLINE] = reach
-        need = np.array([np.percentile(ratio[part], 80) + _BEYOND for part in (_SIDES, _BOTTOM, _TOP)])
+        need = np.array([np.percentile(ratio[part], 80) for part in (_SIDES, _BOTTOM, _TOP)])
         if fresh or self._step is None:
             self._now = self._step = _stepped(need)
-        # A step is left only when the need is half a step beyond it.
-        over = (need > self._step + 0.25 * _STEP) | (need < self._step - 1.5 * _STEP)
-        self._step = np.where(over, _stepped(need), self._step)
+        self._step = np.where(np.abs(need - self._step) > _HOLDS * _STEP, _stepped(need), self._step)
         self._now = self._now + _EASE * (self._step - self._now)
         ray = outline - centre
         up = ray[:, 1] / np.maximum(np.linalg.norm(ray, axis=1), 1e-9)
@@ -104,7 +104,7 @@ class Growth:
 
 
 def _stepped(need: Points) -> Points:
-    return np.asarray(np.clip(np.ceil(need / _STEP - 1e-9) * _STEP, _SMALLEST, _LARGEST))
+    return np.asarray(1 + _STEP * np.clip(np.round((need - 1) / _STEP), 0, _STEPS))
 
 
 def gestured(rest: RestingSolid, gesture: Gesture, smile: Points) -> RestingSolid:
