@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
@@ -25,6 +25,8 @@ from streamdeid.deidentify.observation import Observation
 from streamdeid.deidentify.opening import Opening, shown_through
 from streamdeid.deidentify.outline import bulged, reaching
 from streamdeid.deidentify.rest import at_rest
+from streamdeid.deidentify.turned_face import LitFace, TurnedMemory, draw_turned_face
+from streamdeid.deidentify.turned_light import turned_change
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE, RING
 
@@ -65,6 +67,7 @@ class Blending:
     """What drawing remembers of a track: the running mean of its membrane, and the static light of its neutral."""
 
     membrane: Pixels | None = None
+    turned: TurnedMemory = field(default_factory=TurnedMemory)
     _of: tuple[Neutral, NewFace] | None = None
     _static: Static | None = None
 
@@ -121,9 +124,19 @@ def draw_surrogate(
     change = light_change(light, texture, neutral.small_texture)
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
         change = np.full_like(change, np.median(change))
+    margin = _SURROUNDINGS * seen.width
+    if not plain and seen.turned is not None and seen.turned.share > 0:
+        change = turned_change(light, texture, neutral.small_texture, change, seen.turned)
+        lit = LitFace(static.light.field + change, static.picture, face, light, original.colour)
+        turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin)
+        if turned is None:
+            return False
+        share, alpha = seen.turned.share, turned.weights
+        if float(seen.bulge.max()) > 1 and share < 1:
+            alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, turned.patch, points, seen) - alpha)
+        return _blended(out, original, turned.patch, alpha, seen, fitting, blending, opening)
     field = static.light.field + change
     texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
-    margin = _SURROUNDINGS * seen.width
     triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
     patch = draw_ringed(texture, points, reached, triangles, model, out.size, margin)
     if patch is None:
@@ -152,6 +165,24 @@ def draw_surrogate(
         blending.membrane = None  # that of another scene
     correction = no_membrane() if rim is None else blending.mean(membrane(rim, original))
     return composed(patch, Blend(alpha, correction), out)
+
+
+def _blended(
+    out: Planes,
+    original: Planes,
+    patch: Patch,
+    alpha: Pixels,
+    seen: Observation,
+    fitting: FitModel,
+    blending: Blending,
+    opening: Opening | None,
+) -> bool:
+    """Blend a patch of these weights (h, w), which is its own rim, into the planes, in place; False as `composed`."""
+    if opening is not None:
+        alpha *= shown_through(opening, patch, original, seen, fitting)
+    if seen.fresh:
+        blending.membrane = None  # that of another scene
+    return composed(patch, Blend(alpha, blending.mean(membrane(patch, original))), out)
 
 
 def draw_ringed(

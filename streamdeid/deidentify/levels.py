@@ -71,6 +71,7 @@ _SMALLEST = 24.0
 """Width in pixels below which landmarks say nothing."""
 _YAW, _PITCH = 0.85, 0.7
 """Radians beyond which the frontal model no longer fits a turned head."""
+_YAW_SOLID, _SOLID_WIDTH, _FITTED = 1.12, 60.0, 0.35
 _AWAY, _STEEPER = 0.96, 1.2
 """Radians of yaw beyond which no face is shown, and how much more a nod counts: the model knows less of it. True
 profiles read 0.98 to 1.15, whatever they are, and a flat mesh turned so far shows no face that one could look at; where
@@ -118,12 +119,33 @@ def severities(seen: Observation, areas: NDArray[np.float64]) -> dict[Cause, flo
     covers = (misfit(seen, areas), signals.odd / _ODD, signals.changed / _CHANGED, signals.strain / _STRAIN)
     return {
         Cause.SMALL: _SMALLEST / width,
-        Cause.TURNED: float(np.max([abs(seen.pose.yaw) / _YAW, abs(seen.pose.pitch) / _PITCH])),
+        Cause.TURNED: float(np.max([abs(_yaw(seen)) / _most_yaw(seen), abs(seen.pose.pitch) / _PITCH])),
         Cause.OCCLUDED: float(np.max(covers)),
         Cause.BLURRED: _SHARPNESS / max(relative_sharpness(signals.sharpness, width), 1e-6),
-        Cause.POOR_FIT: seen.fit.residual / _RESIDUAL if seen.fit.converged else np.inf,
+        Cause.POOR_FIT: _poor_fit(seen),
         Cause.ASTRAY: astray(seen),
     }
+
+
+def _solid(seen: Observation) -> bool:
+    """Whether a face is drawn as a solid as far as it is turned."""
+    return seen.turned is not None and seen.turned.width >= _SOLID_WIDTH
+
+
+def _yaw(seen: Observation) -> float:
+    """Yaw in radians, of the solid head where there is one: that of 81 flat points is another beyond 50 degrees."""
+    return seen.pose.yaw if seen.turned is None else seen.turned.pose.yaw
+
+
+def _most_yaw(seen: Observation) -> float:
+    return _YAW_SOLID if _solid(seen) else _YAW
+
+
+def _poor_fit(seen: Observation) -> float:
+    """The frontal model fits no turned head: beyond 20 degrees that says nothing."""
+    if _solid(seen) and abs(_yaw(seen)) > _FITTED:
+        return 0.0
+    return seen.fit.residual / _RESIDUAL if seen.fit.converged else np.inf
 
 
 def astray(seen: Observation) -> float:
@@ -168,7 +190,8 @@ def turned_away(seen: Observation) -> bool:
     if astray(seen) > 1 and seen.fit.residual > _NO_POSE:
         return True
     fitted = seen.fit.converged and seen.fit.residual <= _RESIDUAL
-    return not max(abs(seen.pose.yaw), _STEEPER * abs(seen.pose.pitch)) <= (_AWAY if fitted else _YAW)
+    most = _YAW_SOLID if _solid(seen) else _AWAY if fitted else _YAW
+    return not max(abs(_yaw(seen)), _STEEPER * abs(seen.pose.pitch)) <= most
 
 
 class Steps:

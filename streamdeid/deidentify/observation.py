@@ -17,6 +17,7 @@ from streamdeid.colour import rectangle_to_rgb
 from streamdeid.deidentify.outline import bulge
 from streamdeid.deidentify.signals import SignalReader, Signals, relative_sharpness
 from streamdeid.deidentify.smoothing import FaceSmoother
+from streamdeid.deidentify.turned_view import TurnedReader, TurnedView
 from streamdeid.faces import Face
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import FOREHEAD, LEFT_EYE, OUTLINE, RIGHT_EYE
@@ -79,6 +80,8 @@ class Observation:
     and bottom, shares of its sides; negative where they reach farther."""
     bulge: Points = field(default_factory=lambda: np.ones(len(OUTLINE)), repr=False)
     """float64 (30,): factors by which the outline grows to the silhouette (`outline.bulge`), smoothed."""
+    turned: TurnedView | None = None
+    """What is seen of a head that is turned; None for one that hardly is, and without the landmarker's mesh."""
 
     @property
     def width(self) -> float:
@@ -130,6 +133,7 @@ class Observer:
         self._last: tuple[Points, float] | None = None
         self._half: Points | None = None
         self._bulge: Points | None = None
+        self._turned = TurnedReader(fitting.solid, fitting.model)
 
     def __call__(
         self, planes: Planes, face: Face, time: float, sampled: SampledFace | None = None
@@ -177,9 +181,9 @@ class Observer:
         self._bulge = grown if self._bulge is None else np.maximum(grown, self._bulge + _FOLLOW * (grown - self._bulge))
         signals = self._signals(small, fitted, time, fresh)
         sweep = _bounded(half, float(np.ptp(raw[:, 0])), signals.sharpness)
-        bare = _bare(raw, face.box)
+        bare, turned = _bare(raw, face.box), self._turned(face, raw, time, fresh)
         return Observation(
-            points, pose, frontal, iris, small, fitted, hair, raw, sweep, onset, fresh, signals, bare, self._bulge
+            points, pose, frontal, iris, small, fitted, hair, raw, sweep, onset, fresh, signals, bare, self._bulge, turned
         )
 
     def _moved(self, raw: Points, time: float) -> tuple[bool, Points, bool]:
