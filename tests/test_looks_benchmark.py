@@ -278,11 +278,12 @@ def test_correlations_need_frames_and_follow_the_landmarks(drawn: Scene, fitting
         iris = drawn.face.iris + np.array([2 * swing, 0])
         face = replace(drawn.face, landmarks=wide, iris=iris)
         original, published, (track,) = _filmed(drawn, "own face", index)
-        against = replace(face, iris=drawn.face.iris - np.array([2 * swing, 0]))
+        against = replace(face, iris=drawn.face.iris - np.array([swing, 0]))
         looking.frame(original, published, [replace(track, face=face)], [against])
     row = looking.measured.row()
     assert row["mouth width"] == pytest.approx(1, abs=1e-6)
     assert row["gaze across"] == pytest.approx(-1, abs=1e-6)
+    assert row["gaze across, spread"] == pytest.approx(0.5, rel=1e-6)
 
 
 def test_the_median_clip_and_its_bars() -> None:
