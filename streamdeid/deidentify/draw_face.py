@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation
 from streamdeid.deidentify.opening import Opening, shown_through
 from streamdeid.deidentify.outline import reaching
+from streamdeid.deidentify.scene_grain import SceneGrain
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE
 
@@ -53,9 +54,11 @@ class Static:
 
 @dataclass
 class Blending:
-    """What drawing remembers of a track: the running mean of its membrane, and the static light of its neutral."""
+    """What drawing remembers of a track: the running mean of its membrane, the sharpness and grain of the scene around
+    it, and the static light of its neutral."""
 
     membrane: Pixels | None = None
+    scene: SceneGrain = field(default_factory=SceneGrain)
     _of: tuple[Neutral, NewFace] | None = None
     _static: Static | None = None
 
@@ -119,16 +122,17 @@ def draw_surrogate(
     rim = (
         patch if points is steady else draw(texture, model.mean_shape, steady, model.closed_triangles, out.size, margin)
     )
-    if copy_eyes:
-        for lids in (LEFT_EYE, RIGHT_EYE):
-            copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
-    elif seen.iris is not None:
+    if not copy_eyes and seen.iris is not None:
         maps = eye_maps(seen.points, points)
         for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
             x, y, radius = (float(v) for v in model.iris[i])
             here = ratio[int(y * ratio.shape[0] / len(texture)), int(x * ratio.shape[1] / texture.shape[1])]
             colours = lit_eye(face, i, here, original.colour)
             draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius * seen.pose.scale, colours)
+    blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
+    if copy_eyes:  # like the mouth's inside after sharpness and grain: it has the scene's own
+        for lids in (LEFT_EYE, RIGHT_EYE):
+            copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
     if opening is None or not opening.mouth:
         draw_mouth(patch, original, _lips(seen), points[INNER_LIP])
     alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
