@@ -27,7 +27,7 @@ _REACH = 0.45
 """Surroundings that are looked at, share of the face's width around it."""
 _CLEAR = 0.06
 """Of them the nearest to the hull do not count: feather and stray pixels of the face."""
-_EVERY = 4
+_EVERY = 8
 """Frames from one look at the scene to the next: sharpness and grain are the camera's, not the moment's."""
 _LINES = 128
 """Rows and columns of a face's width that are searched for edges; of a larger face some are left out."""
@@ -159,10 +159,10 @@ def _surroundings(patch: Patch, size: tuple[int, int], raw: Points, width: float
     hidden: NDArray[Any] = np.zeros((y1 - y0, x1 - x0), np.uint8)
     hull = cv2.convexHull(raw.astype(np.float32)).reshape(-1, 2)
     cv2.fillConvexPoly(hidden, np.round(hull - (x0, y0)).astype(np.int32), (1,))
-    rows, columns = np.nonzero(patch.covered_luma)
-    rows, columns = rows + patch.y0 - y0, columns + patch.x0 - x0
-    seen = (rows >= 0) & (columns >= 0) & (rows < hidden.shape[0]) & (columns < hidden.shape[1])
-    hidden[rows[seen], columns[seen]] = 1
+    left, top = max(x0, patch.x0), max(y0, patch.y0)
+    drawn = patch.covered_luma[top - patch.y0 : max(y1 - patch.y0, 0), left - patch.x0 : max(x1 - patch.x0, 0)]
+    under = hidden[top - y0 : top - y0 + drawn.shape[0], left - x0 : left - x0 + drawn.shape[1]]
+    np.maximum(under, drawn, out=under)
     reach = 2 * max(2, round(_CLEAR * width)) + 1
     grown = cv2.dilate(hidden, np.ones((reach, reach), np.uint8))
     return (x0, y0), np.asarray(1 - grown, np.uint8)
