@@ -206,7 +206,7 @@ def _small_texture(
 
 
 def _skin_alone(shape: Points, triangles: NDArray[np.int32], size: tuple[int, int], width: int) -> Pixels:
-    """1 on skin and lips of a small frame, 0 in the eyes and where teeth show at the edge of the lips: float32 (f, 1)."""
+    """1 on skin and lips of a small frame, 0 in eyes and where teeth show at the lips' edge: float32 (f, 1)."""
     zone = matt_zone(shape * (width / size[0]), scaled_table(shape, triangles, size, width))
     return zone[:, None]
 
