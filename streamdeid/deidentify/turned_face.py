@@ -45,6 +45,8 @@ _BEHIND, _BEFORE = 0.035, 0.11
 profile, shares of the face's width seen from the front. The landmarker's profile is off by 1 to 5 % of it at 60
 degrees, by 8 % on some noses (METHODS 6.3), and in the feather half of what is there shows. A flat face's outline
 reaches it by itself (`outline.bulge`)."""
+_SOON = 4.0
+"""The first is reached as soon as a face is so much less than solid: its own outline draws back before."""
 _FEATHER, _SHARP_FEATHER = 0.07, 0.03
 """Feathers inside the redaction where it ends on the head and beyond the profile, shares of the face's width seen from
 the front."""
@@ -175,7 +177,7 @@ def _rendered(
     mesh[:, :2] = (1 - share) * solid.flattened(flat) + share * mesh[:, :2]
     points = (1 - share) * flat + share * points
     width = float(np.ptp(mesh[:, 0]))
-    behind, before = share * _BEHIND * view.width, share * _BEFORE * view.width
+    behind, before = min(1.0, _SOON * share) * _BEHIND * view.width, share * _BEFORE * view.width
     outline = _outline(view, seen)
     reach = np.concatenate([mesh[:, :2], outline])
     corners = np.stack([reach.min(axis=0) - margin - before, reach.max(axis=0) + margin + before])
