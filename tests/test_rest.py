@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.piecewise_affine import spread
 from streamdeid.deidentify.expression import transfer_expression
-from streamdeid.deidentify.rest import at_rest, smile_in
+from streamdeid.deidentify.rest import at_rest, folds, smile_in
 from tests.drawn_faces import some_identity
 
 
@@ -77,8 +78,32 @@ def test_whoever_always_smiles_gets_a_surrogate_that_smiles(model: AppearanceMod
     assert smile_in(kept, model) > 0.8
 
 
+def test_folds_come_with_a_smile_and_lie_beside_the_mouth(model: AppearanceModel) -> None:
+    rest = _at_rest(model)
+    np.testing.assert_allclose(folds(rest, rest, model), 0.0, atol=1e-9)
+    smiling = folds(rest + 0.8 * model.smile, rest, model)
+    assert smiling.shape == (len(model.fit_mean), 3) and smiling.dtype == np.float32
+    np.testing.assert_allclose(smiling, 0.8 * model.smile_folds, atol=0.02)
+    assert np.abs(folds(rest + 9 * model.smile, rest, model)).max() <= 1.5 * np.abs(model.smile_folds).max() + 1e-6
+    # Dark from the wings of the nose to the corners of the mouth and beyond, not on the forehead.
+    level = spread(model.smile_folds.mean(axis=1, keepdims=True), model.fit_table)[:, :, 0]
+    points = model.mean_shape * (model.fit_width / model.frame_size[0])
+    for wing, corner, out in ((31, 48, -1), (35, 54, 1)):
+        x, y = np.round((points[wing] + points[corner]) / 2 + (3 * out, 0)).astype(int)
+        assert level[y - 1 : y + 2, x - 1 : x + 2].mean() < -0.04
+    brow = int(points[19:25, 1].min())
+    assert np.abs(level[brow - 12 : brow - 4, 24:40]).mean() < 0.04
+
+
+def test_folds_are_symmetric(model: AppearanceModel) -> None:
+    level = spread(model.smile_folds, model.fit_table)
+    both = (level != 0) & (level[:, ::-1] != 0)
+    assert np.abs(level - level[:, ::-1])[both].mean() < 0.01
+
+
 def test_a_model_that_knows_no_smiles_takes_nothing_out(model: AppearanceModel) -> None:
     nothing = np.zeros_like(model.smile)
-    plain = replace(model, smile=nothing, smile_weights=nothing)
+    plain = replace(model, smile=nothing, smile_weights=nothing, smile_folds=np.zeros_like(model.smile_folds))
     shape = model.mean_shape + 2 * model.smile
     np.testing.assert_array_equal(at_rest(shape, plain), shape)
+    assert not folds(shape, model.mean_shape, plain).any()

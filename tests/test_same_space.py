@@ -25,6 +25,7 @@ def _again(model: AppearanceModel) -> AppearanceModel:
         mean_texture=model.mean_texture * np.float32(1 + 2e-7),
         mean_mesh=model.mean_mesh + 1.0,
         smile=2 * model.smile,
+        smile_folds=-model.smile_folds,
         sha256="",
     )
 
@@ -35,6 +36,7 @@ def test_the_space_is_kept_bit_for_bit_and_what_is_new_is_new(model: AppearanceM
         np.testing.assert_array_equal(getattr(kept, name), getattr(model, name))
     np.testing.assert_array_equal(kept.mean_mesh, model.mean_mesh + 1.0)
     np.testing.assert_array_equal(kept.smile, 2 * model.smile)
+    np.testing.assert_array_equal(kept.smile_folds, -model.smile_folds)
     assert kept.sha256 == ""  # it is no file yet
 
 

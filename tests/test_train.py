@@ -14,7 +14,7 @@ from streamdeid.aam.appearance_model import AppearanceModel, load_model, save_mo
 from streamdeid.aam.piecewise_affine import spread
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.smile import amount
-from streamdeid.aam.train import Sample, Settings, annotate, mirrored, sample_of, texture_of_sample, train
+from streamdeid.aam.train import Sample, Settings, annotate, learn_folds, mirrored, sample_of, texture_of_sample, train
 from streamdeid.errors import InputError
 from streamdeid.face_mesh import MESH_MIRROR
 from streamdeid.faces import Face
@@ -77,7 +77,7 @@ def test_the_mean_mesh_lies_on_the_mean_shape_and_is_its_own_mirror_image(
 
 
 def test_a_smile_is_learnt_from_pairs_and_none_without(samples: list[Sample], trained: AppearanceModel) -> None:
-    assert not trained.smile.any() and not trained.smile_weights.any()
+    assert not trained.smile.any() and not trained.smile_weights.any() and not trained.smile_folds.any()
     lift = np.zeros_like(samples[0].points)
     lift[[48, 54]] = [(-4, -6), (4, -6)]  # in pixels of pictures in which a face is 150 wide
     smiling = [replace(s, points=s.points + lift) for s in samples]
@@ -93,6 +93,19 @@ def test_a_smile_is_learnt_from_pairs_and_none_without(samples: list[Sample], tr
             amount(align(p, found.mean_shape)(p), found.mean_shape, found.smile_weights) for p in (s.points, t.points)
         )
         assert rest < 0.35 and smile > 0.65
+
+
+def test_folds_are_what_smiles_add_to_the_skin_whatever_the_exposure() -> None:
+    rng = np.random.default_rng(1)
+    rest = rng.uniform(80, 160, (6, 50, 3)).astype(np.float32)
+    fold = np.zeros((50, 3))
+    fold[:10], fold[10:15] = -0.2, 0.1
+    smiling = (rest * np.exp(fold + rng.normal(0, 0.1, (6, 1, 3)))).astype(np.float32)
+    # Three people, each sample followed by its mirror image; the smiling ones after all at rest.
+    found = learn_folds([*rest, *smiling], [(0, 3), (1, 4), (2, 5)])
+    assert found.shape == (50, 3) and found.dtype == np.float32
+    np.testing.assert_allclose(found, fold, atol=0.02)
+    np.testing.assert_array_equal(learn_folds([*rest], []), np.zeros((50, 3)))
 
 
 def test_sizes_are_those_asked_for(trained: AppearanceModel) -> None:

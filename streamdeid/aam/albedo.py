@@ -31,7 +31,7 @@ _BLOTCH, _BEARD = (-0.06, 0.04), -0.22
 """Bounds of what stays, natural log; the lower bound on a beard."""
 _KEPT_TINT, _TINT = 0.2, 0.015
 """The same for soft differences of colour."""
-_KEPT_LID, _LID = 0.6, (-0.16, 0.06)
+_KEPT_LID, _LID = 0.6, (-0.16, 0.0)
 """The same for brightness of lids."""
 _STUBBLE, _KEPT_STUBBLE = -0.04, 0.3
 """Darkness about the mouth, natural log, up to which nobody calls it a beard, and the share kept of what is beyond."""
@@ -57,7 +57,7 @@ class Albedo:
     def even(self, picture: Pixels, beard: bool) -> Pixels:
         """A decoded texture picture (h, w, 3), RGB, as even skin. beard: whether darkness about the mouth stays."""
         bare = picture * np.exp(-self.studio)
-        bare = self._without_blotches(self._with_even_lids(bare), beard)
+        bare = self._with_even_lids(self._without_blotches(bare, beard))
         if not beard:
             bare = self._shaved(bare)
         return self._of_one_hue(bare)

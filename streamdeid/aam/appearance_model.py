@@ -69,6 +69,9 @@ class AppearanceModel:
     the training set has no smiles."""
     smile_weights: Points
     """float64 (v, 2): `aam.smile.amount`'s, a share of the mean smile for each pixel of the frame."""
+    smile_folds: Pixels
+    """float32 (f, 3): natural log of what the mean smile does to the colour of skin in the fit's frame: shadows beside
+    the nose and under the cheeks, light on them; 0 where the training set has no smiles."""
     sha256: str = ""
 
     @cached_property
@@ -188,6 +191,7 @@ _ARRAYS = {
     "mean_mesh": (np.float64, 2),
     "smile": (np.float64, 2),
     "smile_weights": (np.float64, 2),
+    "smile_folds": (np.float32, 2),
 }
 
 
@@ -215,6 +219,7 @@ def _check_sizes(path: Path, arrays: Arrays) -> None:
         "mean_mesh": (MESH, 3),
         "smile": (POINTS, 2),
         "smile_weights": (POINTS, 2),
+        "smile_folds": (grey, 3),
     }
     for name, shape in expected.items():
         if arrays[name].shape != shape:

@@ -21,6 +21,8 @@ from streamdeid.face_mesh import MESH_MIRROR
 from streamdeid.faces import Face
 from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, MIRROR, OUTLINE, RIGHT_EYE
 
+_DARK = 8.0
+"""Grey levels added before logarithms: dark pixels are mostly noise."""
 _MARGIN = 3.0
 """Pixels between the mean shape and the border of the frame."""
 
@@ -122,7 +124,8 @@ def train(
     depth, iris = _depth_and_iris(everything, mean_shape)
     rest, smiling = pairs_of(shapes[::2], smiles)
     smile = learn_smile(rest, smiling, mean_shape, shape_components, size[0])
-    fit_mean, fit_basis, fit_variances = _fit_model(everything, mean_shape, triangles, size, settings)
+    small = [_small_texture(s, mean_shape, triangles, size, settings.fit_width) for s in everything]
+    fit_mean, fit_basis, fit_variances = _fit_model(small, settings)
     return AppearanceModel(
         frame_size=size,
         mean_shape=mean_shape,
@@ -141,6 +144,7 @@ def train(
         mean_mesh=_mean_mesh(everything, mean_shape, size[0]),
         smile=smile.direction,
         smile_weights=smile.weights,
+        smile_folds=learn_folds(small, smiles),
     )
 
 
@@ -193,19 +197,28 @@ def _mean_mesh(samples: Sequence[Sample], mean_shape: Points, width: float) -> P
     return both
 
 
-def _fit_model(
-    samples: Sequence[Sample],
-    mean_shape: Points,
-    triangles: NDArray[np.int32],
-    size: tuple[int, int],
-    settings: Settings,
-) -> tuple[Pixels, Pixels, Points]:
-    """Grey textures in a small frame, each of zero mean and unit norm, so that gain and bias of light drop out."""
-    table = scaled_table(mean_shape, triangles, size, settings.fit_width)
-    small = mean_shape * (settings.fit_width / size[0])
-    rows = np.stack([normalised_grey(texture_of_sample(s, small, table).mean(axis=1)) for s in samples]).astype(
-        np.float64
-    )
+def _small_texture(
+    given: Sample, mean_shape: Points, triangles: NDArray[np.int32], size: tuple[int, int], width: int
+) -> Pixels:
+    """Texture (f, 3) of a photograph in a small frame, `width` pixels wide."""
+    table = scaled_table(mean_shape, triangles, size, width)
+    return texture_of_sample(given, mean_shape * (width / size[0]), table)
+
+
+def learn_folds(textures: Sequence[Pixels], smiles: Sequence[tuple[int, int]]) -> Pixels:
+    """Mean log ratio float32 (f, 3) of the smiling to the neutral texture of each pair and of its mirror images;
+    textures (f, 3): of every sample and, each after its own, its mirror image. Exposure drops out."""
+    total = np.zeros(textures[0].shape)
+    for rest, smiling in smiles:
+        for side in (0, 1):
+            ratio = np.log((textures[2 * smiling + side] + _DARK) / (textures[2 * rest + side] + _DARK))
+            total += ratio - np.median(ratio, axis=0)
+    return (total / max(2 * len(smiles), 1)).astype(np.float32)
+
+
+def _fit_model(textures: Sequence[Pixels], settings: Settings) -> tuple[Pixels, Pixels, Points]:
+    """Grey of textures (f, 3) in a small frame, of zero mean and unit norm, so that gain and bias of light drop out."""
+    rows = np.stack([normalised_grey(texture.mean(axis=1)) for texture in textures]).astype(np.float64)
     mean = rows.mean(axis=0)
     mean /= np.linalg.norm(mean)
     across = rows - (rows @ mean)[:, None] * mean

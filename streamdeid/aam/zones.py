@@ -10,7 +10,7 @@ import numpy as np
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.ibug68 import LEFT_BROW, LEFT_EYE, NOSTRILS, OUTER_LIP, RIGHT_BROW, RIGHT_EYE
 
-_ABOUT_EYES = 0.05
+_ABOUT_EYES = 0.1
 """How far from the lids' edge their skin reaches, share of the frame's width."""
 _BELOW_NOSE = 0.04
 """Height over which the lower face begins, share of the frame's width."""

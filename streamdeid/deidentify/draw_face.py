@@ -25,6 +25,7 @@ from streamdeid.deidentify.observation import Observation
 from streamdeid.deidentify.opening import Opening, shown_through
 from streamdeid.deidentify.outline import bulged, reaching
 from streamdeid.deidentify.rest import at_rest
+from streamdeid.deidentify.scene_grain import SceneGrain
 from streamdeid.deidentify.turned_face import LitFace, TurnedMemory, draw_turned_face
 from streamdeid.deidentify.turned_light import turned_change
 from streamdeid.frames import Planes
@@ -64,10 +65,12 @@ class Static:
 
 @dataclass
 class Blending:
-    """What drawing remembers of a track: the running mean of its membrane, and the static light of its neutral."""
+    """What drawing remembers of a track: the running mean of its membrane, the sharpness and grain of the scene around
+    it, and the static light of its neutral."""
 
     membrane: Pixels | None = None
     turned: TurnedMemory = field(default_factory=TurnedMemory)
+    scene: SceneGrain = field(default_factory=SceneGrain)
     _of: tuple[Neutral, NewFace] | None = None
     _static: Static | None = None
 
@@ -131,6 +134,7 @@ def draw_surrogate(
         turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin)
         if turned is None:
             return False
+        blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh)
         share, alpha = seen.turned.share, turned.weights
         if float(seen.bulge.max()) > 1 and share < 1:
             alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, turned.patch, points, seen) - alpha)
@@ -145,15 +149,16 @@ def draw_surrogate(
     rim: Patch | None = patch
     if reached is not points:
         rim = draw(texture, model.mean_shape, points, triangles, out.size, margin)
-    if copy_eyes:
-        for lids in (LEFT_EYE, RIGHT_EYE):
-            copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
-    elif seen.iris is not None:
+    if not copy_eyes and seen.iris is not None:
         maps = eye_maps(seen.points, points)
         for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
             colours = lit_eye(face, i, at_eye(field, i, model), original.colour)
             radius = float(model.iris[i, 2]) * seen.pose.scale
             draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius, colours)
+    blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
+    if copy_eyes:  # like the mouth's inside after sharpness and grain: it has the scene's own
+        for lids in (LEFT_EYE, RIGHT_EYE):
+            copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
     if opening is None or not opening.mouth:
         draw_mouth(patch, original, _lips(seen), points[INNER_LIP])
     alpha = feathered(patch.covered, _FEATHER * seen.width / 2)

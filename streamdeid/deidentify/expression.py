@@ -28,7 +28,7 @@ _NARROWEST = 0.12
 """Opening over width that an eye at rest has at least: below, it was never seen open."""
 _MOST_TURN = 0.5
 """Largest turn, pixels for a pixel of depth (about radians), taken out of a surrogate."""
-_OUTWARDS = 6.0
+_OUTWARDS = 14.0
 """Pixels of the model's frame by which the surrogate may widen the person's outline."""
 
 

@@ -37,7 +37,7 @@ _SIGMA = 9 / 180
 """Width of the blur of folds over the width of the frame."""
 _NOISE = 1.6
 """Blur, pixels of the small frame, within plain skin before logarithms are taken: noise has no mean in them."""
-_BEARD, _BEARD_COLOUR = 0.05, 0.25
+_BEARD, _BEARD_COLOUR = 0.15, 0.25
 """What the lower face counts in a fit of brightness and of colour: beards are dark."""
 _BEARD_RIDGE = 1e-2
 """How firmly the term that bends from brow to chin is held: it is the shape of a beard. With both, 13 % of a beard's
@@ -181,7 +181,7 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
     usual[-1] = _USUAL_SHADE
     found = robust_fit(light.terms[at][light.fitted], level, light.bright, usual, ridge, 0.12, 6)
     bright = np.clip(light.terms[:, :, :-1] @ found[:-1] - found[0], -_MOST, _MOST) + found[0]
-    shade = light.studio * np.float32(np.clip(found[-1], 0, 1))
+    shade = (light.studio @ LUMA)[:, :, None] * np.float32(np.clip(found[-1], 0, 1))
     tint = _tint(light, person, own * np.exp(shade[at]), bright)
     towards = np.array([0.7 * np.clip(2 * found[1], -1, 1), -0.75 + 0.3 * np.clip(2 * found[2], -1, 1)])
     there = np.log(neutral + _FLOOR) - (bright[:, :, None] + tint)[at]

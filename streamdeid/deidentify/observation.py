@@ -183,7 +183,21 @@ class Observer:
         sweep = _bounded(half, float(np.ptp(raw[:, 0])), signals.sharpness)
         bare, turned = _bare(raw, face.box), self._turned(face, raw, time, fresh)
         return Observation(
-            points, pose, frontal, iris, small, fitted, hair, raw, sweep, onset, fresh, signals, bare, self._bulge, turned
+            points,
+            pose,
+            frontal,
+            iris,
+            small,
+            fitted,
+            hair,
+            raw,
+            sweep,
+            onset,
+            fresh,
+            signals,
+            bare,
+            self._bulge,
+            turned,
         )
 
     def _moved(self, raw: Points, time: float) -> tuple[bool, Points, bool]:

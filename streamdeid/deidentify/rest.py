@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.smile import amount
 
@@ -25,6 +25,19 @@ _AMOUNTS = (0.3, 0.7, 1.5)
 """Amount of a smile in an estimate of the face at rest."""
 _TAKEN = (0.0, 0.7, 1.3)
 """What of a mean smile is taken out of it; no more than the last of however much."""
+
+_FOLDED = (-0.3, 1.5)
+"""Range of smiles that folds follow: faces at rest differ by 0.3, and nobody of the training set smiled more than 2."""
+
+
+def folds(shape: Points, rest: Points, model: AppearanceModel) -> Pixels:
+    """Natural log, float32 (f, 3) in the fit's frame, of what the smile of a frame does to the surrogate's skin.
+
+    shape, rest: the person in this frame and at rest (`at_rest`), (81, 2) both. The training people's mean folds, in
+    proportion to the smile: one number of the person's, which the mouth shows anyway, and no line of the own face.
+    """
+    more = smile_in(shape, model) - smile_in(rest, model)
+    return model.smile_folds * np.float32(np.clip(more, *_FOLDED))
 
 
 def smile_in(shape: Points, model: AppearanceModel) -> float:

@@ -18,6 +18,7 @@ from streamdeid.evaluation.picture_attacks.donors import donors_chapter
 from streamdeid.evaluation.picture_attacks.laboratory import (
     BLACK_HULL,
     FULL,
+    GENDERED,
     OTHER_PHOTOGRAPH,
     QUICK,
     SURROUNDINGS,
@@ -25,6 +26,7 @@ from streamdeid.evaluation.picture_attacks.laboratory import (
     Progress,
     Subjects,
     described,
+    gendered,
     key_of,
     known_to,
     picture_sets,
@@ -217,10 +219,14 @@ def _sessions(
         here = published(smiling, fitting, gallery, method, [key_of(0)])
         there = published(neutral, fitting, gallery, method, [key_of(_ATTACKERS_KEY)])
         pairs[method] = (here, described(recogniser, here)), (there, described(recogniser, there))
+    if people and GENDERED in measured.sets:
+        here = gendered(smiling, fitting, gallery, [key_of(0)])
+        there = gendered(neutral, fitting, gallery, [key_of(_ATTACKERS_KEY)])
+        pairs[GENDERED] = (here, described(recogniser, here)), (there, described(recogniser, there))
     if people:
         hulls = black_hull(smiling), black_hull(neutral)
         pairs[BLACK_HULL] = (hulls[0], described(recogniser, hulls[0])), (hulls[1], described(recogniser, hulls[1]))
-    names = (*methods, BLACK_HULL)
+    names = [name for name in (*methods, GENDERED, BLACK_HULL) if name in measured.sets]
     ours = {name: (measured.sets[name], measured.vectors[recogniser.name][name]) for name in names}
     known, unseen = measured.known[recogniser.name], len(measured.subjects.unseen)
     return sessions_chapter(

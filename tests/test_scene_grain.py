@@ -1,0 +1,158 @@
+"""A drawn face gets the sharpness and grain of the scene around it, and nothing of the original's face says which."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from streamdeid.aam.synthesise import Patch
+from streamdeid.deidentify.scene_grain import SceneGrain, edge_width, grain_of
+from streamdeid.frames import Planes
+
+_SIZE = 320
+_TURN = np.linspace(0, 2 * np.pi, 81)
+_OVAL: NDArray[np.float64] = np.stack([160 + 75 * np.cos(_TURN), 160 + 95 * np.sin(_TURN)], axis=1)
+"""float64 (81, 2): where the face is."""
+_SMOOTH = np.array([0.25, 0.5, 0.25], np.float32)
+_ALL = np.ones((_SIZE, _SIZE), np.uint8)
+
+
+def _discs(blur: float, seed: int = 0) -> NDArray[np.float32]:
+    """Discs of several greys, edges of all directions, blurred by so many pixels; drawn at eight times the size."""
+    rng = np.random.default_rng(seed)
+    large: NDArray[Any] = np.full((8 * _SIZE, 8 * _SIZE), 90, np.float32)
+    for _ in range(60):
+        x, y = rng.uniform(0, 8 * _SIZE, 2)
+        cv2.circle(large, (int(x), int(y)), int(rng.uniform(80, 260)), (rng.uniform(50, 200),), -1)
+    return np.asarray(
+        cv2.resize(cv2.GaussianBlur(large, (0, 0), 8 * blur), (_SIZE, _SIZE), interpolation=cv2.INTER_AREA)
+    )
+
+
+def _grain(deviation: float, smooth: float, seed: int) -> NDArray[np.float32]:
+    """Noise of a camera: white, or blurred as demosaicing does, of a given deviation."""
+    noise = np.random.default_rng(seed).standard_normal((_SIZE, _SIZE)).astype(np.float32)
+    if smooth > 0:
+        noise = np.asarray(cv2.GaussianBlur(noise, (0, 0), smooth), np.float32)
+    return np.asarray(deviation * noise / noise.std(), np.float32)
+
+
+def _planes(luma: NDArray[np.float32], chroma: NDArray[np.float32] | None = None) -> Planes:
+    half = np.full((_SIZE // 2, _SIZE // 2), 128, np.float32) if chroma is None else 128 + chroma[::2, ::2]
+    y, u = (np.clip(np.round(p), 0, 255).astype(np.uint8) for p in (luma, half))
+    return Planes(y, u, u.copy())
+
+
+def _oval() -> NDArray[np.uint8]:
+    rows, columns = np.indices((_SIZE, _SIZE))
+    return np.asarray(((columns - 160) / 75.0) ** 2 + ((rows - 160) / 95.0) ** 2 <= 1, np.uint8)
+
+
+def _patch(luma: NDArray[np.float32]) -> Patch:
+    covered = _oval()
+    box = slice(60, 260), slice(80, 240)
+    uv = np.full((100, 80, 2), 128, np.float32)
+    return Patch(80, 60, luma[box].copy(), uv, covered[box][::2, ::2].copy(), covered[box].copy())
+
+
+def _slow_edge_width(plane: NDArray[np.float32]) -> float:
+    """`edge_width` of all of a plane: a pixel at a time, by the formula, with the same shrinking to what is usual."""
+    widths = []
+    taps = np.exp(-0.5 * np.arange(-4, 5) ** 2)
+    for lines in (plane, plane.T):
+        for line in lines.astype(float):
+            slope = np.array([0, *((line[2:] - line[:-2]) / 2), 0])
+            again = np.convolve(slope, taps / taps.sum(), mode="same")
+            for x in range(6, len(line) - 6):
+                here = abs(slope[x])
+                if here >= 4 and here >= abs(slope[x - 1]) and here > abs(slope[x + 1]):
+                    ratio = here / max(abs(again[x]), 1e-6)
+                    if 1.02 < ratio < 6:
+                        widths.append(1 / np.sqrt(ratio**2 - 1))
+    return float((len(widths) * np.quantile(widths, 0.25) + 60 * 0.75) / (len(widths) + 60))
+
+
+@pytest.mark.parametrize("blur", [0.6, 1.2])
+def test_edge_width_is_that_of_the_slow_twin(blur: float) -> None:
+    picture = np.round(_discs(blur))
+    assert edge_width(picture, _ALL) == pytest.approx(_slow_edge_width(picture), abs=0.03)
+
+
+def test_edge_width_tells_blur() -> None:
+    narrow, wide = edge_width(_discs(0.7), _ALL), edge_width(_discs(1.4), _ALL)
+    assert np.sqrt(wide**2 - narrow**2) == pytest.approx(np.sqrt(1.4**2 - 0.7**2), rel=0.15)
+
+
+@pytest.mark.parametrize(("deviation", "smooth"), [(2.0, 0.0), (5.0, 0.0), (4.0, 0.6)])
+def test_grain_is_found_beside_edges(deviation: float, smooth: float) -> None:
+    noise = _grain(deviation, smooth, 1)
+    found = grain_of(np.round(_discs(0.7) + noise), _ALL)
+    alone = cv2.sepFilter2D(noise, -1, _SMOOTH, _SMOOTH)
+    assert found is not None
+    assert found[0] == pytest.approx((noise - alone).std(), rel=0.15)
+
+
+def test_a_clean_picture_has_no_grain() -> None:
+    slope = np.add.outer(np.linspace(60, 150, _SIZE), np.linspace(0, 40, _SIZE)).astype(np.float32)
+    found = grain_of(np.round(slope), _ALL)
+    assert found is not None and found.max() < 0.25
+
+
+def test_a_sharp_face_in_a_soft_scene_is_blurred_and_a_soft_one_in_a_sharp_scene_crisped() -> None:
+    for scene, face, left in ((2.0, 0.6, 0.5), (0.6, 1.2, 0.85)):  # what was lost does not all come back
+        patch = _patch(_discs(face, 1))
+        before = edge_width(patch.y, patch.covered_luma)
+        SceneGrain().match(patch, _planes(_discs(scene)), _OVAL)
+        after, around = edge_width(patch.y, patch.covered_luma), edge_width(_discs(scene), _ALL)
+        assert abs(after - around) < left * abs(before - around)
+
+
+def test_grain_is_the_scenes_and_alive_and_repeatable() -> None:
+    noise = _grain(4.0, 0.5, 2)
+    plain = np.full((_SIZE, _SIZE), 120, np.float32)
+    pictures = []
+    for _ in range(2):
+        state = SceneGrain()
+        made = [_patch(plain) for _ in range(3)]
+        for patch in made:
+            state.match(patch, _planes(plain + noise, noise), _OVAL)
+        pictures.append(made)
+    for one, other in zip(*pictures, strict=True):
+        assert np.array_equal(one.y, other.y) and np.array_equal(one.uv, other.uv)
+    first, second = (patch.y - 120 for patch in pictures[0][:2])
+    assert first.std() == pytest.approx(4.0, rel=0.2)
+    assert abs(np.corrcoef(first.ravel(), second.ravel())[0, 1]) < 0.05, "another grain in each frame"
+    beside = np.corrcoef(first[:, :-1].ravel(), first[:, 1:].ravel())[0, 1]
+    wanted = np.corrcoef(noise[:, :-1].ravel(), noise[:, 1:].ravel())[0, 1]
+    assert beside == pytest.approx(wanted, abs=0.15), "as coarse as the scene's"
+    assert pictures[0][0].uv.std() > 2
+
+
+def test_nothing_of_the_face_itself_is_looked_at() -> None:
+    scene = _discs(1.0) + _grain(2.0, 0.0, 3)
+    other = np.where(_oval() > 0, _grain(40.0, 0.0, 4) + 120, scene)
+    patches = [_patch(_discs(0.8, 1)) for _ in range(2)]
+    for patch, picture in zip(patches, (scene, other), strict=True):
+        SceneGrain().match(patch, _planes(picture), _OVAL)
+    assert np.array_equal(patches[0].y, patches[1].y) and np.array_equal(patches[0].uv, patches[1].uv)
+
+
+def test_a_face_that_fills_the_picture_has_no_surroundings() -> None:
+    patch = _patch(_discs(0.8, 1))
+    SceneGrain().match(patch, _planes(_discs(1.0)), _OVAL * 4 - 480)
+    assert np.isfinite(patch.y).all()
+
+
+def test_it_is_cheap() -> None:
+    planes, state = _planes(_discs(1.0) + _grain(2.0, 0.0, 3)), SceneGrain()
+    patches = [_patch(_discs(0.8, 1)) for _ in range(24)]
+    state.match(patches[0], planes, _OVAL)
+    begun = time.process_time()
+    for patch in patches:
+        state.match(patch, planes, _OVAL)
+    assert (time.process_time() - begun) / len(patches) < 0.004
