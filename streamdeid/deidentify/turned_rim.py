@@ -28,6 +28,8 @@ _INSET = 0.03
 _EDGE = 0.04
 """Breadth of the line between the two, share of the face's width."""
 _FARTHER = 2
+_THICKEST = 2000
+"""Pixels: no face is so large that more would be wanted, and OpenCV draws no line of any thickness."""
 _LENGTH, _FADES = (0.08, 1.02), 0.08
 """From where to where, on the line from the middle of the forehead to the chin, there is a profile: above it is more
 forehead, below the neck. And over what its ends fade."""
@@ -87,14 +89,19 @@ class Reach:
         corners = [np.round((self.outline - origin) * 16).astype(np.int32)]
         wanted, farther = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
         cv2.fillPoly(wanted, corners, (1,), cv2.LINE_8, 4)
-        cv2.polylines(wanted, corners, True, (1,), max(1, 2 * round(self.behind)), cv2.LINE_8, 4)
-        cv2.polylines(farther, corners, True, (1,), max(1, 2 * round(self.before)), cv2.LINE_8, 4)
+        cv2.polylines(wanted, corners, True, (1,), _line(self.behind), cv2.LINE_8, 4)
+        cv2.polylines(farther, corners, True, (1,), _line(self.before), cv2.LINE_8, 4)
         rows, columns = np.nonzero(farther > wanted)
-        places = np.column_stack([columns, rows]) + np.array(origin, np.float64)
+        places = (np.column_stack([columns, rows]) + origin).astype(np.float64)
         side, down = self.profile.at(places)
         beyond = (side > 0) & (down > _LENGTH[0]) & (down < _LENGTH[1])
         wanted[rows[beyond], columns[beyond]] = _FARTHER
         return wanted
+
+
+def _line(reach: float) -> int:
+    """Thickness of a line that reaches so many pixels to either side."""
+    return min(_THICKEST, max(1, 2 * round(reach)))
 
 
 def covering(solid: Solid, original: Planes, reach: Reach, width: float) -> Patch:
@@ -114,13 +121,13 @@ def _filled(
 ) -> tuple[Pixels, Mask]:
     """One plane of `covering`: what was drawn (h, w, c) inside a mask, filled, and the mask of both. around: the same
     rectangle of the picture, uint8 (h, w, c); origin: x and y where it begins."""
-    wanted = reach.mask(inside.shape, origin)
+    wanted = reach.mask((inside.shape[0], inside.shape[1]), origin)
     bare = (wanted > 0) & (inside == 0)
     whole = ((wanted > 0) | (inside > 0)).astype(np.uint8)
     if not bare.any() or not inside.any():
         return drawn, whole
     inset = max(1, round(_INSET * width))
-    core = cv2.erode(inside, np.ones((2 * inset + 1, 2 * inset + 1), np.uint8))
+    core = np.asarray(cv2.erode(inside, np.ones((2 * inset + 1, 2 * inset + 1), np.uint8)), np.uint8)
     rows, columns = np.nonzero(bare)
     filled = drawn.copy()
     skin = _carried(drawn, core if core.any() else inside)[rows, columns]
@@ -138,8 +145,8 @@ def _without_steps(filled: Pixels, inside: Mask, bare: NDArray[np.bool_], whole:
     """The picture (h, w, c) with the edge of what was rendered softened where it meets what was filled in: nothing else
     is anti-aliased there."""
     square = np.ones((3, 3), np.uint8)
-    edge = cv2.dilate(bare.astype(np.uint8), square) & cv2.dilate(inside, square)
-    rows, columns = np.nonzero(edge)
+    near_bare, near_inside = (np.asarray(cv2.dilate(each, square)) > 0 for each in (bare.astype(np.uint8), inside))
+    rows, columns = np.nonzero(near_bare & near_inside)
     mask = whole.astype(np.float32)
     total = cv2.blur(filled * mask[:, :, None], (3, 3)).reshape(filled.shape)[rows, columns]
     filled[rows, columns] = total / cv2.blur(mask, (3, 3))[rows, columns, None]
