@@ -60,6 +60,7 @@ class _OneFace:
 @dataclass(frozen=True)
 class _Vector:
     vector: Points
+    beard: bool = True
 
 
 def true_faces(shots: Sequence[Shot]) -> list[list[Face]]:

@@ -34,7 +34,7 @@ from streamdeid.colour import rectangle_to_rgb
 from streamdeid.deidentify.draw_face import Blending, draw_surrogate
 from streamdeid.deidentify.light import LightFrame
 from streamdeid.deidentify.neutral import NeutralEstimator
-from streamdeid.deidentify.new_face import NewFace
+from streamdeid.deidentify.new_face import NewFace, mean_photograph
 from streamdeid.deidentify.observation import Observation, Observer
 from streamdeid.deidentify.occluders import OccluderMask
 from streamdeid.deidentify.opening import Opening, shown_through
@@ -102,8 +102,8 @@ class Run:
     def __init__(self, models: Models) -> None:
         self._models = models
         self._fitting = fitting = models.fitting
-        self._mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
-        self._light = LightFrame.of(fitting.table, self._mean.small_texture)
+        self._mean = mean_photograph(fitting)
+        self._light = LightFrame.of(fitting)
         some = np.random.default_rng(3).standard_normal(len(fitting.model.variances))
         self._face = NewFace.of(0.7 * some * np.sqrt(fitting.model.variances), fitting)
         self.largest: dict[int, Array] = {}
@@ -120,9 +120,7 @@ class Run:
                 if track.face is None or track.face.landmarks is None or track.face.forehead is None:
                     continue
                 if track.number not in followed:
-                    followed[track.number] = _Followed(
-                        Observer(self._fitting), OccluderMask(self._fitting, self._mean.small_texture)
-                    )
+                    followed[track.number] = _Followed(Observer(self._fitting), OccluderMask(self._fitting, self._mean))
                 state = followed[track.number]
                 seen = state.observer(frame.planes, track.face, float(frame.time))
                 if seen is None:
@@ -147,7 +145,7 @@ class Run:
         opening = state.mask(seen, doubt)
         if opening is None:
             texture = seen.small_texture
-            state.neutral.observe(seen.frontal, seen.pose.yaw, seen.pose.pitch, texture, None, seen.skin)
+            state.neutral.observe(seen.frontal, seen.pose.yaw, seen.pose.pitch, texture, None, seen.hair)
         found.faces += 1
         counted(found, self._fitting, frame.planes, seen, opening, hidden)
         if out is not None and state.neutral.ready:

@@ -8,6 +8,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from streamdeid.aam.pose import pose_of
 from streamdeid.assemble import assemble, default_detector, lookahead_frames, open_source
 from streamdeid.cli.evaluate_videos import Listening
 from streamdeid.faces import Track
-from streamdeid.frames import DeidentifiedFrame, Frame, Planes
+from streamdeid.frames import Cover, DeidentifiedFrame, Frame, Planes
 from streamdeid.pipeline import deidentified
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models
@@ -27,7 +28,13 @@ Corners = tuple[float, float, float, float]
 
 OWN, QUIET = "own face", "own face quiet"
 _LEVELS = {"synthetic": OWN}
-"""Labels of earlier versions of the filter under today's names."""
+
+
+def level_of(cover: Cover) -> str:
+    """The protection level's label; those of earlier versions of the filter under today's names."""
+    return _LEVELS.get(cover.rung, cover.rung)
+
+
 _KEY = bytes(range(32))
 """The same draws each time."""
 
@@ -56,9 +63,9 @@ class Shown:
 class Filtering:
     """The filter over one clip, as on a file, without encoding."""
 
-    def __init__(self, video: Path, models: Models, settings: Settings) -> None:
-        """Nothing runs before `frames`."""
-        self._video, self._models, self._settings = video, models, settings
+    def __init__(self, video: Path, models: Models, settings: Settings, most: int | None = None) -> None:
+        """Nothing runs before `frames`; most: the clip ends after so many frames."""
+        self._video, self._models, self._settings, self._most = video, models, settings, most
         self.cpu = 0.0
         """CPU seconds of this process: reading, detection, filter."""
         self.breaks: Counter[str] = Counter()
@@ -68,20 +75,25 @@ class Filtering:
 
     def frames(self) -> Iterator[tuple[Frame, Planes, Shown]]:
         """Each frame, what was published of it, and what was shown. Raises StreamdeidError."""
+        model = self._models.fitting.model
+        for original, published, tracks in self.published():
+            yield original, published.planes, shown(published, tracks, model)
+
+    def published(self) -> Iterator[tuple[Frame, DeidentifiedFrame, Sequence[Track]]]:
+        """Each frame, what was published of it, and what the tracker said of it. Raises StreamdeidError."""
         source = open_source(self._video, self._settings)
         info = source.info
-        model = self._models.fitting.model
         with contextlib.closing(default_detector(self._settings)) as detect:
             size = (info.width, info.height)
             stream = assemble(self._settings, self._models, detect, key=_KEY, size=size, rate=info.average_rate)
             tracker = Listening(stream.tracker)
             waiting: deque[Frame] = deque()
-            frames = (waiting.append(frame) or frame for frame in source)  # type: ignore[func-returns-value]
+            noted = (waiting.append(frame) or frame for frame in source)  # type: ignore[func-returns-value]
+            frames = islice(noted, self._most)
             ahead = lookahead_frames(self._settings, info)
             running = deidentified(frames, stream.detect, tracker, stream.deidentifier, ahead)
             while (published := self._next(running)) is not None:
-                original, tracks = waiting.popleft(), tracker.said.popleft()
-                yield original, published.planes, shown(published, tracks, model)
+                yield waiting.popleft(), published, tracker.said.popleft()
             self.breaks = _worded(getattr(stream.inner, "breaks", Counter()))
             self.causes = _worded(getattr(stream.inner, "causes", Counter()))
 
@@ -94,10 +106,7 @@ class Filtering:
 
 def shown(published: DeidentifiedFrame, tracks: Sequence[Track], model: AppearanceModel) -> Shown:
     """What was shown in a frame with these tracks."""
-    redactions = [
-        Redaction(cover.box, _LEVELS.get(cover.rung, cover.rung), getattr(cover, "person", 0))
-        for cover in published.covers
-    ]
+    redactions = [Redaction(cover.box, level_of(cover), getattr(cover, "person", 0)) for cover in published.covers]
     turns = []
     for face in (track.face for track in tracks):
         if face is not None and face.landmarks is not None and face.forehead is not None:

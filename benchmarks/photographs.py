@@ -76,4 +76,5 @@ def resized(given: Sample, width: float) -> Sample:
     image = np.asarray(cv2.resize(given.image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA), np.uint8)
     ratio = np.array([image.shape[1] / given.image.shape[1], image.shape[0] / given.image.shape[0]])
     points = (given.points + 0.5) * ratio - 0.5
-    return replace(given, image=image, points=points, depth=given.depth * scale, iris=given.iris * scale)
+    mesh = np.column_stack([(given.mesh[:, :2] + 0.5) * ratio - 0.5, given.mesh[:, 2] * scale])
+    return replace(given, image=image, points=points, depth=given.depth * scale, iris=given.iris * scale, mesh=mesh)

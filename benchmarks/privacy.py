@@ -1,7 +1,8 @@
 """benchmarks/privacy.md and the headline table of the README, from the reports of `streamdeid evaluate`.
 
     streamdeid evaluate papers  --faces ../shared/faces --out REPORTS
-    streamdeid evaluate attacks --faces ../shared/faces --videos ../shared/videos --out REPORTS
+    streamdeid evaluate attacks --faces ../shared/faces --people benchmarks/people_labels/lfpw.csv \\
+        --videos ../shared/videos --out REPORTS
     streamdeid evaluate utility --faces ../shared/faces --out REPORTS
     python benchmarks/privacy.py REPORTS
 
@@ -19,6 +20,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from streamdeid.evaluation.picture_attacks.other_photographs import OTHERS
 from streamdeid.evaluation.picture_attacks.sessions import PARROT
 from streamdeid.evaluation.tables import Chapter, Table, Verdict, write_chapters
 from streamdeid.shipped_models import read_hashes, shipped
@@ -71,6 +73,8 @@ def main() -> None:
     slugs = {chapter["slug"] for chapter in reports["attacks"]["chapters"]}
     if "a10-motion" not in slugs or len(_recognition(reports["attacks"])) < _RECOGNISERS:
         sys.exit("attacks.json lacks the clips (--videos) or dlib's recogniser (the extra `evaluation`)")
+    if not has_other_photographs(reports["attacks"]):
+        sys.exit("attacks.json lacks other photographs of the same people (--people)")
     headline = headline_table(reports["attacks"])
     note = _NOTE + f"\n\nModel {hashes['aam.npz']}, gallery {hashes['gallery.npz']}."
     chapters = [Chapter("headline", "Headline", note, (headline,), ())]
@@ -87,6 +91,12 @@ def main() -> None:
 _NOTE = """\
 Rank-1 with 95 % limits. Vectors: 200 drawn people, chance 0.5 %. Pictures: faces of 40 people whom the model never \
 saw, against their own unaltered photographs and those of the donors. Rows in italics are controls."""
+
+
+def has_other_photographs(attacks: dict[str, Any]) -> bool:
+    """Whether a report has the tables against other photographs of the same people."""
+    titles = [table["title"] for chapter in attacks["chapters"] for table in chapter["tables"]]
+    return any(title.endswith(OTHERS) for title in titles)
 
 
 def chapter_of(data: dict[str, Any]) -> Chapter:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,6 +36,18 @@ class Face:
     """Depth of landmarks and forehead points in pixels, away from the camera, float64 (81,); training uses it."""
     evidence: float = 1.0
     """How sure it is, 0 to 1, that this is a face at all; a detector that does not say is believed."""
+    mesh: Points | None = None
+    """The landmarker's whole mesh, float64 (468, 3): x and y in pixels of the frame, z in pixels away from the camera,
+    from an origin of the landmarker's own. Training and the outline of a turned head use it; a detector without one is
+    none the worse."""
+
+    @cached_property
+    def silhouette(self) -> Points | None:
+        """Convex hull float64 (n, 2), pixels, of all that the landmarker sees of the face. On the far side of a turned
+        head it lies beyond the landmarks of the jaw. None without a mesh."""
+        if self.mesh is None or not np.isfinite(self.mesh[:, :2]).all():
+            return None
+        return cv2.convexHull(self.mesh[:, :2].astype(np.float32)).reshape(-1, 2).astype(np.float64)
 
     @property
     def confirmed(self) -> bool:

@@ -37,6 +37,15 @@ MOUTH_TRIANGLES = np.array(
 )
 """Triangles of the opening of the mouth, wound like the appearance mesh, which leaves them out."""
 
+_NEXT = np.roll(np.arange(len(OUTLINE)), -1)
+RING = np.concatenate(
+    [
+        np.column_stack([OUTLINE, OUTLINE[_NEXT], POINTS + _NEXT]),
+        np.column_stack([OUTLINE, POINTS + _NEXT, POINTS + np.arange(len(OUTLINE))]),
+    ]
+).astype(np.int32)
+"""Triangles between the outline and 30 more vertices (81 to 110) around it, wound like the appearance mesh."""
+
 RIGID = np.array([0, 1, 15, 16, 27, 28, 29, 30, 31, 33, 35, 36, 39, 42, 45, 68, 71, 74, 77, 80])
 """Points that expressions move least; head pose is estimated from them."""
 

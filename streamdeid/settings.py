@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamdeid.deidentify.attributes import ATTRIBUTES
+from streamdeid.deidentify.attributes import ATTRIBUTES, GENDER
 from streamdeid.deidentify.fixed_regions import Region
 from streamdeid.deidentify.mask_faces import MASKS
 from streamdeid.deidentify.surrogates import DRAWN, LEAST_Q, METHODS, MOST_Q
@@ -41,8 +42,8 @@ class Settings:
     """Donors in a cluster, from 2 to half the gallery (`check_gallery`). Masks do not use it."""
     q: float = 0.5
     """Share of the possible faces, the nearest, that a person never gets; 0.1 to 0.6. `k-diff-furthest` only."""
-    preserve: tuple[str, ...] = ()
-    """Attributes that a surrogate shares with the person."""
+    preserve: tuple[str, ...] = (GENDER,)
+    """Attributes that a surrogate shares with the person; each tells something. Masks do not use it."""
     key_file: Path | None = None
     """Secret bytes that make a run repeatable; None: fresh random bytes for each file, forgotten at its end."""
     transfer: str = "recipe"
@@ -147,6 +148,15 @@ class Settings:
         """Raise SettingsError unless two clusters of k fit into a gallery of `donors`."""
         if self.synthesises and 2 * self.k > donors:
             raise SettingsError(f"k must be from 2 to {donors // 2} (the gallery has {donors} donors), not {self.k}")
+
+
+def attributes_of(names: Sequence[str]) -> tuple[str, ...]:
+    """The attributes to preserve that a user names: a list, or "none" alone. Raises SettingsError for "none" and more;
+    what no attribute is, `Settings` refuses."""
+    given = tuple(name.strip() for name in names if name.strip())
+    if "none" in given and len(given) > 1:
+        raise SettingsError(f"preserve either none or some attributes, not {', '.join(given)}")
+    return () if given == ("none",) else given
 
 
 def _check_seconds(name: str, value: float, most: float, least: float = 0.0) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.errors import FailedClosed, StreamdeidError
+from streamdeid.face_mesh import MESH
 from streamdeid.faces import Face
 from streamdeid.frames import Frame
 from streamdeid.ibug68 import LANDMARKS
@@ -36,7 +37,13 @@ _LEAST_SHARE, _MOST_SHARE = 0.4, 2.0
 plug-in's box may end at the brows, and the points reach to the hairline."""
 _ASIDE, _ABOVE, _BELOW = 0.25, 0.4, 0.25
 """Farthest that the middle of a face's points may lie from that of its box, shares of its sides: 0.16 on the clips."""
-_POINTS = {"landmarks": (LANDMARKS, 2), "forehead": (13, 2), "iris": (2, 5, 2), "depth": (LANDMARKS + 13,)}
+_POINTS = {
+    "landmarks": (LANDMARKS, 2),
+    "forehead": (13, 2),
+    "iris": (2, 5, 2),
+    "depth": (LANDMARKS + 13,),
+    "mesh": (MESH, 3),
+}
 """Shapes of a face's points."""
 
 
@@ -102,7 +109,7 @@ def _checked(face: object, frame: Frame) -> Face:
         raise _doubt(frame, "landmarks without forehead points")
     face = replace(face, box=(x0, y0, x1, y1))
     if face.landmarks is not None and face.forehead is not None and not _belong(face.landmarks, face.forehead, box):
-        return replace(face, landmarks=None, forehead=None, iris=None, depth=None)
+        return replace(face, landmarks=None, forehead=None, iris=None, depth=None, mesh=None)
     return face
 
 

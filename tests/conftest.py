@@ -8,14 +8,12 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: more threads only get in each other's way here
 
 import cv2
-import numpy as np
 import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel, load_model
 from streamdeid.aam.fit import FitModel
 from streamdeid.deidentify.gallery import Gallery, load_gallery
 from streamdeid.deidentify.light import LightFrame
-from streamdeid.deidentify.new_face import NewFace
 
 cv2.setNumThreads(1)
 MODELS = Path(__file__).parent.parent / "models"
@@ -42,5 +40,4 @@ def fitting(model: AppearanceModel) -> FitModel:
 @pytest.fixture(scope="session")
 def light(fitting: FitModel) -> LightFrame:
     """The small frame of light."""
-    mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
-    return LightFrame.of(fitting.table, mean.small_texture)
+    return LightFrame.of(fitting)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cv2
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, render, spread
 from streamdeid.aam.pose import HeadPose
+from streamdeid.aam.procrustes import align
 from streamdeid.aam.synthesise import extended
 from streamdeid.colour import planes_from_rgb
 from streamdeid.faces import Face
@@ -101,7 +102,19 @@ def scene(
     covered = np.zeros((size[1], size[0]), np.uint8)
     render(extended(texture, model.table), model.mean_shape, points, model.triangles, picture, covered)
     rgb = np.clip(picture + 0.5, 0, 255).astype(np.uint8)
-    return Scene(rgb, planes_from_rgb(rgb), points, face_at(points, model, pose.scale))
+    face = replace(face_at(points, model, pose.scale), mesh=mesh_at(shape, model, pose))
+    return Scene(rgb, planes_from_rgb(rgb), points, face)
+
+
+def mesh_at(shape: Points, model: AppearanceModel, pose: HeadPose) -> Points:
+    """What a flawless landmarker sees, float64 (468, 3), of a shape (81, 2) in a pose: the mean mesh, each point moved
+    in the model's frame as the vertices about it are."""
+    mesh = model.mean_mesh
+    apart = np.square(mesh[:, None, :2] - model.mean_shape).sum(axis=2)
+    weights = 1 / (apart + 4.0) ** 2
+    moved = mesh[:, :2] + weights @ (shape - model.mean_shape) / weights.sum(axis=1, keepdims=True)
+    turned = np.column_stack([moved, mesh[:, 2]]) @ pose.rotation.T * pose.scale
+    return np.column_stack([pose.to_image(moved, mesh[:, 2]), turned[:, 2]])
 
 
 def face_at(points: Points, model: AppearanceModel, scale: float) -> Face:
@@ -113,7 +126,9 @@ def face_at(points: Points, model: AppearanceModel, scale: float) -> Face:
         iris[i] = points[eye].mean(axis=0) + radius * np.array([[0, 0], [1, 0], [0, -1], [-1, 0], [0, 1]])
     box = (float(low[0]), float(low[1]), float(high[0]), float(high[1]))
     depth = model.depth * scale
-    return Face(box, 0.9, points[:LANDMARKS].copy(), points[LANDMARKS:].copy(), iris, 1.0, depth)
+    to_image = align(model.mean_shape, points)
+    mesh = np.column_stack([to_image(model.mean_mesh[:, :2]), model.mean_mesh[:, 2] * scale])
+    return Face(box, 0.9, points[:LANDMARKS].copy(), points[LANDMARKS:].copy(), iris, 1.0, depth, mesh=mesh)
 
 
 def soft_of(texture: Pixels, model: AppearanceModel, sigma: float) -> Pixels:

@@ -34,6 +34,7 @@ Drawn = Callable[..., Scene]
 @dataclass
 class Vector:
     vector: Points = field(repr=False)
+    beard: bool = True
 
 
 class Choice:

@@ -98,3 +98,47 @@ def gauss_newton_increment(
     wanted = np.concatenate([root[:, 0] * error, -np.sqrt(prior) * standing])
     solution: Array = np.linalg.lstsq(tall, wanted, rcond=None)[0]
     return solution
+
+
+def normal_equations(terms: Array, level: Array, weights: Array) -> tuple[Array, Array]:
+    """A' W A and A' W b, as they are written."""
+    return terms.T @ np.diag(weights) @ terms, terms.T @ np.diag(weights) @ level
+
+
+def robust_fit(
+    terms: Array, level: Array, weights: Array, usual: Array, ridge: Array, scale: float, rounds: int
+) -> Array:
+    """Reweighted least squares, each round solved as one tall system with the ridge as rows of its own. Weights are
+    Geman and McClure's; in the first round Cauchy's, about the weighted median of what the usual coefficients leave
+    over. In the end the first coefficient takes the weighted median of what is left."""
+    over = level - terms @ usual
+    error = over - weighted_median(over, weights)
+    now = weights / (1 + (error / (3 * scale)) ** 2)
+    pull = np.diag(np.sqrt(weights.sum() * ridge))
+    for _ in range(rounds):
+        root = np.sqrt(now)
+        tall = np.vstack([root[:, None] * terms, pull])
+        found: Array = np.linalg.lstsq(tall, np.concatenate([root * level, pull @ usual]), rcond=None)[0]
+        error = level - terms @ found
+        now = weights / (1 + (error / scale) ** 2) ** 2
+    found[0] += weighted_median(error, now)
+    return found
+
+
+def weighted_median(values: Array, weights: Array) -> float:
+    """The least of the values up to which at least half of the weights lie."""
+    return min(float(v) for v in values if weights[values <= v].sum() >= weights.sum() / 2)
+
+
+def lit(picture: Array, gain: Array, matrix: Array, offset: Array, knee: float) -> Array:
+    """YUV (h, w, 3) of a picture (h, w, 3) under a gain (h, w, 1 or 3). Of a pixel whose largest channel is beyond the
+    knee all channels are scaled alike, so that this one comes nearer to 255 and never there."""
+    out = np.zeros(picture.shape)
+    for y, x in np.ndindex(picture.shape[:2]):
+        colour = picture[y, x].astype(float) * gain[y, x].astype(float)
+        peak, room = colour.max(), 255 - knee
+        if peak > knee:
+            over = peak - knee
+            colour = colour * (knee + room * over / (over + room)) / peak
+        out[y, x] = matrix @ colour + offset
+    return out

@@ -109,7 +109,8 @@ def test_a_saved_model_is_loaded_as_it_was(small: AppearanceModel, tmp_path: Pat
     sha256 = save_model(path, small)
     loaded = load_model(path)
     assert loaded.sha256 == sha256 and loaded.frame_size == small.frame_size and loaded.fit_width == small.fit_width
-    for name in ("mean_shape", "depth", "triangles", "shape_basis", "texture_basis", "iris", "fit_basis"):
+    kept = ("mean_shape", "depth", "triangles", "shape_basis", "texture_basis", "iris", "fit_basis", "mean_mesh")
+    for name in (*kept, "smile", "smile_weights", "smile_folds"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(small, name))
     assert save_model(tmp_path / "again.npz", loaded) == sha256
     assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
@@ -141,7 +142,7 @@ def test_a_cut_off_model_is_refused(small: AppearanceModel, tmp_path: Path, keep
 
 
 @pytest.mark.parametrize(
-    "name", ["mean_shape", "triangles", "texture_basis", "iris", "fit_width", "frame_size", "format"]
+    "name", ["mean_shape", "triangles", "texture_basis", "iris", "fit_width", "frame_size", "format", "mean_mesh"]
 )
 def test_a_model_that_lacks_an_array_is_refused(arrays: Arrays, tmp_path: Path, name: str) -> None:
     del arrays[name]
@@ -162,6 +163,10 @@ def test_a_model_that_lacks_an_array_is_refused(arrays: Arrays, tmp_path: Path, 
         "iris",
         "fit_basis",
         "fit_mean",
+        "mean_mesh",
+        "smile",
+        "smile_weights",
+        "smile_folds",
     ],
 )
 def test_a_model_with_an_array_of_the_wrong_shape_is_refused(arrays: Arrays, tmp_path: Path, name: str) -> None:
@@ -171,7 +176,7 @@ def test_a_model_with_an_array_of_the_wrong_shape_is_refused(arrays: Arrays, tmp
         load_model(tmp_path / "model.npz")
 
 
-@pytest.mark.parametrize("name", ["mean_shape", "texture_basis", "triangles"])
+@pytest.mark.parametrize("name", ["mean_shape", "texture_basis", "triangles", "mean_mesh", "smile"])
 def test_a_model_with_an_array_of_the_wrong_type_is_refused(arrays: Arrays, tmp_path: Path, name: str) -> None:
     arrays[name] = arrays[name].astype(np.float32 if name != "triangles" else np.int64)
     write_arrays(tmp_path / "model.npz", arrays)

@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 
 from streamdeid.deidentify.attributes import (
+    BETWEEN,
+    EITHER,
     age_group,
-    donor_classes,
+    class_price,
     donor_labels,
+    donors_of_class,
     fit_discriminant,
     leave_one_out_accuracy,
     price,
+    rule_for,
 )
 from streamdeid.errors import SettingsError
 from tests import simulated_faces
@@ -32,15 +36,21 @@ def test_age_groups() -> None:
 
 
 def test_classes_combine_and_leave_out_who_did_not_state() -> None:
-    gallery = simulated_faces.gallery(4)
-    gallery = replace(gallery, age=np.array([20, 30, -1, 50]))
-    assert donor_classes(gallery, ["gender", "age"]).tolist() == [
-        "female, under 25",
-        "male, 25-34",
-        "",
-        "male, 35 and over",
-    ]
-    assert donor_classes(gallery, []).tolist() == [""] * 4
+    gallery = replace(simulated_faces.gallery(40, learnt=True), age=np.array([20, 30, -1, 50] * 10))
+    rules = [rule_for(gallery, attribute) for attribute in ("gender", "age")]
+    for label, rows in (("female, under 25", range(0, 40, 4)), ("male, 35 and over", range(3, 40, 4))):
+        found = donors_of_class(gallery, ["gender", "age"], label, rules)
+        np.testing.assert_array_equal(found, gallery.identities[list(rows)])
+    np.testing.assert_array_equal(donors_of_class(gallery, [], "", []), gallery.identities)
+
+
+def test_those_between_two_classes_are_sought_in_the_class_of_the_other_attribute() -> None:
+    gallery = simulated_faces.gallery(learnt=True)
+    rules = [rule_for(gallery, attribute) for attribute in ("gender", "age")]
+    young, gender = gallery.identities[gallery.age < 25], gallery.gender[gallery.age < 25].tolist()
+    found = donors_of_class(gallery, ["gender", "age"], f"{EITHER}, under 25", rules)
+    np.testing.assert_array_equal(found, young[rules[0].between(young, gender)])
+    assert len(found) == 2 * round(BETWEEN * len(young) / 2)
 
 
 def test_unknown_attributes_are_refused() -> None:
@@ -49,12 +59,30 @@ def test_unknown_attributes_are_refused() -> None:
 
 
 def test_the_price_is_the_surprise_of_the_class() -> None:
-    paid = price(np.array(["a", "a", "a", "b", ""]))
+    paid = price({"a": 3, "b": 1})
     assert paid.by_class == pytest.approx({"a": -np.log2(0.75), "b": 2.0})
     assert paid.worst == pytest.approx(2.0)
     assert paid.mean == pytest.approx(0.8113, abs=1e-4)
-    assert price(np.array(["", ""])).worst == 0.0
-    assert price(np.array(["x", "y"] * 8)).mean == pytest.approx(1.0)
+    assert price({}).worst == 0.0
+    assert price({"x": 8, "y": 8, "nobody": 0}).mean == pytest.approx(1.0)
+
+
+def test_the_price_counts_the_class_of_those_of_whom_the_rule_is_unsure() -> None:
+    gallery = simulated_faces.gallery(learnt=True)
+    assert gallery.gender_rule is not None
+    rule = rule_for(gallery, "gender")
+    paid = class_price(gallery, ["gender"], [rule])
+    share = gallery.gender_rule.seen[:, -1].mean()
+    assert share > 0.02 and paid.by_class[EITHER] == pytest.approx(-np.log2(share))
+    assert 1.0 < paid.mean <= np.log2(3) < paid.worst
+    both = class_price(gallery, ["gender", "age"], [rule, rule_for(gallery, "age")])
+    by_age = class_price(gallery, ["age"], [rule_for(gallery, "age")])
+    assert both.mean > paid.mean and both.mean > by_age.mean
+    # One after the other: what both tell is at most what each tells.
+    assert both.mean <= paid.mean + by_age.mean + 1e-9
+    young = gallery.age < 25
+    joint = gallery.gender_rule.seen[young, 0].sum() / len(young)
+    assert both.by_class["female, under 25"] == pytest.approx(-np.log2(joint))
 
 
 def test_gender_is_estimated_from_the_identity() -> None:

@@ -162,6 +162,8 @@ def test_an_existing_output_is_not_replaced_unasked(video: Path, capfd: pytest.C
         (["--k", "5", "--method", "blur"], "--k"),
         (["--preserve", "gender", "--method", "blackout"], "--preserve"),
         (["--preserve", "gender,mood"], "mood"),
+        (["--preserve", "gender,none"], "none or some"),
+        (["--k", "45"], "fewer than k"),
         (["--key-file", "/no/such/key"], "key file"),
         (["--transfer", "magic"], "magic"),
         (["--threshold", "0"], "threshold"),

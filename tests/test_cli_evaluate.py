@@ -63,6 +63,8 @@ def test_controls_that_are_off_fail_the_run(
     ("more", "part", "code", "says"),
     [
         (["--videos", "."], "papers", 2, "belong to attacks"),
+        (["--people", "x.csv"], "papers", 2, "belong to attacks"),
+        (["--people", "nowhere.csv"], "attacks", 1, "cannot be read as a table of people"),
         (["--recogniser", "x.onnx"], "utility", 2, "belong to attacks"),
         (["--recogniser", "x.onnx"], "attacks", 1, "no recogniser at"),
         (["--videos", "/nowhere"], "attacks", 1, "not a directory of videos"),

@@ -78,6 +78,8 @@ def test_the_report_tells_what_was_done(run: Run) -> None:
     assert one["people"] == 1
     assert one["persons"] == {"1": one["rungs"]}
     assert report["choice"]["factor"] == pytest.approx(2.0)
+    assert report["choice"]["preserved"] == ["gender"] and report["choice"]["price_bits"] < np.log2(3)
+    assert "at most 6.00" in report["choice"]["guarantee"]
     assert report["choice"]["keyed"] is True
     text = run.report.read_text(encoding="utf-8")
     assert run.key.read_bytes().hex() not in text
@@ -101,7 +103,7 @@ def planes(frame: Frame) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.uint8]
 
 
 @pytest.mark.parametrize(
-    "options", [["--method", "pixelate"], ["--transfer", "paper", "--preserve", "gender", "--lookahead", "0"]]
+    "options", [["--method", "pixelate"], ["--transfer", "paper", "--preserve", "none", "--lookahead", "0"]]
 )
 def test_other_choices_run_and_say_nothing_on_stderr(
     options: list[str], run: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str]

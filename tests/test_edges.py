@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import cv2
@@ -71,12 +72,24 @@ def test_a_slow_head_changes_nothing(model: AppearanceModel) -> None:
     assert reaching(slow, (turned(model, 161.0, 159.0, 101.0), slow), (slow,), _WIDTH) is slow
 
 
-def follow(model: AppearanceModel, fitting: FitModel, poses: list[HeadPose]) -> list[Observation]:
-    """A face of the model observed in a row of poses."""
+def smeared(model: AppearanceModel, poses: Sequence[HeadPose]) -> Planes:
+    """What a camera films whose shutter is open while a face of the model goes through poses."""
+    shape, texture = model.decode(some_identity(model, 3))
+    moments = [scene(model, shape, texture, pose).planes for pose in poses]
+    y, u, v = (np.mean([getattr(m, p) for m in moments], axis=0).round().astype(np.uint8) for p in ("y", "u", "v"))
+    return Planes(y, u, v)
+
+
+def follow(
+    model: AppearanceModel, fitting: FitModel, poses: list[HeadPose], filmed: Sequence[HeadPose] | None = None
+) -> list[Observation]:
+    """A face of the model observed in a row of poses; filmed: what it went through while the last picture was taken."""
     shape, texture = model.decode(some_identity(model, 3))
     observe, seen = Observer(fitting), []
     for i, pose in enumerate(poses):
         made = scene(model, shape, texture, pose)
+        if filmed is not None and i == len(poses) - 1:
+            made = replace(made, planes=smeared(model, filmed))
         found = observe(made.planes, made.face, i * _STEP)
         assert found is not None
         seen.append(found)
@@ -84,11 +97,19 @@ def follow(model: AppearanceModel, fitting: FitModel, poses: list[HeadPose]) -> 
 
 
 def test_the_sweep_is_half_the_motion_and_all_of_it_while_it_begins(model: AppearanceModel, fitting: FitModel) -> None:
-    places = [100, 100, 108, 116, 116]
+    places = [100, 100, 105, 110, 110]
     seen = follow(model, fitting, [pose_at(model, _WIDTH, (x, 160.0)) for x in places])
-    np.testing.assert_allclose([s.sweep[0, 0] for s in seen], [0, 0, 4, 4, 4], atol=1e-6)
+    np.testing.assert_allclose([s.sweep[0, 0] for s in seen], [0, 0, 2.5, 2.5, 2.5], atol=1e-6)
     assert [s.onset for s in seen[2:]] == [True, False, False]
     assert seen[0].fresh and not any(s.fresh for s in seen[1:])
+
+
+def test_a_sharp_face_was_not_smeared_however_far_it_moved(model: AppearanceModel, fitting: FitModel) -> None:
+    poses = [pose_at(model, _WIDTH, (x, 160.0)) for x in (120.0, 120.0, 150.0)]
+    shutter = [pose_at(model, _WIDTH, (x, 160.0)) for x in np.linspace(135.0, 165.0, 31)]
+    sharp, smear = follow(model, fitting, poses)[-1], follow(model, fitting, poses, shutter)[-1]
+    assert np.linalg.norm(sharp.sweep, axis=1).max() < 0.035 * _WIDTH
+    assert np.linalg.norm(smear.sweep, axis=1).min() == pytest.approx(15, abs=0.1)
 
 
 def test_pictures_that_lie_seconds_apart_are_no_motion(model: AppearanceModel, fitting: FitModel) -> None:
@@ -131,7 +152,7 @@ def survived(
     for picture in (original, marked):
         out = picture.copy()
         if level is Level.OWN_FACE:
-            neutral = Neutral(seen.frontal, seen.small_texture, seen.skin)
+            neutral = Neutral(seen.frontal, seen.small_texture, seen.hair)
             assert draw_surrogate(out, picture, seen, neutral, face, fitting, light, Blending())
         else:
             head = head_of(face_at(points, model, 1.0).box, seen.raw, picture.size)
@@ -161,7 +182,8 @@ def test_a_quick_head_stays_inside_its_cover(
         return pose_at(model, _WIDTH, (160.0 + t * angle.get("x", 0.0), 160.0), **turn)
 
     shape, texture = model.decode(some_identity(model, 3))
-    seen = follow(model, fitting, [pose(0.0)] * 5 + [pose(1.0), pose(2.0)])[-1]
+    shutter = [pose(t) for t in np.linspace(1.5, 2.5, 17)]
+    seen = follow(model, fitting, [pose(0.0)] * 5 + [pose(1.0), pose(2.0)], shutter)[-1]
     original = scene(model, shape, texture, pose(2.0)).planes
     for moment in (1.5, 2.0, 2.5):
         points = pose(moment).to_image(shape, model.depth)

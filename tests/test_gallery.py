@@ -27,6 +27,38 @@ def test_round_trip(tmp_path: Path) -> None:
         assert getattr(loaded, name).dtype == getattr(given, name).dtype
 
 
+def test_the_rule_for_gender_is_kept_with_the_donors(tmp_path: Path) -> None:
+    given = simulated_faces.gallery(learnt=True)
+    save_gallery(tmp_path / "gallery.npz", given)
+    loaded = load_gallery(tmp_path / "gallery.npz").gender_rule
+    assert loaded is not None and given.gender_rule is not None
+    for name in ("names", "weights", "offsets", "seen"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(given.gender_rule, name))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"gender_names": np.array(["female"])},
+        {"gender_names": np.array(["boys", "girls"])},
+        {"gender_names": np.zeros(2)},
+        {"gender_weights": np.zeros((2, 57))},
+        {"gender_weights": np.zeros((2, 58), np.float32)},
+        {"gender_offsets": np.zeros(3)},
+        {"gender_seen": np.zeros((102, 2))},
+        {"gender_seen": None},
+    ],
+)
+def test_a_rule_that_does_not_fit_the_donors_is_refused(tmp_path: Path, change: dict[str, NDArray[Any] | None]) -> None:
+    path = tmp_path / "gallery.npz"
+    save_gallery(path, simulated_faces.gallery(learnt=True))
+    arrays, _ = read_arrays(path)
+    changed = {name: array for name, array in {**arrays, **change}.items() if array is not None}
+    write_arrays(path, changed)
+    with pytest.raises(ModelError, match="gallery"):
+        load_gallery(path)
+
+
 def test_saving_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     save_gallery(tmp_path / "a.npz", simulated_faces.gallery())
     save_gallery(tmp_path / "b.npz", simulated_faces.gallery())

@@ -26,7 +26,7 @@ class _MeanFace:
     """Gives everybody the mean face."""
 
     def __init__(self, length: int) -> None:
-        self.vector = np.zeros(length)
+        self.vector, self.beard = np.zeros(length), True
 
     def surrogate(self, person: int, y: Points) -> _MeanFace:
         return self

@@ -192,7 +192,7 @@ class _Nobody:
     """Gives everybody the mean face."""
 
     def __init__(self, length: int) -> None:
-        self.vector = np.zeros(length)
+        self.vector, self.beard = np.zeros(length), True
 
     def surrogate(self, person: int, y: Areas) -> _Nobody:
         return self

@@ -30,6 +30,7 @@ from tests import drawn_faces
 @dataclass
 class Vector:
     vector: Points = field(repr=False)
+    beard: bool = True
 
 
 class Choice:

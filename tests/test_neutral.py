@@ -25,9 +25,9 @@ def _texture(level: float) -> NDArray[np.float32]:
 
 
 def _feed(
-    estimator: NeutralEstimator, shape: Array, level: float = 100.0, yaw: float = 0.0, skin: Array | None = None
+    estimator: NeutralEstimator, shape: Array, level: float = 100.0, yaw: float = 0.0, hair: float | None = None
 ) -> None:
-    estimator.observe(shape, yaw, 0.0, _texture(level), _texture(level), skin)
+    estimator.observe(shape, yaw, 0.0, _texture(level), _texture(level), hair)
 
 
 @pytest.fixture(scope="module")
@@ -96,17 +96,21 @@ def test_a_shown_neutral_does_not_jump(rest: Array) -> None:
     np.testing.assert_allclose(estimator.neutral(20.0).shape, rest, atol=0.3)
 
 
-def test_skin_is_known_when_half_the_frames_know_it(rest: Array) -> None:
-    colour = np.array([200.0, 150.0, 130.0])
-    for every, known in ((1, True), (2, True), (5, False)):
-        estimator = NeutralEstimator()
-        for i in range(20):
-            # The same restlessness for all: whichever half is kept, the share of known colours is that of all.
-            _feed(estimator, rest, skin=colour if i % every == 0 else None)
-        skin = estimator.neutral(0.0).skin
-        assert (skin is not None) is known
-        if skin is not None:
-            np.testing.assert_allclose(skin, colour)
+@pytest.mark.parametrize(("every", "known"), [(1, True), (2, True), (5, False)])
+def test_hair_is_known_when_half_the_frames_know_it(rest: Array, every: int, known: bool) -> None:
+    estimator = NeutralEstimator()
+    for i in range(20):
+        # The same restlessness for all: whichever half is kept, the share of those that know is that of all.
+        _feed(estimator, rest, hair=-0.5 if i % every == 0 else None)
+    hair = estimator.neutral(0.0).hair
+    assert hair == (pytest.approx(-0.5) if known else None)
+
+
+def test_one_cap_does_not_make_the_hair_dark(rest: Array) -> None:
+    estimator = NeutralEstimator()
+    for i in range(20):
+        _feed(estimator, rest, hair=-2.0 if i == 3 else -0.2)
+    assert estimator.neutral(0.0).hair == pytest.approx(-0.2)
 
 
 def test_frames_without_a_full_texture_do_not_count_towards_it(rest: Array) -> None:

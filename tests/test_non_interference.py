@@ -72,7 +72,7 @@ def _leak(pair: Pair, where: NDArray[np.bool_]) -> float:
 
 
 def _neutral(seen: Observation) -> Neutral:
-    return Neutral(seen.frontal, seen.small_texture, seen.skin)
+    return Neutral(seen.frontal, seen.small_texture, seen.hair)
 
 
 def _pair(
@@ -93,7 +93,7 @@ def _pair(
         scenes[1].planes.y[inside_lips(scenes[1].points)] ^= 64
     first = Observer(fitting)(scenes[0].planes, scenes[0].face, 0.0)
     second = Observer(fitting)(scenes[1].planes, scenes[1].face, 0.0)
-    seen = first, replace(first, small_texture=second.small_texture, skin=second.skin)
+    seen = first, replace(first, small_texture=second.small_texture, hair=second.hair)
     at_rest = [_neutral(replace(s, frontal=s.frontal - shape + rest)) if opening else _neutral(s) for s in seen]
     face = NewFace.of(some_identity(model, 8), fitting)
     published = []

@@ -254,7 +254,7 @@ def _published(
     rest = Stream(fitting, drawn)
     rest(drawn.rgb)
     assert rest.seen is not None and stream.seen is not None
-    neutral = Neutral(rest.seen.frontal, rest.seen.small_texture, rest.seen.skin)
+    neutral = Neutral(rest.seen.frontal, rest.seen.small_texture, rest.seen.hair)
     face = NewFace.of(some_identity(fitting.model, 8), fitting)
     out = planes.copy()
     assert draw_surrogate(out, planes, stream.seen, neutral, face, fitting, light, Blending(), opening=opening)

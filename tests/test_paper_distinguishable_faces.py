@@ -213,7 +213,8 @@ class _Landmarker:
         points = self.points[image.tobytes()]
         return [
             Face(
-                (0.0, 0.0, 1.0, 1.0), 1.0, points, np.zeros((13, 2)), np.zeros((2, 5, 2)), 1.0, depth=np.zeros(81)
+                (0.0, 0.0, 1.0, 1.0), 1.0, points, np.zeros((13, 2)), np.zeros((2, 5, 2)), 1.0, depth=np.zeros(81),
+                mesh=np.zeros((468, 3))
             )
         ]  # fmt: skip
 

@@ -29,6 +29,7 @@ from streamdeid.evaluation.papers.preserving_privacy import face_set, reproduce
 from streamdeid.evaluation.papers.registered_faces import P2_CHIN, P2_INNER, P2_WHOLE, P5_FRAME, Frame, registered_faces
 from streamdeid.evaluation.photographs import Photograph
 from streamdeid.evaluation.tables import Chapter, Verdict
+from streamdeid.face_mesh import MESH
 from streamdeid.faces import Face
 from streamdeid.ibug68 import LEFT_EYE, MOUTH_CORNERS, POINTS, RIGHT_EYE
 from tests import drawn_people
@@ -57,7 +58,9 @@ def spots(scale: float, angle: float) -> Photograph:
         picture += 255 * np.exp(-(across**2 + down**2) / (2 * (2.5 * scale) ** 2))
     image = np.repeat(np.clip(picture, 0, 255).astype(np.uint8)[:, :, None], 3, axis=2)
     face = Face((0.0, 0.0, 1.0, 1.0), 1.0)
-    return Photograph("spots", "neutral", image, face, Sample(image, points, np.zeros(POINTS), np.zeros((2, 3))))
+    return Photograph(
+        "spots", "neutral", image, face, Sample(image, points, np.zeros(POINTS), np.zeros((2, 3)), np.zeros((MESH, 3)))
+    )
 
 
 @pytest.mark.parametrize("frame", [P5_FRAME, P2_CHIN, P2_INNER, P2_WHOLE])

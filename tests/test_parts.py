@@ -62,3 +62,17 @@ def test_parts_have_no_parts_and_people_apart_keep_their_own() -> None:
     parts = [face(x, 220, 30, marked=False) for x in (200, 500)]
     assert kept(*heads, *parts) == [0, 1]
     assert kept(*heads) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("other", "gone"),
+    [
+        (face(200, 150, 60, marked=False), True),  # a fringe, that sticks out over the forehead by half
+        (face(200, 150, 60), False),  # the landmarker saw a face in it: it may be a child's
+        (face(200, 141.5, 20, marked=False), False),  # as much of it lies within, but its middle does not
+        (replace(face(200, 143, 60, marked=False), box=(125.0, 123.5, 275.0, 162.5)), False),  # a band behind the head
+    ],
+)
+def test_what_has_no_landmarks_is_a_part_when_its_middle_lies_on_the_face(other: Face, gone: bool) -> None:
+    assert kept(HEAD, other) == ([0] if gone else [0, 1])
+    assert kept(other, HEAD) == ([1] if gone else [0, 1])

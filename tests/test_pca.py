@@ -32,6 +32,19 @@ def test_largest_entry_of_each_component_is_positive() -> None:
     np.testing.assert_allclose(principal_components(-rows).basis, basis, atol=1e-9)
 
 
+@given(st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_rounding_decides_no_sign_where_two_entries_are_the_largest(seed: int) -> None:
+    """A mirrored training set has them in pairs, of opposite signs."""
+    rng = np.random.default_rng(seed)
+    half = rng.normal(0, 1, (6, 9))
+    rows = np.concatenate([np.hstack([half, -half[:, ::-1]]), np.hstack([-half, half[:, ::-1]])])
+    basis = principal_components(rows).basis
+    for _ in range(4):
+        again = principal_components(rows * (1 + 1e-13 * rng.standard_normal(rows.shape))).basis
+        np.testing.assert_allclose(again, basis, atol=1e-6)
+
+
 def test_share_keeps_the_fewest_components_that_carry_it() -> None:
     rows = np.diag([4.0, 3.0, 2.0, 1.0]) - np.diag([4.0, 3.0, 2.0, 1.0]).mean(axis=0)
     whole = principal_components(rows).variances

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -52,7 +53,7 @@ def test_neutral_ones_come_first_and_most_limits_people(tmp_path: Path) -> None:
 def test_what_shows_no_face_is_left_out_and_the_best_face_is_taken(tmp_path: Path, model: AppearanceModel) -> None:
     _written(tmp_path / "set", ["a.jpg", "b.jpg"])
     known = photograph(model, 1).face
-    weaker = Face((0, 0, 1, 1), 0.1, known.landmarks, known.forehead, known.iris, 1.0, known.depth)
+    weaker = replace(known, box=(0, 0, 1, 1), score=0.1)
     answers: list[list[Face]] = [[], [Face((0, 0, 4, 4), 0.99), weaker, known]]
     told: list[str] = []
 
@@ -78,6 +79,8 @@ def test_reducing_keeps_the_identity(model: AppearanceModel) -> None:
     small = reduced(given, 120.0)
     assert np.ptp(small.sample.points[:, 0]) == pytest.approx(120.0, rel=0.01)
     assert reduced(given, 1000.0) is given
+    scale = 120.0 / np.ptp(given.sample.points[:, 0])
+    np.testing.assert_allclose(small.sample.mesh, given.sample.mesh * scale, atol=1.5)
     before, after = identity_of(given, model), identity_of(small, model)
     other = identity_of(photograph(model, 4), model)
     assert np.linalg.norm(before - after) < 0.3 * np.linalg.norm(before - other)

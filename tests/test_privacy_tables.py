@@ -54,6 +54,20 @@ def test_the_strongest_attack_is_that_of_nobody_with_a_key() -> None:
     assert privacy._strongest(table) == {"a": "7.0 % (1-9)", "b": "1.0 % (0-2)"}
 
 
+def test_a_report_without_other_photographs_of_the_same_people_is_noticed() -> None:
+    privacy = _generator()
+
+    def report(*titles: str) -> dict[str, object]:
+        return {"chapters": [{"tables": []}, {"tables": [{"title": title} for title in titles]}]}
+
+    lit, other = (
+        "dlib ResNet: the same photographs in another light",
+        "dlib ResNet: other photographs of the same people",
+    )
+    assert privacy.has_other_photographs(report(lit, other))
+    assert not privacy.has_other_photographs(report(lit))
+
+
 def test_the_report_is_of_the_models_that_ship() -> None:
     report = (ROOT / "benchmarks" / "privacy.md").read_text(encoding="utf-8")
     assert read_hashes(shipped())["aam.npz"] in report

@@ -90,7 +90,7 @@ def test_landmarks_of_two_people_in_one_pose_give_the_same_pixels(
     rng = np.random.default_rng(3)
     other = replace(
         seen, points=points, frontal=shape, raw=points + rng.normal(0, 3, points.shape), iris=np.zeros((2, 2)),
-        small_texture=rng.uniform(0, 255, seen.small_texture.shape).astype(np.float32), skin=np.array([9.0, 200, 3]),
+        small_texture=rng.uniform(0, 255, seen.small_texture.shape).astype(np.float32), hair=-0.9,
         sweep=np.ones_like(points), onset=True,
     )  # fmt: skip
     assert other.width != pytest.approx(seen.width, rel=0.01)

@@ -194,6 +194,7 @@ def test_every_method_says_what_it_does_not_cover_and_none_says_anonymous(method
 
 
 def test_preserved_attributes_raise_the_factor_in_the_guarantee() -> None:
-    words = guarantee("k-diff-furthest", q=0.5, factor=2.0, worst_bits=1.0)
+    words = guarantee("k-diff-furthest", q=0.5, factor=2.0, worst_bits=3.0, classes=3)
     assert "factor of at most 2.00" in words
-    assert "at most 4.00" in words
+    assert "3 distributions" in words and "at most 6.00, on average over people" in words
+    assert "3.00 bits" in words and "at most 16.00" in words

@@ -49,6 +49,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
         + 'k = 7\nregions = ["0,0,10%,20"]\ntransport = "udp"\n'
         + '[[camera]]\nname = "yard"\nsource = "clips/a.mp4"\noutput = "out/yard.m3u8"\nmethod = "pixelate"\n'
         + '[[camera]]\nname = "hall"\nsource = "/dev/video0"\noutput = "hall.mkv"\nrotate = 60\nkey_file = "key"\n'
+        + 'preserve = ["none"]\n'
     )
     (tmp_path / "key").write_bytes(b"k" * 16)
     file = _read(tmp_path, text)
@@ -61,6 +62,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert yard.live.realtime and yard.live.loop and yard.group is None  # a mask has no use for the key
     assert (hall.group, hall.settings.key_file, hall.live.keep_files) == (None, tmp_path / "key", 3)
     assert not hall.live.realtime
+    assert (door.settings.preserve, hall.settings.preserve) == (("gender",), ())
     assert yard.settings.overwrite and not hall.settings.overwrite and not door.settings.overwrite
 
 
@@ -100,6 +102,7 @@ def test_a_process_reads_the_same_camera(tmp_path: Path) -> None:
         ("reentry = 1", "reentry must be true or false"),
         ("preserve = 'gender'", "preserve must be a list"),
         ("preserve = [1]", "preserve, item 1, must be a text"),
+        ("preserve = ['none', 'age']", "preserve either none or some"),
         ("regions = ['1,2,3']", "a region is x,y,width,height"),
         ("method = 'smear'", "unknown method 'smear'"),
         ("method = 'blur'\nk = 5", "k means nothing to the method blur"),

@@ -8,13 +8,21 @@ from typing import Any
 import pytest
 
 from streamdeid.errors import ModelError, SettingsError
-from streamdeid.settings import ALL_METHODS, Settings
+from streamdeid.settings import ALL_METHODS, Settings, attributes_of
 from streamdeid.shipped_models import load_models, read_hashes, shipped, write_hashes
 
 
 @pytest.mark.parametrize("method", ALL_METHODS)
 def test_every_method_is_accepted(method: str) -> None:
     assert Settings(method=method).synthesises is (method.startswith("k-"))
+
+
+def test_gender_is_preserved_unless_nothing_is() -> None:
+    assert Settings().preserve == ("gender",)
+    assert attributes_of(["gender", " age "]) == ("gender", "age")
+    assert attributes_of(["none"]) == attributes_of([""]) == attributes_of([]) == ()
+    with pytest.raises(SettingsError, match="none or some"):
+        attributes_of(["none", "gender"])
 
 
 @pytest.mark.parametrize(

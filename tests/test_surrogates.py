@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from streamdeid.deidentify.attributes import EITHER, rule_for
 from streamdeid.deidentify.certificate import Limits, Plausibility, default_limits
 from streamdeid.deidentify.clusters import pairwise
 from streamdeid.deidentify.surrogate_bank import Bank, draw_bank, excluded_count
@@ -19,6 +20,10 @@ Array = NDArray[np.float64]
 
 KEY = b"a key for the tests alone"
 GALLERY = simulated_faces.gallery()
+LEARNT = simulated_faces.gallery(learnt=True)
+"""The same donors, with the rule for gender."""
+_BEFORE = [[-7.6681, 6.3131, -17.1798], [6.6362, -3.9098, -9.1131], [-9.0006, 0.7918, -11.9779]]
+"""First components of the surrogates that the key gave to three people when gender had two classes."""
 DONORS = GALLERY.identities
 PEOPLE = simulated_faces.faces(200, seed=77)
 PLAUSIBILITY = Plausibility.of(DONORS, simulated_faces.VARIANCES)
@@ -279,7 +284,7 @@ def test_an_identity_that_is_no_vector_fails_closed(y: Array) -> None:
         {"q": 0.95},
         {"preserve": ("age", "age")},
         {"preserve": ("hair",)},
-        {"preserve": ("gender",), "k": 52},
+        {"preserve": ("gender",)},
         {"bank_size": 10},
         {"attempts": 0},
     ],
@@ -287,6 +292,12 @@ def test_an_identity_that_is_no_vector_fails_closed(y: Array) -> None:
 def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
         Surrogates(GALLERY, simulated_faces.VARIANCES, SurrogateSettings(**wrong), KEY)  # type: ignore[arg-type]
+
+
+def test_a_class_with_too_few_donors_is_refused() -> None:
+    for k in (45, 52):
+        with pytest.raises(SettingsError, match="fewer than k"):
+            Surrogates(LEARNT, simulated_faces.VARIANCES, SurrogateSettings(preserve=("gender",), k=k), KEY)
 
 
 def test_short_keys_and_foreign_variances_are_refused() -> None:
@@ -299,17 +310,86 @@ def test_short_keys_and_foreign_variances_are_refused() -> None:
 # Preserved attributes
 
 
+def preserving(*attributes: str, size: int = 4096) -> Surrogates:
+    settings = SurrogateSettings(preserve=attributes, bank_size=size)
+    return Surrogates(LEARNT, simulated_faces.VARIANCES, settings, KEY)
+
+
 def test_a_preserved_attribute_restricts_the_donors_and_has_its_price() -> None:
-    surrogates = session(preserve=("gender",))
+    surrogates = preserving("gender")
     women = DONORS[GALLERY.gender == "female"].mean(axis=0)
     men = DONORS[GALLERY.gender == "male"].mean(axis=0)
     chosen = [surrogates.surrogate(number, y) for number, y in enumerate(DONORS[:60])]
     kept = np.array([one.preserved for one in chosen])
-    assert (kept == GALLERY.gender[:60]).mean() > 0.9
+    assert not ((kept != GALLERY.gender[:60]) & (kept != EITHER)).any()
+    assert (kept == EITHER).mean() < 0.5
     along = (vectors(chosen) - 0.5 * (women + men)) @ (men - women)
     assert along[kept == "male"].mean() > 0.0 > along[kept == "female"].mean()
-    assert surrogates.price.worst == pytest.approx(1.0)
+    assert LEARNT.gender_rule is not None
+    shares = LEARNT.gender_rule.seen.mean(axis=0)
+    assert surrogates.price.by_class == pytest.approx(
+        dict(zip(("female", "male", EITHER), (-np.log2(shares)).tolist(), strict=True))
+    )
+    assert surrogates.price.mean == pytest.approx(
+        -(shares * np.log2(shares)).sum()
+    ) and surrogates.price.mean <= np.log2(3)
     assert session().price.worst == 0.0
+
+
+def test_who_is_of_neither_gender_for_sure_gets_a_face_between_them() -> None:
+    surrogates = preserving("gender")
+    rule = rule_for(LEARNT, "gender")
+    border = DONORS.mean(axis=0)
+    assert rule.estimate(border) == EITHER
+    shown = surrogates.surrogate(1, border)
+    assert shown.preserved == EITHER and not shown.certificate.failures
+    assert {rule.estimate(candidate) for candidate in surrogates._banks[EITHER].candidates} == {EITHER}
+    assert rule.unsure(surrogates._banks["male"].candidates).mean() < 0.6  # the two overlap much here
+
+
+def test_only_men_may_show_a_beard_where_gender_is_preserved() -> None:
+    chosen = everybody(preserving("gender", size=1024))
+    assert {one.preserved for one in chosen} == {"female", "male", EITHER}
+    assert all(one.beard == (one.preserved == "male") for one in chosen)
+    with_age = everybody(preserving("age", "gender", size=1024))[:40]
+    assert all(one.beard == one.preserved.endswith(", male") for one in with_age)
+    assert {one.beard for one in with_age} == {True, False}
+    assert all(one.beard for one in everybody(session(size=1024))[:20])
+    assert all(one.beard for one in everybody(preserving("age", size=1024))[:20])
+
+
+def test_the_class_is_decided_once_for_a_person() -> None:
+    surrogates = preserving("gender")
+    man, woman = (DONORS[GALLERY.gender == each].mean(axis=0) * 1.5 for each in ("male", "female"))
+    first = surrogates.surrogate(1, man)
+    assert first.preserved == "male"
+    assert surrogates.surrogate(1, woman) is first  # a better estimate: nothing is drawn again for a known person
+    surrogates.holds(1, woman)
+    assert surrogates.surrogate(1, woman) is first
+
+
+def test_each_class_has_the_exact_bound_of_its_own_bank() -> None:
+    surrogates = preserving("gender", size=512)
+    for label, bank in surrogates._banks.items():
+        allowed, failing = bank.allowed(PEOPLE[0], 0.5, surrogates.limits.donor_margin)
+        assert (~allowed).sum() == excluded_count(512, 0.5) and failing <= excluded_count(512, 0.5), label
+
+
+def test_everybody_of_each_class_fits_at_the_full_separation() -> None:
+    surrogates = preserving("gender")
+    chosen = everybody(surrogates)
+    assert surrogates.counts["separation relaxed"] == 0
+    between = pairwise(vectors(chosen), vectors(chosen))[~np.eye(len(chosen), dtype=bool)]
+    assert between.min() >= surrogates.limits.separation
+
+
+def test_without_preserved_attributes_the_draw_is_that_of_before_the_third_class() -> None:
+    """The same key gives the same faces as ever: figures of commit abea7af. Donors that know the rule change none."""
+    chosen = [session(size=512).surrogate(number, PEOPLE[number]) for number in (1, 2, 3)]
+    learnt = Surrogates(LEARNT, simulated_faces.VARIANCES, SurrogateSettings(bank_size=512), KEY)
+    for number, one in zip((1, 2, 3), chosen, strict=True):
+        np.testing.assert_array_equal(one.vector, learnt.surrogate(number, PEOPLE[number]).vector)
+    np.testing.assert_allclose([one.vector[:3] for one in chosen], _BEFORE, atol=1e-4)
 
 
 # Attacks, on people the gallery does not know; chance is 0.005

@@ -12,14 +12,20 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel, load_model, save_model
 from streamdeid.aam.piecewise_affine import spread
-from streamdeid.aam.train import Sample, Settings, annotate, mirrored, sample_of, texture_of_sample, train
+from streamdeid.aam.procrustes import align
+from streamdeid.aam.smile import amount
+from streamdeid.aam.train import Sample, Settings, annotate, learn_folds, mirrored, sample_of, texture_of_sample, train
 from streamdeid.errors import InputError
+from streamdeid.face_mesh import MESH_MIRROR
 from streamdeid.faces import Face
 from streamdeid.ibug68 import MIRROR
 from tests.drawn_faces import face_at, pose_at, scene, some_identity
 
 _SETTINGS = Settings(width=80, most_texture=12, fit_width=40, fit_components=8)
 _PEOPLE = 8
+_NOSE_TIP, _TEMPLES = 4, [162, 389]
+_MESH_POINTS, _VERTICES = [33, 133, 362, 263, 4, 10], [36, 39, 42, 45, 30, 74]
+"""Points of the mesh, and the vertices that they are: corners of the eyes, tip of the nose, middle of the forehead."""
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +63,51 @@ def test_the_mean_face_is_its_own_mirror_image(trained: AppearanceModel) -> None
     np.testing.assert_allclose(trained.iris[0] * (-1, 1, 1) + (width - 1, 0, 0), trained.iris[1], atol=0.5)
 
 
+def test_the_mean_mesh_lies_on_the_mean_shape_and_is_its_own_mirror_image(
+    samples: list[Sample], trained: AppearanceModel
+) -> None:
+    mesh, width = trained.mean_mesh, trained.frame_size[0]
+    np.testing.assert_allclose(mesh[MESH_MIRROR] * (-1, 1, 1) + (width - 1, 0, 0), mesh, atol=1e-9)
+    # The mesh of a drawn person moves with the vertices; so the mean does with their mean. Lips of the drawn are open.
+    np.testing.assert_allclose(mesh[_MESH_POINTS, :2], trained.mean_shape[_VERTICES], atol=0.02 * width)
+    by_hand = [align(s.points, trained.mean_shape) for s in samples]
+    deep = np.mean([(s.mesh[:, 2] - s.depth.mean()) * a.scale for s, a in zip(samples, by_hand, strict=True)], axis=0)
+    np.testing.assert_allclose(mesh[:, 2], (deep + deep[MESH_MIRROR]) / 2, atol=1e-6)
+    assert mesh[_NOSE_TIP, 2] < mesh[_TEMPLES, 2].min()  # away from the camera
+
+
+def test_a_smile_is_learnt_from_pairs_and_none_without(samples: list[Sample], trained: AppearanceModel) -> None:
+    assert not trained.smile.any() and not trained.smile_weights.any() and not trained.smile_folds.any()
+    lift = np.zeros_like(samples[0].points)
+    lift[[48, 54]] = [(-4, -6), (4, -6)]  # in pixels of pictures in which a face is 150 wide
+    smiling = [replace(s, points=s.points + lift) for s in samples]
+    pairs = [(i, i + len(samples)) for i in range(len(samples))]
+    found = train([*samples, *smiling], _SETTINGS, pairs)
+    scale = _SETTINGS.width / 150
+    # Alignment gives a little of it to all points.
+    np.testing.assert_allclose(found.smile[[48, 54]], np.array([(-4, -6), (4, -6)]) * scale, atol=0.7 * scale)
+    assert np.abs(np.delete(found.smile, [48, 54], axis=0)).max() < 0.7 * scale
+    assert (found.smile * found.smile_weights).sum() == pytest.approx(1.0)
+    for s, t in zip(samples, smiling, strict=True):
+        rest, smile = (
+            amount(align(p, found.mean_shape)(p), found.mean_shape, found.smile_weights) for p in (s.points, t.points)
+        )
+        assert rest < 0.35 and smile > 0.65
+
+
+def test_folds_are_what_smiles_add_to_the_skin_whatever_the_exposure() -> None:
+    rng = np.random.default_rng(1)
+    rest = rng.uniform(80, 160, (6, 50, 3)).astype(np.float32)
+    fold = np.zeros((50, 3))
+    fold[:10], fold[10:15] = -0.2, 0.1
+    smiling = (rest * np.exp(fold + rng.normal(0, 0.1, (6, 1, 3)))).astype(np.float32)
+    # Three people, each sample followed by its mirror image; the smiling ones after all at rest.
+    found = learn_folds([*rest, *smiling], [(0, 3), (1, 4), (2, 5)])
+    assert found.shape == (50, 3) and found.dtype == np.float32
+    np.testing.assert_allclose(found, fold, atol=0.02)
+    np.testing.assert_array_equal(learn_folds([*rest], []), np.zeros((50, 3)))
+
+
 def test_sizes_are_those_asked_for(trained: AppearanceModel) -> None:
     assert trained.frame_size[0] == _SETTINGS.width and trained.fit_width == _SETTINGS.fit_width
     assert 1 <= len(trained.texture_variances) <= _SETTINGS.most_texture
@@ -81,7 +132,7 @@ def test_people_of_the_training_set_are_told_apart(samples: list[Sample], traine
     vectors = np.stack([vector(given) for given in samples])
     apart = np.linalg.norm(vectors[:, None] - vectors[None], axis=2)
     nearest = apart[~np.eye(_PEOPLE, dtype=bool)].min()
-    dimmed = Sample((0.8 * samples[0].image).astype(np.uint8), samples[0].points, samples[0].depth, samples[0].iris)
+    dimmed = replace(samples[0], image=(0.8 * samples[0].image).astype(np.uint8))
     assert np.linalg.norm(vector(dimmed) - vectors[0]) < 0.4 * nearest
 
 
@@ -92,6 +143,7 @@ def test_a_mirrored_sample_is_the_mirrored_picture(samples: list[Sample]) -> Non
     np.testing.assert_allclose(again.points, given.points)
     np.testing.assert_allclose(again.iris, given.iris)
     np.testing.assert_allclose(again.depth, given.depth)
+    np.testing.assert_allclose(again.mesh, given.mesh)
     width = given.image.shape[1]
     np.testing.assert_allclose(other.points[45], given.points[36] * (-1, 1) + (width - 1, 0))
     x, y = (int(v) for v in np.round(given.points[30]))
@@ -100,8 +152,9 @@ def test_a_mirrored_sample_is_the_mirrored_picture(samples: list[Sample]) -> Non
 
 def test_a_sample_without_all_points_is_refused(model: AppearanceModel, samples: list[Sample]) -> None:
     face = face_at(samples[0].points, model, 0.7)
-    for lost in ("landmarks", "forehead", "iris", "depth"):
-        parts = {name: getattr(face, name) for name in ("landmarks", "forehead", "iris", "depth") if name != lost}
+    names = ("landmarks", "forehead", "iris", "depth", "mesh")
+    for lost in names:
+        parts = {name: getattr(face, name) for name in names if name != lost}
         with pytest.raises(InputError):
             sample_of(samples[0].image, Face(face.box, 0.9, **parts))
 

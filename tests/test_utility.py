@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -267,7 +268,7 @@ def test_a_face_elsewhere_is_not_a_face_found_again(room: Room, fitting: FitMode
     def beside(picture: Picture) -> list[Face]:
         face = room.detect(picture)[0]
         x0, y0, x1, y1 = face.box
-        return [Face((x0 + 200, y0, x1 + 200, y1), 0.9, face.landmarks, face.forehead, face.iris, 1.0, face.depth)]
+        return [replace(face, box=(x0 + 200, y0, x1 + 200, y1))]
 
     def boxes(picture: Picture) -> list[Face]:
         return [Face(room.detect(picture)[0].box, 0.9)]

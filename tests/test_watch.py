@@ -49,7 +49,8 @@ def points(box: tuple[float, float, float, float] = BOX) -> np.ndarray[Any, np.d
 def face(**changed: Any) -> Face:
     """A sound face, or one with something changed."""
     p = points()
-    return replace(Face(BOX, 0.9, p[:68], p[68:], np.full((2, 5, 2), 60.0), 1.0, np.zeros(81)), **changed)
+    sound = Face(BOX, 0.9, p[:68], p[68:], np.full((2, 5, 2), 60.0), 1.0, np.zeros(81), mesh=np.zeros((468, 3)))
+    return replace(sound, **changed)
 
 
 def spoilt(shape: tuple[int, ...], value: float) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -130,6 +131,8 @@ NAN, INF = float("nan"), float("inf")
         ({"iris": np.full((2, 2), 60.0)}, "iris"),
         ({"iris": spoilt((2, 5, 2), INF)}, "iris"),
         ({"depth": np.zeros(68)}, "depth"),
+        ({"mesh": np.zeros((478, 3))}, "mesh"),
+        ({"mesh": spoilt((468, 3), NAN)}, "mesh"),
     ],
 )
 def test_nonsense_in_a_face_is_refused(changed: dict[str, Any], named: str) -> None:
@@ -152,7 +155,7 @@ def test_a_box_that_touches_the_frame_passes(edge: tuple[float, float, float, fl
 def test_points_that_are_not_those_of_the_box_are_left_out_and_the_box_stays(wrong: Any) -> None:
     (found,) = checked([face(landmarks=wrong[:68], forehead=wrong[68:])], frame())
     assert (found.box, found.score) == (BOX, 0.9)
-    assert found.landmarks is found.forehead is found.iris is found.depth is None
+    assert found.landmarks is found.forehead is found.iris is found.depth is found.mesh is None
 
 
 @given(st.lists(st.one_of(st.floats(), st.none(), st.integers(), st.text(max_size=2)), max_size=5))

@@ -8,21 +8,25 @@ identity (this is the papers' "brightness component set to zero", made exact and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.aam.albedo import Albedo, studio_field
 from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, without_hair
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, scaled_table, warp_table
 from streamdeid.aam.procrustes import align
+from streamdeid.aam.synthesise import extended
+from streamdeid.aam.zones import Zones
 from streamdeid.arrays_file import Arrays, read_arrays, write_arrays
 from streamdeid.errors import ModelError
+from streamdeid.face_mesh import MESH
 from streamdeid.ibug68 import MOUTH_TRIANGLES, POINTS
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,17 @@ class AppearanceModel:
     """float64 (c,)."""
     fit_width: int
     """Width of the fit's frame in pixels; it is the model's frame scaled down."""
+    mean_mesh: Points
+    """float64 (468, 3): mean of the landmarker's mesh, its own mirror image: x and y in pixels of the frame; z in
+    pixels of the frame, away from the camera, from the vertices' mean depth, as `depth` is."""
+    smile: Points
+    """float64 (v, 2): mean displacement from a face at rest to the same person's smile, pixels of the frame; 0 where
+    the training set has no smiles."""
+    smile_weights: Points
+    """float64 (v, 2): `aam.smile.amount`'s, a share of the mean smile for each pixel of the frame."""
+    smile_folds: Pixels
+    """float32 (f, 3): natural log of what the mean smile does to the colour of skin in the fit's frame: shadows beside
+    the nose and under the cheeks, light on them; 0 where the training set has no smiles."""
     sha256: str = ""
 
     @cached_property
@@ -83,6 +98,15 @@ class AppearanceModel:
     def variances(self) -> Points:
         """float64 (s + t,): variances of the entries of an identity vector, in its weighted units."""
         return np.concatenate([self.shape_weight**2 * self.shape_variances, self.texture_variances])
+
+    @cached_property
+    def albedo(self) -> Albedo:
+        """What turns a decoded texture into even skin."""
+        zones = Zones.of(self.mean_shape, self.frame_size[0], self.frame_size)
+        inside = np.zeros(zones.skin.shape, np.float32)
+        inside[self.table.rows, self.table.columns] = 1
+        zones = replace(zones, skin=zones.skin * inside)
+        return Albedo(zones, studio_field(extended(self.mean_texture, self.table), zones.skin))
 
     @cached_property
     def _hair_zone(self) -> Pixels:
@@ -164,6 +188,10 @@ _ARRAYS = {
     "fit_mean": (np.float32, 1),
     "fit_basis": (np.float32, 2),
     "fit_variances": (np.float64, 1),
+    "mean_mesh": (np.float64, 2),
+    "smile": (np.float64, 2),
+    "smile_weights": (np.float64, 2),
+    "smile_folds": (np.float32, 2),
 }
 
 
@@ -188,6 +216,10 @@ def _check_sizes(path: Path, arrays: Arrays) -> None:
         "iris": (2, 3),
         "fit_basis": (c, grey),
         "frame_size": (2,),
+        "mean_mesh": (MESH, 3),
+        "smile": (POINTS, 2),
+        "smile_weights": (POINTS, 2),
+        "smile_folds": (grey, 3),
     }
     for name, shape in expected.items():
         if arrays[name].shape != shape:

@@ -9,6 +9,7 @@ once (Gross, Matthews & Baker 2006).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, spread
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.procrustes import Similarity, align
+from streamdeid.aam.solid_face import SolidFace
 from streamdeid.aam.train import normalised_grey
 from streamdeid.kernel_cache import kernel
 
@@ -62,6 +64,12 @@ class FitModel:
     """float64 (m, q, q): one for each triangle."""
     prior: Points
     """float64 (q,): weight of the shape prior on each parameter."""
+
+    @cached_property
+    def solid(self) -> SolidFace:
+        """The model's mean face as a solid, for heads that are turned."""
+        model = self.model
+        return SolidFace(model.mean_mesh, model.mean_shape, model.depth, model.closed_triangles)
 
     @classmethod
     def of(cls, model: AppearanceModel, prior: float = 2e-4) -> FitModel:

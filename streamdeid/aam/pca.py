@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+_TIE = 1e-6
+"""Share of the largest entry by which another is as large: rounding must not decide a sign."""
+
 
 @dataclass(frozen=True)
 class Components:
@@ -22,7 +25,8 @@ class Components:
 def principal_components(rows: Array, share: float = 1.0, most: int | None = None) -> Components:
     """Components of rows (n, d) that carry the given share of the variance, at most `most` of them.
 
-    Signs are fixed (the largest entry of each row is positive) so that training twice gives the same file.
+    Signs are fixed (the largest entry of each row is positive, the first of them where a mirrored set has several) so
+    that training twice gives the same file.
     """
     mean = rows.mean(axis=0)
     centred = rows - mean
@@ -37,5 +41,7 @@ def principal_components(rows: Array, share: float = 1.0, most: int | None = Non
     )
     keep = keep if most is None else min(keep, most)
     basis = (vectors[:, :keep] / np.sqrt(values[:keep])).T @ centred
-    signs = np.sign(basis[np.arange(keep), np.abs(basis).argmax(axis=1)])
+    size = np.abs(basis)
+    first = (size > (1 - _TIE) * size.max(axis=1, keepdims=True, initial=0)).argmax(axis=1)
+    signs = np.sign(basis[np.arange(keep), first])
     return Components(mean, basis * signs[:, None], values[:keep] / (len(rows) - 1))

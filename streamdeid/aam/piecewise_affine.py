@@ -17,6 +17,7 @@ from streamdeid.kernel_cache import kernel
 
 Points = NDArray[np.float64]
 Pixels = NDArray[np.float32]
+Triangles = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,14 @@ from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, witho
 from streamdeid.aam.pca import principal_components
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, scaled_table, triangulate, warp_table
 from streamdeid.aam.procrustes import align, generalised_procrustes
+from streamdeid.aam.smile import learn_smile
 from streamdeid.errors import InputError
+from streamdeid.face_mesh import MESH_MIRROR
 from streamdeid.faces import Face
 from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, MIRROR, OUTLINE, RIGHT_EYE
 
+_DARK = 8.0
+"""Grey levels added before logarithms: dark pixels are mostly noise."""
 _MARGIN = 3.0
 """Pixels between the mean shape and the border of the frame."""
 
@@ -50,6 +54,8 @@ class Sample:
     depth: Points
     iris: Points
     """float64 (2, 3): centre x, y and radius in each eye, pixels of the photograph."""
+    mesh: Points
+    """float64 (468, 3): the landmarker's mesh (`Face.mesh`)."""
 
 
 def annotate(path: Path, detect: Annotate) -> Sample:
@@ -66,11 +72,11 @@ def annotate(path: Path, detect: Annotate) -> Sample:
 
 def sample_of(image: NDArray[np.uint8], face: Face, name: str = "face") -> Sample:
     """A training sample of an RGB picture (h, w, 3) and the face found in it."""
-    if face.landmarks is None or face.forehead is None or face.iris is None or face.depth is None:
-        raise InputError(f"{name}: training needs landmarks, forehead, iris and depth")
+    if face.landmarks is None or face.forehead is None or face.iris is None or face.depth is None or face.mesh is None:
+        raise InputError(f"{name}: training needs landmarks, forehead, iris, depth and mesh")
     rim = np.linalg.norm(face.iris[:, 1:] - face.iris[:, :1], axis=2).mean(axis=1)
     iris = np.concatenate([face.iris[:, 0], rim[:, None]], axis=1)
-    return Sample(image, np.concatenate([face.landmarks, face.forehead]), face.depth, iris)
+    return Sample(image, np.concatenate([face.landmarks, face.forehead]), face.depth, iris, face.mesh)
 
 
 def mirrored(given: Sample) -> Sample:
@@ -78,11 +84,17 @@ def mirrored(given: Sample) -> Sample:
     width = given.image.shape[1]
     points = given.points[MIRROR] * (-1, 1) + (width - 1, 0)
     iris = given.iris[::-1] * (-1, 1, 1) + (width - 1, 0, 0)
-    return Sample(np.ascontiguousarray(given.image[:, ::-1]), points, given.depth[MIRROR], iris)
+    mesh = given.mesh[MESH_MIRROR] * (-1, 1, 1) + (width - 1, 0, 0)
+    return Sample(np.ascontiguousarray(given.image[:, ::-1]), points, given.depth[MIRROR], iris, mesh)
 
 
-def train(samples: Sequence[Sample], settings: Settings = Settings()) -> AppearanceModel:
-    """Train a model on photographs; mirror images are added here, so the mean face is symmetric."""
+def train(
+    samples: Sequence[Sample], settings: Settings = Settings(), smiles: Sequence[tuple[int, int]] = ()
+) -> AppearanceModel:
+    """Train a model on photographs; mirror images are added here, so the mean face is symmetric.
+
+    smiles: for each person of whom there are both, the numbers of the samples at rest and smiling.
+    """
     everything = [pair for given in samples for pair in (given, mirrored(given))]
     mean, aligned = generalised_procrustes(np.stack([s.points for s in everything]))
     mean = (mean + mean[MIRROR] * (-1, 1)) / 2
@@ -110,7 +122,10 @@ def train(samples: Sequence[Sample], settings: Settings = Settings()) -> Appeara
         textures.reshape(len(textures), -1).astype(np.float64), settings.share, settings.most_texture
     )
     depth, iris = _depth_and_iris(everything, mean_shape)
-    fit_mean, fit_basis, fit_variances = _fit_model(everything, mean_shape, triangles, size, settings)
+    rest, smiling = pairs_of(shapes[::2], smiles)
+    smile = learn_smile(rest, smiling, mean_shape, shape_components, size[0])
+    small = [_small_texture(s, mean_shape, triangles, size, settings.fit_width) for s in everything]
+    fit_mean, fit_basis, fit_variances = _fit_model(small, settings)
     return AppearanceModel(
         frame_size=size,
         mean_shape=mean_shape,
@@ -126,7 +141,17 @@ def train(samples: Sequence[Sample], settings: Settings = Settings()) -> Appeara
         fit_basis=fit_basis,
         fit_variances=fit_variances,
         fit_width=settings.fit_width,
+        mean_mesh=_mean_mesh(everything, mean_shape, size[0]),
+        smile=smile.direction,
+        smile_weights=smile.weights,
+        smile_folds=learn_folds(small, smiles),
     )
+
+
+def pairs_of(shapes: Points, smiles: Sequence[tuple[int, int]]) -> tuple[Points, Points]:
+    """Shapes at rest and smiling, (p, 81, 2) both, out of those of all samples (n, 81, 2)."""
+    rest, smiling = np.array(smiles, np.intp).reshape(-1, 2).T
+    return shapes[rest], shapes[smiling]
 
 
 def texture_of_sample(given: Sample, mean_shape: Points, table: WarpTable) -> Pixels:
@@ -159,19 +184,41 @@ def _depth_and_iris(samples: Sequence[Sample], mean_shape: Points) -> tuple[Poin
     return (depth + depth[MIRROR]) / 2, np.median(irises, axis=0)
 
 
-def _fit_model(
-    samples: Sequence[Sample],
-    mean_shape: Points,
-    triangles: NDArray[np.int32],
-    size: tuple[int, int],
-    settings: Settings,
-) -> tuple[Pixels, Pixels, Points]:
-    """Grey textures in a small frame, each of zero mean and unit norm, so that gain and bias of light drop out."""
-    table = scaled_table(mean_shape, triangles, size, settings.fit_width)
-    small = mean_shape * (settings.fit_width / size[0])
-    rows = np.stack([normalised_grey(texture_of_sample(s, small, table).mean(axis=1)) for s in samples]).astype(
-        np.float64
-    )
+def _mean_mesh(samples: Sequence[Sample], mean_shape: Points, width: float) -> Points:
+    """Mean mesh (468, 3) in the frame, under the similarity that lays the vertices on the mean shape; depth from the
+    vertices' own mean depth, as `AppearanceModel.depth` is."""
+    total = np.zeros_like(samples[0].mesh)
+    for given in samples:
+        to_frame = align(given.points, mean_shape)
+        deep = (given.mesh[:, 2] - given.depth.mean()) * to_frame.scale
+        total += np.column_stack([to_frame(given.mesh[:, :2]), deep])
+    mean = total / len(samples)
+    both: Points = (mean + mean[MESH_MIRROR] * (-1, 1, 1) + (width - 1, 0, 0)) / 2
+    return both
+
+
+def _small_texture(
+    given: Sample, mean_shape: Points, triangles: NDArray[np.int32], size: tuple[int, int], width: int
+) -> Pixels:
+    """Texture (f, 3) of a photograph in a small frame, `width` pixels wide."""
+    table = scaled_table(mean_shape, triangles, size, width)
+    return texture_of_sample(given, mean_shape * (width / size[0]), table)
+
+
+def learn_folds(textures: Sequence[Pixels], smiles: Sequence[tuple[int, int]]) -> Pixels:
+    """Mean log ratio float32 (f, 3) of the smiling to the neutral texture of each pair and of its mirror images;
+    textures (f, 3): of every sample and, each after its own, its mirror image. Exposure drops out."""
+    total = np.zeros(textures[0].shape)
+    for rest, smiling in smiles:
+        for side in (0, 1):
+            ratio = np.log((textures[2 * smiling + side] + _DARK) / (textures[2 * rest + side] + _DARK))
+            total += ratio - np.median(ratio, axis=0)
+    return (total / max(2 * len(smiles), 1)).astype(np.float32)
+
+
+def _fit_model(textures: Sequence[Pixels], settings: Settings) -> tuple[Pixels, Pixels, Points]:
+    """Grey of textures (f, 3) in a small frame, of zero mean and unit norm, so that gain and bias of light drop out."""
+    rows = np.stack([normalised_grey(texture.mean(axis=1)) for texture in textures]).astype(np.float64)
     mean = rows.mean(axis=0)
     mean /= np.linalg.norm(mean)
     across = rows - (rows @ mean)[:, None] * mean

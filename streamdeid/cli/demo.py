@@ -17,7 +17,7 @@ from streamdeid.evaluation.contact_sheet import Picture, contact_sheet, crop, wr
 from streamdeid.evaluation.report import Report, write_report
 from streamdeid.evaluation.synthetic_people import SyntheticFrame, synthetic_people
 from streamdeid.frames import Plane, Planes
-from streamdeid.settings import ALL_METHODS, Settings
+from streamdeid.settings import ALL_METHODS, Settings, attributes_of
 
 DESCRIPTION = """\
 Synthesise a clip of three talking, blinking, turning people who do not exist, and filter it. Needs no video.
@@ -25,8 +25,6 @@ Synthesise a clip of three talking, blinking, turning people who do not exist, a
 Writes original.mp4, deidentified.mp4, side_by_side.mp4, sheet.png and report.json, over those of an earlier demo."""
 
 _RATE = 25
-_PRESERVED = "gender"
-"""Or a beard may end up under long hair; the report tells the price."""
 _LONGEST = 60.0
 _COLUMNS = 9
 _SIDE = 150
@@ -40,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seconds", type=float, default=4.0, help=f"length of the clip, 1 to {_LONGEST:g} (%(default)s)"
     )
     parser.add_argument("--method", default=Settings().method, help=f"one of {', '.join(ALL_METHODS)} (%(default)s)")
-    parser.add_argument("--preserve", metavar="NAMES", help=f"attributes to keep ({_PRESERVED}); '' for none")
+    parser.add_argument("--preserve", metavar="NAMES", help="attributes to keep, or none (gender)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
 
 
@@ -49,11 +47,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not 1.0 <= arguments.seconds <= _LONGEST:
         raise SettingsError(f"a demo lasts from 1 to {_LONGEST:g} seconds, not {arguments.seconds:g}")
     settings = Settings(method=arguments.method, overwrite=True)
-    if settings.synthesises:
-        names = _PRESERVED if arguments.preserve is None else arguments.preserve
-        settings = replace(settings, preserve=tuple(filter(None, names.split(","))))
-    elif arguments.preserve is not None:
-        raise SettingsError(f"--preserve means nothing to the method {settings.method}")
+    if arguments.preserve is not None:
+        if not settings.synthesises:
+            raise SettingsError(f"--preserve means nothing to the method {settings.method}")
+        settings = replace(settings, preserve=attributes_of(arguments.preserve.split(",")))
     out: Path = arguments.out
     try:
         out.mkdir(parents=True, exist_ok=True)

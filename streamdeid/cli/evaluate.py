@@ -28,6 +28,7 @@ from streamdeid.evaluation.papers import (
 )
 from streamdeid.evaluation.photographs import Detect, Photograph, read_labels, read_photographs, reduced
 from streamdeid.evaluation.picture_attacks.attack_pictures import attack_pictures
+from streamdeid.evaluation.picture_attacks.other_photographs import people_rows, read_people
 from streamdeid.evaluation.recognisers import DlibResnet, OnnxRecogniser
 from streamdeid.evaluation.tables import Chapter, write_chapters
 from streamdeid.evaluation.utility.measure import measure_utility
@@ -74,6 +75,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="fewer people and runs: minutes become seconds")
     parser.add_argument("--videos", type=Path, metavar="DIR", help="attack the filter's output on these clips too")
     parser.add_argument(
+        "--people",
+        type=Path,
+        metavar="FILE.csv",
+        help="attack with other photographs of the same people too: columns photograph (a path under --faces) and "
+        "person; the first of each person is the attacker's, the others are filtered",
+    )
+    parser.add_argument(
         "--recogniser", type=Path, metavar="MODEL.onnx", help="attack with a recogniser of your own too"
     )
     parser.add_argument("--models", type=Path, metavar="DIR", help="models to use instead of the shipped ones")
@@ -84,8 +92,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Run the command. Raises InputError, SettingsError, OutputError, and FailedClosed when a control is off."""
     part, out = arguments.part, arguments.out
-    if part != "attacks" and (arguments.videos or arguments.recogniser):
-        raise SettingsError(f"--videos and --recogniser belong to attacks, not to {part}")
+    if part != "attacks" and (arguments.videos or arguments.people or arguments.recogniser):
+        raise SettingsError(f"--videos, --people and --recogniser belong to attacks, not to {part}")
     if (out / f"{part}.md").exists() and not arguments.overwrite:
         raise OutputError(f"{out / part}.md exists; use --overwrite to replace it")
     # Looked at now, not after half an hour of measuring.
@@ -94,6 +102,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             raise InputError(f"{arguments.faces / name} is not a directory of photographs")
     if arguments.videos and not arguments.videos.is_dir():
         raise InputError(f"{arguments.videos} is not a directory of videos")
+    for photograph, _ in people_rows(arguments.people) if arguments.people else ():
+        if not (arguments.faces / photograph).is_file():
+            raise InputError(f"{arguments.people}: there is no photograph {arguments.faces / photograph}")
     if arguments.recogniser:
         OnnxRecogniser(arguments.recogniser)
     try:
@@ -156,6 +167,7 @@ def _papers(arguments: argparse.Namespace, models: Models, sets: _Sets, bar: Sha
 
 def _attacks(arguments: argparse.Namespace, models: Models, sets: _Sets, bar: ShareBar) -> list[Chapter]:
     quick, fitting = arguments.quick, models.fitting
+    people = read_people(people_rows(arguments.people), arguments.faces, sets.detect) if arguments.people else None
     end = 0.8 if arguments.videos else 1.0
     sets.progress = bar
     size = QUICK if quick else FULL
@@ -173,6 +185,7 @@ def _attacks(arguments: argparse.Namespace, models: Models, sets: _Sets, bar: Sh
             fitting,
             models.gallery,
             sets.detect,
+            people=people,
             onnx=arguments.recogniser,
             quick=quick,
             progress=bar.part(0.3, end),

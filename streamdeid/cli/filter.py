@@ -30,6 +30,7 @@ from streamdeid.settings import (
     MOST_LOOKAHEAD,
     TRANSFERS,
     Settings,
+    attributes_of,
 )
 
 DESCRIPTION = """\
@@ -59,7 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     faces.add_argument("--method", default=default.method, help=f"one of {', '.join(ALL_METHODS)} (%(default)s)")
     faces.add_argument("--k", type=int, help=f"reference faces in a cluster ({default.k})")
     faces.add_argument("--q", type=float, help=f"share of possible faces, the nearest, ruled out ({default.q})")
-    faces.add_argument("--preserve", metavar="NAMES", help="attributes to keep, as in gender,age; each has its price")
+    faces.add_argument(
+        "--preserve",
+        metavar="NAMES",
+        help="attributes to keep: gender,age or some or none of them; each tells something, see the report (gender)",
+    )
     faces.add_argument("--key-file", type=Path, help="secret that makes the run repeatable (16 bytes or more)")
     faces.add_argument("--transfer", help=f"how expressions are carried over: {' or '.join(TRANSFERS)}")
     faces.add_argument("--eyes", help=f"whose eyes are shown: {' or '.join(EYES)} (the person's own leak)")
@@ -208,7 +213,7 @@ def settings_of(arguments: argparse.Namespace, *, lookahead: float) -> Settings:
     preserve = arguments.preserve
     settings = Settings(
         method=arguments.method,
-        preserve=tuple(name.strip() for name in preserve.split(",")) if preserve is not None else (),
+        preserve=default.preserve if preserve is None else attributes_of(preserve.split(",")),
         key_file=arguments.key_file,
         threshold=arguments.threshold,
         min_face=arguments.min_face,

@@ -143,7 +143,7 @@ def _choice(settings: Settings, models: Models, stream: Stream) -> Choice:
         k=settings.k if settings.synthesises else None,
         q=settings.q if settings.draws else None,
         factor=finite(factor),
-        preserved=settings.preserve,
+        preserved=settings.preserve if settings.synthesises else (),
         price_bits=surrogates.price.mean if surrogates is not None else 0.0,
         worst_price_bits=worst,
         transfer=settings.transfer if settings.synthesises else None,
@@ -162,6 +162,11 @@ def _choice(settings: Settings, models: Models, stream: Stream) -> Choice:
         whitelisted_pictures=len(settings.whitelist),
         regions=tuple(str(region) for region in settings.regions),
         guarantee=guarantee(
-            settings.method, q=settings.q, factor=factor, worst_bits=worst, whitelisted=len(settings.whitelist)
+            settings.method,
+            q=settings.q,
+            factor=factor,
+            worst_bits=worst,
+            classes=surrogates.classes if surrogates is not None else 1,
+            whitelisted=len(settings.whitelist),
         ),
     )

@@ -8,28 +8,40 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel, load_model, save_model
+from streamdeid.aam.pca import Components
+from streamdeid.aam.procrustes import align
 from streamdeid.aam.reconstruction import ReconstructionError, reconstruction_error
-from streamdeid.aam.train import Annotate, Sample, Settings, annotate, texture_of_sample, train
+from streamdeid.aam.same_space import in_space_of
+from streamdeid.aam.smile import amounts_left_out
+from streamdeid.aam.train import Annotate, Sample, Settings, annotate, pairs_of, texture_of_sample, train
+from streamdeid.aam.variations import variation
 from streamdeid.assemble import photograph_detector, still_detector
-from streamdeid.deidentify.gallery import UNKNOWN_AGE, Gallery, save_gallery
+from streamdeid.deidentify.gallery import UNKNOWN_AGE, Gallery, GenderRule, save_gallery
+from streamdeid.deidentify.gender_rule import learn_gender, rightness
 from streamdeid.errors import ExitCode, InputError, OutputError
 from streamdeid.evaluation.photographs import NEUTRAL, label_rows, pictures_in
-from streamdeid.faces import Face
-from streamdeid.shipped_models import GALLERY, HASHES, MODEL, write_hashes
+from streamdeid.faces import Face, Points
+from streamdeid.shipped_models import GALLERY, HASHES, MODEL, load_models, write_hashes
 
 DESCRIPTION = """\
 Train the appearance model and the gallery from photographs with one face each.
 
 DIR holds sub-directories, one of them called "neutral", with one file per person in each, or neutral photographs only.
+From a sub-directory "smiling" it is learnt what a smile does to a face.
 An `info.csv` (face_id, face_age, face_gender, face_eth) gives labels. The photographs themselves enter no file."""
 
+SMILING = "smiling"
+_ROUNDING = 1e-4
+"""Share of the largest entry by which identities of one photograph differ between processors at most (float32)."""
+_VARIATIONS, _VARIED = 6, 2014
+"""Variations of each photograph from which gender is learnt, and their seed."""
 _SPLIT = 2014
 """Seed of the one split of people for the card's figure on unseen people."""
 
@@ -40,6 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="where the models go; replaces older ones"
     )
+    parser.add_argument(
+        "--space-of",
+        type=Path,
+        metavar="DIR",
+        help="keep components and donors of these models bit for bit, so that a key gives the faces it gave; refused "
+        "when the photographs give another identity space",
+    )
     parser.add_argument("--source", default="not stated", help="origin, licence and consent, for the model card")
 
 
@@ -48,7 +67,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     neutral, others = photographs(arguments.images)
     with contextlib.closing(still_detector()) as detector:
         detect = _counted(photograph_detector(detector), len(neutral) + len(others))
-        paths = train_models(arguments.images, arguments.out, detect, source=arguments.source)
+        paths = train_models(arguments.images, arguments.out, detect, source=arguments.source, space=arguments.space_of)
     print(", ".join(str(path) for path in paths))
     return ExitCode.DONE
 
@@ -113,12 +132,20 @@ def labels(directory: Path) -> dict[str, Donor]:
 
 
 def train_models(
-    directory: Path, out: Path, detect: Annotate, *, source: str = "not stated", settings: Settings = Settings()
+    directory: Path,
+    out: Path,
+    detect: Annotate,
+    *,
+    source: str = "not stated",
+    settings: Settings = Settings(),
+    space: Path | None = None,
 ) -> tuple[Path, Path]:
     """Train on a directory and write model, gallery, hashes and card; returns the two model files.
 
-    source: where the photographs come from, under which licence and whose consent; it stands in the card.
+    source: where the photographs come from, under which licence and whose consent; it stands in the card. space: a
+    directory of models whose identity space is kept. Raises InputError when the photographs give another.
     """
+    kept = None if space is None else load_models(space)
     neutral, others = photographs(directory)
     samples = {path: annotate(path, detect) for path in [*neutral, *others]}
     try:
@@ -129,9 +156,13 @@ def train_models(
     donors = [known.get(path.stem, Donor(path.stem)) for path in neutral]
     with tempfile.TemporaryDirectory(dir=out, prefix=".training-") as name:
         made = Path(name)
-        save_model(made / MODEL, train(list(samples.values()), settings))
+        trained = train(list(samples.values()), settings, smiles_among(list(samples), neutral))
+        save_model(made / MODEL, trained if kept is None else in_space_of(kept.fitting.model, trained))
         model = load_model(made / MODEL)  # as it will be used: the basis is stored in 16 bits
-        gallery = gallery_of([samples[path] for path in neutral], donors, model)
+        rule = gender_rule_of(samples, neutral, donors, model)
+        gallery = replace(gallery_of([samples[path] for path in neutral], donors, model), gender_rule=rule)
+        if kept is not None:
+            gallery = same_donors(kept.gallery, gallery)
         gallery_hash = save_gallery(made / GALLERY, gallery)
         write_hashes(made, {MODEL: model.sha256, GALLERY: gallery_hash})
         # Together and last: for as short a time as can be do files and hashes of two trainings lie side by side.
@@ -149,6 +180,8 @@ def train_models(
         ("content hash of the gallery", f"`{gallery_hash}`"),
         ("unseen people, neutral", f"texture error {unseen.texture:.2f} grey levels (mean face: {unseen.raw:.2f}), "
          f"shape error {unseen.shape:.2f} pixels of the frame; a fifth of the people held out of a training"),
+        ("gender", gender_fact(rule, donors)),
+        ("smile", smile_fact(samples, smiles_among(list(samples), neutral), model)),
     ]  # fmt: skip
     (out / "CARD.md").write_text(card(facts), encoding="utf-8")
     return out / MODEL, out / GALLERY
@@ -160,6 +193,64 @@ def held_out(samples: Mapping[Path, Sample], neutral: Sequence[Path], settings: 
     unseen = set(np.random.default_rng(_SPLIT).permutation(names)[: max(1, len(names) // 5)])
     model = train([s for path, s in samples.items() if path.stem not in unseen], settings)
     return reconstruction_error(model, [samples[path] for path in neutral if path.stem in unseen])
+
+
+def smiles_among(paths: Sequence[Path], neutral: Sequence[Path]) -> list[tuple[int, int]]:
+    """For each person photographed smiling the numbers of the neutral and of the smiling photograph."""
+    number = {path: i for i, path in enumerate(paths)}
+    smiling = {path.stem: path for path in paths if path.parent.name == SMILING}
+    return [(number[path], number[smiling[path.stem]]) for path in neutral if path.stem in smiling]
+
+
+def smile_fact(samples: Mapping[Path, Sample], smiles: Sequence[tuple[int, int]], model: AppearanceModel) -> str:
+    """How well the amount of a smile is told of people whom the rule has not seen, for the card."""
+    if len(smiles) < 2:
+        return "not learnt: no smiling photographs"
+    shapes = np.stack([align(each.points, model.mean_shape)(each.points) for each in samples.values()])
+    components = Components(model.mean_shape.ravel(), model.shape_basis, model.shape_variances)
+    rest, smile = amounts_left_out(*pairs_of(shapes, smiles), model.mean_shape, components, model.frame_size[0])
+    wrong = int((rest > 0.5).sum() + (smile <= 0.5).sum())
+    return (
+        f"amount at rest {rest.mean():.2f} ± {rest.std():.2f} (95th percentile {np.quantile(rest, 0.95):.2f}), smiling "
+        f"{smile.mean():.2f} ± {smile.std():.2f}; {wrong} of {2 * len(rest)} on the wrong side of 1/2; of {len(rest)} "
+        "people, each left out of the rule that judged them"
+    )
+
+
+def gender_rule_of(
+    samples: Mapping[Path, Sample], neutral: Sequence[Path], donors: Sequence[Donor], model: AppearanceModel
+) -> GenderRule | None:
+    """The rule for gender, from all photographs of each person and variations of them; None without labels."""
+    own: dict[str, list[Points]] = {path.stem: [] for path in neutral}
+    for number, (path, given) in enumerate(samples.items()):
+        if path.stem not in own:
+            continue
+        texture = texture_of_sample(given, model.mean_shape, model.table)
+        own[path.stem].append(model.identity(given.points, texture))
+        rng = np.random.default_rng((_VARIED, number))
+        own[path.stem] += [variation(given, texture, model, rng) for _ in range(_VARIATIONS)]
+    return learn_gender([np.stack(own[path.stem]) for path in neutral], [donor.gender for donor in donors])
+
+
+def gender_fact(rule: GenderRule | None, donors: Sequence[Donor]) -> str:
+    """How right the rule is about people whom it has not seen, for the card."""
+    if rule is None:
+        return "not learnt: the donors do not state two genders"
+    right, neither, wrong = rightness(rule, [donor.gender for donor in donors])
+    return (
+        f"of people left out of the rule that judged them, with {_VARIATIONS} variations of each photograph in light, "
+        f"sharpness and turn: right {right:.1%}, undecided {neither:.1%}, wrong {wrong:.1%}"
+    )
+
+
+def same_donors(old: Gallery, new: Gallery) -> Gallery:
+    """The new gallery with the old one's identities. Raises InputError when they differ by more than rounding."""
+    same = old.identities.shape == new.identities.shape and all(
+        np.array_equal(getattr(old, name), getattr(new, name)) for name in ("gender", "age", "ethnicity")
+    )
+    if not same or np.abs(old.identities - new.identities).max() > _ROUNDING * np.abs(old.identities).max():
+        raise InputError("these photographs give other donors than the models whose identity space is to be kept")
+    return replace(new, identities=old.identities)
 
 
 def gallery_of(neutral: Sequence[Sample], donors: Sequence[Donor], model: AppearanceModel) -> Gallery:

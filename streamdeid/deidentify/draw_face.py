@@ -4,37 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import cv2
 import numpy as np
 
+from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels, Points
-from streamdeid.aam.synthesise import draw
+from streamdeid.aam.piecewise_affine import Pixels, Points, Triangles
+from streamdeid.aam.pose import HeadPose
+from streamdeid.aam.synthesise import Patch, draw
 from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no_membrane
 from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps, facing, transfer_expression
 from streamdeid.deidentify.eyes import draw_eye
-from streamdeid.deidentify.light import LightFrame, contrast, light_ratio, static_light
-from streamdeid.deidentify.lit_face import lit_eye, lit_texture
+from streamdeid.deidentify.light import LightFrame, StaticLight, light_change, static_light
+from streamdeid.deidentify.lit_face import at_eye, dressed, lit_eye, lit_texture
 from streamdeid.deidentify.mouth import draw_mouth
 from streamdeid.deidentify.neutral import Neutral
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation
 from streamdeid.deidentify.opening import Opening, shown_through
-from streamdeid.deidentify.outline import reaching
+from streamdeid.deidentify.outline import bulged, reaching
+from streamdeid.deidentify.rest import at_rest
 from streamdeid.deidentify.scene_grain import SceneGrain
+from streamdeid.deidentify.turned_face import LitFace, TurnedMemory, draw_turned_face
+from streamdeid.deidentify.turned_light import turned_change
 from streamdeid.frames import Planes
-from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE
+from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE, RING
 
 _FEATHER = 0.07
 """Feather inside the hull, share of the face's width (METHODS 4.4)."""
 _SURROUNDINGS = 0.08
 """Surroundings that the membrane looks at, share of the face's width."""
-_GROW = 1.05
-"""The mean face is drawn so much larger: its landmarks are doubted."""
-_MIDDLE = 0.7
-"""Axes of the ellipse that rung 2 covers whatever the landmarks say, share of the detector's box."""
-_AROUND = 1.42
-"""The same of the ellipse around the whole box."""
+_SHARP_FEATHER = 0.03
+"""The same where the cover ends with the silhouette."""
+_STRIP = 0.08
+"""How far about the strip between outline and silhouette the sharp feather holds, share of the face's width: the width
+of the soft one."""
+_MOST_SLIDE = 12.0
+"""Pixels of the model's frame by which a surrogate's points may come nearer or go away."""
 _LAG = 0.03
 """Lag of the smoothed lips, share of the face's width, from which the mouth is taken from where the raw ones are."""
 _MEMBRANE_SHARE = 0.4
@@ -45,11 +52,15 @@ _MEMBRANE_SHARE = 0.4
 class Static:
     """What of a surrogate's drawing is constant while a person's neutral is."""
 
-    light: Pixels
-    """float32 (h, w, 3): gain of the place's light and tone."""
-    contrast: float
+    light: StaticLight
+    picture: Pixels
+    """float32 (h, w, 3): the surrogate's even skin, its brows and lips in tones that go with the person's."""
     shape: Points
     """float64 (81, 2): the surrogate at rest, facing where the person at rest does."""
+    depth: Points
+    """float64 (81,): depth of its points."""
+    rest: Points
+    """float64 (81, 2): the person at rest."""
 
 
 @dataclass
@@ -58,6 +69,7 @@ class Blending:
     it, and the static light of its neutral."""
 
     membrane: Pixels | None = None
+    turned: TurnedMemory = field(default_factory=TurnedMemory)
     scene: SceneGrain = field(default_factory=SceneGrain)
     _of: tuple[Neutral, NewFace] | None = None
     _static: Static | None = None
@@ -65,11 +77,13 @@ class Blending:
     def static(self, fitting: FitModel, light: LightFrame, neutral: Neutral, face: NewFace) -> Static:
         """What follows from a neutral and a surrogate, derived anew only when one of them has changed."""
         if self._static is None or self._of is None or self._of[0] is not neutral or self._of[1] is not face:
-            self._static = Static(
-                static_light(light, neutral.small_texture, face.small_texture, neutral.skin),
-                contrast(light, neutral.small_texture, face.small_texture),
-                facing(face.shape, neutral.shape, fitting.model.depth),
-            )
+            model = fitting.model
+            lit = static_light(light, neutral.small_texture, face, neutral.hair)
+            rest = at_rest(neutral.shape, model)
+            shape = facing(face.shape, rest, model.depth)
+            # A point that slides over the surface of a face comes nearer or goes away.
+            slid = np.clip(((shape - rest) * light.slopes).sum(axis=1), -_MOST_SLIDE, _MOST_SLIDE)
+            self._static = Static(lit, dressed(face, lit, model.albedo.zones), shape, model.depth + slid, rest)
             self._of = neutral, face
         return self._static
 
@@ -105,30 +119,43 @@ def draw_surrogate(
     plain = shape is not None
     static = blending.static(fitting, light, neutral, face)
     if shape is None:
-        shape = transfer_expression(seen.frontal, neutral.shape, static.shape)
-    steady = seen.pose.to_image(shape, model.depth)
-    points = reaching(steady, seen.places, seen.farthest, seen.width)
+        shape = transfer_expression(seen.frontal, static.rest, static.shape)
+    points = bulged(seen.pose.to_image(shape, static.depth), seen.bulge)
+    places, farthest = (tuple(bulged(p, seen.bulge) for p in meshes) for meshes in (seen.places, seen.farthest))
+    reached = reaching(points, places, farthest, seen.width)
     texture = seen.small_texture if opening is None else opening.without(seen.small_texture, neutral.small_texture)
-    ratio = light_ratio(light, texture, neutral.small_texture)
+    change = light_change(light, texture, neutral.small_texture)
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
-        ratio = np.full_like(ratio, float(np.median(ratio)))
-    ratio *= static.light
-    texture = lit_texture(face, ratio, static.contrast, original.colour)
+        change = np.full_like(change, np.median(change))
     margin = _SURROUNDINGS * seen.width
-    patch = draw(texture, model.mean_shape, points, model.closed_triangles, out.size, margin)
+    if not plain and seen.turned is not None and seen.turned.share > 0:
+        change = turned_change(light, texture, neutral.small_texture, change, seen.turned)
+        lit = LitFace(static.light.field + change, static.picture, face, light, original.colour)
+        turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin)
+        if turned is None:
+            return False
+        mouth = turned.points[INNER_LIP]
+        blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh, mouth)
+        share, alpha = seen.turned.share, turned.weights
+        if float(seen.bulge.max()) > 1 and share < 1:
+            alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, turned.patch, points, seen) - alpha)
+        return _blended(out, original, turned.patch, alpha, seen, fitting, blending, opening)
+    field = static.light.field + change
+    texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
+    triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
+    patch = draw_ringed(texture, points, reached, triangles, model, out.size, margin)
     if patch is None:
         return False
     # A cover grown for one quick frame is not to stay in the membrane's running mean: the one for a slow head does.
-    rim = (
-        patch if points is steady else draw(texture, model.mean_shape, steady, model.closed_triangles, out.size, margin)
-    )
+    rim: Patch | None = patch
+    if reached is not points:
+        rim = draw(texture, model.mean_shape, points, triangles, out.size, margin)
     if not copy_eyes and seen.iris is not None:
         maps = eye_maps(seen.points, points)
         for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
-            x, y, radius = (float(v) for v in model.iris[i])
-            here = ratio[int(y * ratio.shape[0] / len(texture)), int(x * ratio.shape[1] / texture.shape[1])]
-            colours = lit_eye(face, i, here, original.colour)
-            draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius * seen.pose.scale, colours)
+            colours = lit_eye(face, i, at_eye(field, i, model), original.colour)
+            radius = float(model.iris[i, 2]) * seen.pose.scale
+            draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius, colours)
     blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
     if copy_eyes:  # like the mouth's inside after sharpness and grain: it has the scene's own
         for lids in (LEFT_EYE, RIGHT_EYE):
@@ -136,12 +163,71 @@ def draw_surrogate(
     if opening is None or not opening.mouth:
         draw_mouth(patch, original, _lips(seen), points[INNER_LIP])
     alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
+    if float(seen.bulge.max()) > 1:
+        alpha = sharp_edge(alpha, patch, reached, seen)
     if opening is not None:
         alpha *= shown_through(opening, patch, original, seen, fitting)
     if seen.fresh:
         blending.membrane = None  # that of another scene
-    field = no_membrane() if rim is None else blending.mean(membrane(rim, original))
-    return composed(patch, Blend(alpha, field), out)
+    correction = no_membrane() if rim is None else blending.mean(membrane(rim, original))
+    return composed(patch, Blend(alpha, correction), out)
+
+
+def _blended(
+    out: Planes,
+    original: Planes,
+    patch: Patch,
+    alpha: Pixels,
+    seen: Observation,
+    fitting: FitModel,
+    blending: Blending,
+    opening: Opening | None,
+) -> bool:
+    """Blend a patch of these weights (h, w), which is its own rim, into the planes, in place; False as `composed`."""
+    if opening is not None:
+        alpha *= shown_through(opening, patch, original, seen, fitting)
+    if seen.fresh:
+        blending.membrane = None  # that of another scene
+    return composed(patch, Blend(alpha, blending.mean(membrane(patch, original))), out)
+
+
+def draw_ringed(
+    texture: Pixels,
+    points: Points,
+    outer: Points,
+    triangles: Triangles,
+    model: AppearanceModel,
+    size: tuple[int, int],
+    margin: float,
+) -> Patch | None:
+    """`synthesise.draw` of a YUV texture on the mesh at points (81, 2), and around it, out to the outline of another
+    mesh (81, 2), the colours of its rim: a cover grows so without a feature of the face being stretched."""
+    frame_points = np.concatenate([model.mean_shape, model.mean_shape[OUTLINE]])
+    whole = np.concatenate([points, outer[OUTLINE]])
+    return draw(texture, frame_points, whole, np.concatenate([RING, triangles]), size, margin)
+
+
+def far_first(triangles: Triangles, shape: Points, depth: Points, pose: HeadPose) -> Triangles:
+    """Triangles (t, 3) of a mesh (81, 2) of that depth (81,), the farthest first: where a turned face hides itself, the
+    nearer part is seen."""
+    away = np.column_stack([shape, depth]) @ pose.rotation[2]
+    return np.ascontiguousarray(triangles[np.argsort(-away[triangles].mean(axis=1), kind="stable")])
+
+
+def sharp_edge(alpha: Pixels, patch: Patch, points: Points, seen: Observation) -> Pixels:
+    """Weights (h, w) of a patch whose mesh (81, 2) was grown to the silhouette: where it was, a face ends before the
+    background, so its edge is sharp and nothing of the person's cheek shows through a feather."""
+    grown = points[OUTLINE]
+    centre = grown.mean(axis=0)
+    ring = (centre + (grown - centre) / seen.bulge[:, None] - (patch.x0, patch.y0) - 0.5) / 2
+    inner = np.zeros_like(patch.covered)
+    cv2.fillPoly(inner, [np.round(ring * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
+    strip = cv2.erode(patch.covered & (1 - inner), np.ones((3, 3), np.uint8))
+    reach = 2 * max(1, round(_STRIP * seen.width / 2)) + 1
+    about = cv2.dilate(strip, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))).astype(np.float32)
+    near = cv2.GaussianBlur(about, (0, 0), max(0.25 * _STRIP * seen.width, 0.5))
+    sharp = feathered(patch.covered, _SHARP_FEATHER * seen.width / 2)
+    return np.asarray(np.maximum(alpha, near * sharp), np.float32)
 
 
 def _lips(seen: Observation) -> Points:

@@ -20,9 +20,15 @@ from streamdeid.ibug68 import (
 )
 
 _PARTS = ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS), (MOUTH, MOUTH_CORNERS))
+_LIP_PAIRS = ((13, 19), (14, 18), (15, 17))
+"""Upper and lower inner lip, from the left, numbers within the mouth."""
+_OVER = {13: [1, 2], 14: [3], 15: [4, 5], 17: [7, 8], 18: [9], 19: [10, 11]}
+"""Points of the outer lip beside each."""
+_NARROWEST = 0.12
+"""Opening over width that an eye at rest has at least: below, it was never seen open."""
 _MOST_TURN = 0.5
 """Largest turn, pixels for a pixel of depth (about radians), taken out of a surrogate."""
-_OUTWARDS = 6.0
+_OUTWARDS = 14.0
 """Pixels of the model's frame by which the surrogate may widen the person's outline."""
 
 
@@ -30,15 +36,53 @@ def transfer_expression(shape: Points, neutral: Points, surrogate: Points) -> Po
     """The surrogate's shape with the person's expression, (81, 2).
 
     shape, neutral: the person in this frame and at rest; surrogate: the new face at rest; all (81, 2) in the model's
-    frame. P4 equation (1) moves every point; eyes and mouth are then laid anew from the person's own, so that
-    openings follow exactly and no ratio of openings (0 / 0 for closed lips) is ever taken.
+    frame. P4 equation (1) moves every point; within eyes and mouth the change is then laid anew about the line of their
+    corners, and their openings follow the person's. Contours stay the surrogate's: those of lids and lips name people.
     """
     moved = surrogate + shape - neutral
     for part, (a, b) in _PARTS:
+        levels = [_level(face[part], face[a], face[b]) for face in (shape, neutral, surrogate)]
         ratio = _width(surrogate, a, b) / max(_width(neutral, a, b), 1e-6)
-        moved[part] = lay(shape[part], (shape[a], shape[b]), (moved[a], moved[b]), ratio)
+        laid = levels[2] + ratio * (levels[0] - levels[1])
+        opened = _open_lips if part is MOUTH else _open_lids
+        opened(laid, ratio, *levels)
+        moved[part] = _tilted(laid, moved[a], moved[b])
     moved[OUTLINE] = _outline(shape, neutral, surrogate)
     return moved
+
+
+def _level(points: Points, a: Points, b: Points) -> Points:
+    """Points (n, 2) from the middle between two corners, turned so that these lie level."""
+    along = (b - a) / max(float(np.linalg.norm(b - a)), 1e-9)
+    level: Points = (points - (a + b) / 2) @ np.array([[along[0], -along[1]], [along[1], along[0]]])
+    return level
+
+
+def _tilted(points: Points, a: Points, b: Points) -> Points:
+    """Inverse of `_level`."""
+    along = (b - a) / max(float(np.linalg.norm(b - a)), 1e-9)
+    tilted: Points = points @ np.array([[along[0], along[1]], [-along[1], along[0]]]) + (a + b) / 2
+    return tilted
+
+
+def _open_lids(laid: Points, ratio: float, shape: Points, neutral: Points, surrogate: Points) -> None:
+    """Open an eye (6, 2), in place: closing is relative, so that shut eyes are shut; opening wider is absolute, or a
+    narrow eye's twitch would be a stare."""
+    for upper, lower in ((1, 5), (2, 4)):
+        now, rest, own = (float(eye[lower, 1] - eye[upper, 1]) for eye in (shape, neutral, surrogate))
+        closed = max(own, 0.0) * min(max(now, 0.0) / max(rest, _NARROWEST * float(np.ptp(neutral[:, 0]))), 1.0)
+        laid[upper, 1] = laid[lower, 1] - closed - ratio * max(now - rest, 0.0)
+
+
+def _open_lips(laid: Points, ratio: float, shape: Points, neutral: Points, surrogate: Points) -> None:
+    """Open a mouth (20, 2), in place, exactly as wide as the person's: a surrogate at rest is shut. Lips keep their
+    thickness."""
+    for upper, lower in _LIP_PAIRS:
+        middle = (laid[upper, 1] + laid[lower, 1]) / 2
+        half = ratio * max(float(shape[lower, 1] - shape[upper, 1]), 0.0) / 2
+        for inner, at in ((upper, middle - half), (lower, middle + half)):
+            laid[_OVER[inner], 1] += at - laid[inner, 1]
+            laid[inner, 1] = at
 
 
 def facing(surrogate: Points, neutral: Points, depth: Points) -> Points:

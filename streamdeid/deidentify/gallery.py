@@ -21,6 +21,23 @@ Labels = NDArray[np.str_]
 
 UNKNOWN_AGE = -1
 _KEYS = {"identities", "gender", "age", "ethnicity", "model_sha256"}
+_RULE = ("names", "weights", "offsets", "seen")
+_RULE_KEYS = {f"gender_{name}" for name in _RULE}
+
+
+@dataclass(frozen=True)
+class GenderRule:
+    """A linear rule for gender (`gender_rule`): c classes of d-dimensional identities, learnt from the n donors."""
+
+    names: Labels
+    """Text (c,), in order of the alphabet, at least two."""
+    weights: Vectors
+    """float64 (c, d); with `offsets` the log odds of the classes, up to what they have in common."""
+    offsets: Vectors
+    """float64 (c,)."""
+    seen: Vectors
+    """float64 (n, c + 1): into which class, or as the last column into neither, a rule that had not seen the donor put
+    the donor's photographs: shares."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +56,8 @@ class Gallery:
     """Content hash of the appearance model, 64 hex digits."""
     sha256: str = ""
     """Content hash of the gallery's file; empty before it was written."""
+    gender_rule: GenderRule | None = None
+    """None where the donors do not state two genders."""
 
     def require_model(self, model_sha256: str) -> None:
         """Raise ModelError unless the gallery belongs to this appearance model."""
@@ -67,11 +86,18 @@ def load_gallery(path: Path) -> Gallery:
         ethnicity=arrays["ethnicity"],
         model_sha256=str(arrays["model_sha256"]),
         sha256=sha256,
+        gender_rule=_rule_of(arrays),
     )
 
 
+def _rule_of(arrays: dict[str, NDArray[Any]]) -> GenderRule | None:
+    return GenderRule(**{name: arrays[f"gender_{name}"] for name in _RULE}) if "gender_names" in arrays else None
+
+
 def _arrays(gallery: Gallery) -> dict[str, NDArray[Any]]:
-    return {
+    rule = gallery.gender_rule
+    learnt = {} if rule is None else {f"gender_{name}": getattr(rule, name) for name in _RULE}
+    return learnt | {
         "identities": gallery.identities,
         "gender": gallery.gender,
         "age": gallery.age,
@@ -82,8 +108,8 @@ def _arrays(gallery: Gallery) -> dict[str, NDArray[Any]]:
 
 def _problem(arrays: dict[str, NDArray[Any]]) -> str:
     """What is wrong with the arrays of a gallery, or an empty text."""
-    if set(arrays) != _KEYS:
-        return f"arrays are {', '.join(sorted(arrays))}, not {', '.join(sorted(_KEYS))}"
+    if set(arrays) not in (_KEYS, _KEYS | _RULE_KEYS):
+        return f"arrays are {', '.join(sorted(arrays))}, not {', '.join(sorted(_KEYS | _RULE_KEYS))}"
     identities = arrays["identities"]
     if identities.dtype != np.float64 or identities.ndim != 2 or 0 in identities.shape:
         return f"identities are {identities.dtype} {identities.shape}, not float64 (n, d)"
@@ -96,4 +122,19 @@ def _problem(arrays: dict[str, NDArray[Any]]) -> str:
     text = str(model)
     if model.dtype.kind != "U" or model.shape != () or len(text) != 64 or set(text) - set("0123456789abcdef"):
         return "model_sha256 is not a SHA-256 in hex"
+    return _rule_problem(arrays) if "gender_names" in arrays else ""
+
+
+def _rule_problem(arrays: dict[str, NDArray[Any]]) -> str:
+    names, (donors, dimensions) = arrays["gender_names"], arrays["identities"].shape
+    if names.dtype.kind != "U" or names.ndim != 1 or len(names) < 2:
+        return "gender_names are no list of classes"
+    classes = len(names)
+    shapes = {"weights": (classes, dimensions), "offsets": (classes,), "seen": (donors, classes + 1)}
+    for name, shape in shapes.items():
+        array = arrays[f"gender_{name}"]
+        if array.dtype != np.float64 or array.shape != shape:
+            return f"gender_{name} are {array.dtype} {array.shape}, not float64 {shape}"
+    if set(names.tolist()) - set(arrays["gender"].tolist()):
+        return "gender_names are no classes of the donors"
     return ""

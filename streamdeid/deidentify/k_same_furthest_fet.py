@@ -79,7 +79,7 @@ class PaperTransfer:
         shape = transfer_shape(model, seen.frontal, neutral.shape, onto(face.shape))
         full, rest = (self._enlarged(t) for t in (seen.small_texture, neutral.small_texture))
         texture = transfer_texture(model, full, rest, face.vector)
-        picture = extended(texture, model.table)
+        picture = model.albedo.even(extended(texture, model.table), face.beard)
         small = reduced_texture(picture, self._fitting.table)
         return onto.inverse()(shape), replace(face, picture=picture, small_texture=small)
 

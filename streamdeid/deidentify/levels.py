@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.deidentify.observation import Observation
+from streamdeid.deidentify.signals import relative_sharpness
 from streamdeid.faces import Face
 
 
@@ -70,6 +71,7 @@ _SMALLEST = 24.0
 """Width in pixels below which landmarks say nothing."""
 _YAW, _PITCH = 0.85, 0.7
 """Radians beyond which the frontal model no longer fits a turned head."""
+_YAW_SOLID, _SOLID_WIDTH, _FITTED = 1.12, 60.0, 0.35
 _AWAY, _STEEPER = 0.96, 1.2
 """Radians of yaw beyond which no face is shown, and how much more a nod counts: the model knows less of it. True
 profiles read 0.98 to 1.15, whatever they are, and a flat mesh turned so far shows no face that one could look at; where
@@ -104,7 +106,6 @@ _STRAIN = 0.17
 _SHARPNESS = 0.6
 """Sharpness of a face of 64 pixels and wider. Faces of the clips keep above 0.86, sharp photographs above 1; a blur of
 a thirtieth of the width brings them to 0.5. Smaller ones have as much less as their pixels allow."""
-_SHARP_WIDTH = 64.0
 _LEAVE = 0.88
 """A rule that holds goes on holding until its signal is back by so much: no flicker about a threshold."""
 _STEADY = 5
@@ -115,16 +116,36 @@ def severities(seen: Observation, areas: NDArray[np.float64]) -> dict[Cause, flo
     """How far each rule's signal goes, 1 at its threshold. areas (m,): share of the mesh of each triangle."""
     signals = seen.signals
     width = max(seen.width, 1e-6)
-    sharp_enough = _SHARPNESS * np.sqrt(min(1.0, width / _SHARP_WIDTH))
     covers = (misfit(seen, areas), signals.odd / _ODD, signals.changed / _CHANGED, signals.strain / _STRAIN)
     return {
         Cause.SMALL: _SMALLEST / width,
-        Cause.TURNED: float(np.max([abs(seen.pose.yaw) / _YAW, abs(seen.pose.pitch) / _PITCH])),
+        Cause.TURNED: float(np.max([abs(_yaw(seen)) / _most_yaw(seen), abs(seen.pose.pitch) / _PITCH])),
         Cause.OCCLUDED: float(np.max(covers)),
-        Cause.BLURRED: float(sharp_enough / max(signals.sharpness, 1e-6)),
-        Cause.POOR_FIT: seen.fit.residual / _RESIDUAL if seen.fit.converged else np.inf,
+        Cause.BLURRED: _SHARPNESS / max(relative_sharpness(signals.sharpness, width), 1e-6),
+        Cause.POOR_FIT: _poor_fit(seen),
         Cause.ASTRAY: astray(seen),
     }
+
+
+def _solid(seen: Observation) -> bool:
+    """Whether a face is drawn as a solid as far as it is turned."""
+    return seen.turned is not None and seen.turned.width >= _SOLID_WIDTH
+
+
+def _yaw(seen: Observation) -> float:
+    """Yaw in radians, of the solid head where there is one: that of 81 flat points is another beyond 50 degrees."""
+    return seen.pose.yaw if seen.turned is None else seen.turned.pose.yaw
+
+
+def _most_yaw(seen: Observation) -> float:
+    return _YAW_SOLID if _solid(seen) else _YAW
+
+
+def _poor_fit(seen: Observation) -> float:
+    """The frontal model fits no turned head: beyond 20 degrees that says nothing."""
+    if _solid(seen) and abs(_yaw(seen)) > _FITTED:
+        return 0.0
+    return seen.fit.residual / _RESIDUAL if seen.fit.converged else np.inf
 
 
 def astray(seen: Observation) -> float:
@@ -169,7 +190,8 @@ def turned_away(seen: Observation) -> bool:
     if astray(seen) > 1 and seen.fit.residual > _NO_POSE:
         return True
     fitted = seen.fit.converged and seen.fit.residual <= _RESIDUAL
-    return not max(abs(seen.pose.yaw), _STEEPER * abs(seen.pose.pitch)) <= (_AWAY if fitted else _YAW)
+    most = _YAW_SOLID if _solid(seen) else _AWAY if fitted else _YAW
+    return not max(abs(_yaw(seen)), _STEEPER * abs(seen.pose.pitch)) <= most
 
 
 class Steps:

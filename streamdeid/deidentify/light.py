@@ -1,139 +1,315 @@
-"""Light, soft folds and skin tone: one low-frequency field over the face (METHODS 4.0 step 4, 2.4).
+"""Light of the scene on a surrogate: brightness and colour by the shape of a face (METHODS 2.4, 4.0 step 4, 6.3).
 
-Everything is measured in a small frame (the fit's, 64 pixels wide) and carried as ratios, so that the person's own
-albedo cancels and no fine detail passes.
+A face at rest is relit by a few terms: normals of the mean face and the place on it to first order, and how much of the
+general shading of any face there is. Terms of second order carry the relief of the person's own face: a strong
+recogniser knows a tenth more people by them, and few viewers miss them. They are fitted robustly to plain skin, on
+which a beard counts little and eyes, brows, lips and hair nothing: what is dark on a person darkens nobody else. In
+each frame the same is done with the change since the face at rest, plus a little of the soft folds. Everything is
+measured in the fit's small frame.
+
+What passes of a person at rest is what `StaticLight` says, and no more.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.aam.albedo import LUMA
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
+from streamdeid.aam.surface import surface_normals, vertex_slopes
+from streamdeid.aam.zones import Zones
+from streamdeid.deidentify.new_face import NewFace
+from streamdeid.ibug68 import INNER_LIP, NOSE_BRIDGE
+from streamdeid.kernel_cache import kernel
 
+Rectangle = tuple[int, int, int, int]
+"""Left, top, right and bottom in pixels, the last two beyond it."""
+_FLOOR = 2.0
+"""Grey levels added above and below a ratio: dark pixels are mostly noise. What is compared was blurred before, so few
+are enough, and with more dark faces come out brighter and greyer than they are (8: by 15 % at 38 grey levels)."""
 _SIGMA = 9 / 180
-"""Width of the blur over the width of the frame."""
-_FLOOR = 8.0
-"""Grey levels added above and below the ratio: dark pixels are mostly noise."""
+"""Width of the blur of folds over the width of the frame."""
+_NOISE = 1.6
+"""Blur, pixels of the small frame, within plain skin before logarithms are taken: noise has no mean in them."""
+_BEARD, _BEARD_COLOUR = 0.15, 0.25
+"""What the lower face counts in a fit of brightness and of colour: beards are dark."""
+_BEARD_RIDGE = 1e-2
+"""How firmly the term that bends from brow to chin is held: it is the shape of a beard. With both, 13 % of a beard's
+darkness of 0.5 passes (60 % at a weight of 0.2 and a ridge like the others'), and lamps drawn on faces of the model are
+followed as well as without."""
+_BEND = 7
+"""Number of that term."""
+_MOST = 0.9
+"""Largest brightening or darkening of a place against the whole face, natural log."""
+_USUAL_SHADE = 0.65
+"""Share of a face's general shading that is expected before anything is seen."""
 _RATIO = (0.4, 2.2)
-_CONTRAST = (0.75, 1.1)
-_MOST = 0.6
-"""Largest static brightening or darkening, natural log."""
-_LUMA = np.array([0.299, 0.587, 0.114], np.float32)
+_FOLDS = (-0.12, 0.06)
+"""Bounds of soft folds, natural log."""
+_HAIR = ([0.1, 0.5, 1.2], [0.13, 0.32, 0.55])
+"""How much darker than skin brows are, natural log, by how much darker hair is: between London's blond and black."""
+_BROWS = (0.6, 1.15)
+"""Bounds of the factor on a surrogate's brows."""
+_LIPS, _LIP_SHIFT = 0.6, (-0.3, 0.25)
+"""Share of the way that lips go towards the person's tone, and bounds of it, log RGB."""
+_LIP_DARKER, _LIP_REDDER = 0.1, 0.12
+"""Lips stay lips, whatever a gloss or a lamp makes of the person's: at least so much darker and redder than skin."""
+
+
+@dataclass(frozen=True)
+class StaticLight:
+    """The light that a person at rest is in, as it falls on a surrogate."""
+
+    field: Pixels
+    """float32 (h, w, 3): natural log of the gain, in the small frame."""
+    towards: Points
+    """float64 (2,): where the light comes from in the picture, unit length; for highlights in eyes."""
+    brows: float
+    """Factor on the darkness of the surrogate's brows, so that they go with the hair."""
+    lips: Points
+    """float64 (3,): log RGB by which the surrogate's lips go towards the person's."""
 
 
 @dataclass(frozen=True)
 class LightFrame:
-    """The small frame and what is constant in it."""
+    """The small frame and what is constant in it. p of its f pixels inside the mesh are plain skin that is fitted."""
 
     table: WarpTable
-    mask: Pixels
-    """float32 (h, w): blurred mask, the normaliser."""
+    inside: Pixels
+    """float32 (h, w): blurred mask of the mesh, the normaliser of folds."""
+    terms: Points
+    """float64 (h, w, 9): terms of brightness; the last one is the general shading of a face."""
+    tints: Points
+    """float64 (h, w, 5): terms of colour, less the one that follows brightness."""
     studio: Pixels
-    """float32 (h, w): soft log luminance of the mean face, its median taken off: the light of the training set."""
+    """float32 (h, w, 3): the studio's light in the training set."""
+    skin: Pixels
+    """float32 (f,): plain skin."""
+    near: Pixels
+    """float32 (f,): the same, blurred."""
+    fitted: NDArray[np.intp]
+    """int64 (p,): numbers of the pixels that are fitted."""
+    bright: Points
+    """float64 (p,): what each counts for brightness."""
+    colour: Points
+    """float64 (p,): what each counts for colour."""
+    upper: NDArray[np.bool_]
+    """bool (f,): plain skin of the upper face."""
+    brows: Points
+    """float64 (f,): weights of the middle of the brows, together 1."""
+    lips: Points
+    """float64 (f,): weights of the lips, without what shows between them, together 1."""
+    slopes: Points
+    """float64 (81, 2): `surface.vertex_slopes`."""
+    flanks: tuple[tuple[Pixels, Rectangle], tuple[Pixels, Rectangle]]
+    """Soft masks (h, w, 1) of both sides of the nose, image-left first, with their rectangles in the model's frame."""
 
     @classmethod
-    def of(cls, table: WarpTable, mean: Pixels) -> LightFrame:
-        """Light frame over a small warp table; mean (f, 3) is the mean face's small texture."""
-        mask = spread(np.ones((len(table.rows), 1), np.float32), table)[:, :, 0]
-        bare = cls(table, _blur(mask, table) + 1e-3, mask)
-        # Blurred twice: how much of it there is must not carry anything finer than the field itself.
-        twice = bare.soft(bare.soft(mean)[table.rows, table.columns])
-        soft = np.log(twice @ _LUMA + _FLOOR)
-        studio = np.where(mask > 0, soft - np.median(soft[table.rows, table.columns]), 0)
-        return cls(table, bare.mask, studio.astype(np.float32))
+    def of(cls, fitting: FitModel) -> LightFrame:
+        """Light frame of a model's fit."""
+        model, table = fitting.model, fitting.table
+        size, at = table.size, (table.rows, table.columns)
+        zones = Zones.of(model.mean_shape, model.frame_size[0], size)
+        surface = surface_normals(model.mean_mesh, model.frame_size)
+        normals = np.asarray(cv2.resize(surface, size, interpolation=cv2.INTER_AREA), np.float32)
+        normals /= np.linalg.norm(normals, axis=2, keepdims=True)
+        studio = np.asarray(cv2.resize(model.albedo.studio, size, interpolation=cv2.INTER_AREA), np.float32)
+        terms = _terms(normals, studio @ LUMA)
+        skin = zones.skin[at]
+        near = _blur(spread(skin[:, None], table)[:, :, 0], _NOISE)[at]
+        opening = np.zeros((size[1], size[0]), np.uint8)
+        corners = model.mean_shape[INNER_LIP] * fitting.scale
+        cv2.fillPoly(opening, [np.round(corners * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
+        shut = cv2.dilate(opening, np.ones((5, 5), np.uint8)) == 0
+        checked = (table.rows + table.columns) % 2 == 0  # the terms are smooth: half the pixels tell as much
+        fitted = np.nonzero((skin > 0) & checked)[0]
+        lower = zones.lower[at]
+        return cls(
+            table,
+            _blur(spread(np.ones((len(skin), 1), np.float32), table)[:, :, 0], _SIGMA * size[0]) + 1e-3,
+            terms,
+            np.ascontiguousarray(terms[:, :, [0, 1, 2, 4, 5]]),
+            studio,
+            skin,
+            near,
+            fitted,
+            (1 - (1 - _BEARD) * lower)[fitted].astype(np.float64),
+            np.where(lower > 0, _BEARD_COLOUR, 1.0)[fitted],
+            (skin > 0.5) & (lower == 0),
+            _core(zones.brows[at], 0.3),
+            _core((zones.lips * shut)[at], 0.5),
+            vertex_slopes(surface, model.mean_shape),
+            (_flank(model, 39, 31, 41), _flank(model, 42, 35, 46)),
+        )
+
+    def edge_on(self, texture: Pixels, yaw: float) -> Pixels:
+        """The texture (h, w, 3) with the far side of the nose smooth where a turned head shows it edge on: thirty
+        pixels of it end in three, and would alias into a ragged line. In place."""
+        strength = float(np.clip((abs(yaw) - 0.2) / 0.2, 0, 1))
+        if strength > 0:
+            mask, (x0, y0, x1, y1) = self.flanks[0 if yaw > 0 else 1]
+            region = texture[y0:y1, x0:x1]
+            region += strength * mask * (cv2.GaussianBlur(region, (0, 0), sigmaX=6.0, sigmaY=3.0) - region)
+        return texture
+
+    def soft_skin(self, texture: Pixels) -> Pixels:
+        """A small texture (f, 3) blurred within plain skin, float32 (f, 3)."""
+        at = self.table.rows, self.table.columns
+        blurred = _blur(spread(texture * self.skin[:, None], self.table), _NOISE)[at]
+        return np.where(self.near[:, None] > 0.05, blurred / np.maximum(self.near, 0.05)[:, None], texture)
 
     def soft(self, texture: Pixels) -> Pixels:
-        """Blurred picture float32 (h, w, 3) of a small texture (f, 3)."""
-        smooth: Pixels = _blur(spread(texture, self.table), self.table) / self.mask[:, :, None]
+        """Picture float32 (h, w, 3) of a small texture (f, 3), blurred to the scale of folds."""
+        smooth: Pixels = _blur(spread(texture, self.table), _SIGMA * self.table.size[0]) / self.inside[:, :, None]
         return smooth
 
 
-def light_ratio(light: LightFrame, texture: Pixels, neutral: Pixels) -> Pixels:
-    """Ratio float32 (h, w, 3) of a frame's light and folds, texture (f, 3), to those of the neutral face (f, 3)."""
+def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float | None = None) -> StaticLight:
+    """The light of a person's small neutral texture (f, 3) on a surrogate. hair: log darkness of the person's."""
+    at = light.table.rows, light.table.columns
+    person, own = light.soft_skin(neutral), light.soft_skin(face.small_texture)
+    level = np.log((person @ LUMA + _FLOOR) / (own @ LUMA + _FLOOR))[light.fitted]
+    ridge = np.full(light.terms.shape[2], 1e-3)
+    ridge[0], ridge[_BEND], ridge[-1] = 0, _BEARD_RIDGE, 5e-3
+    usual = np.zeros(len(ridge))
+    usual[-1] = _USUAL_SHADE
+    found = robust_fit(light.terms[at][light.fitted], level, light.bright, usual, ridge, 0.12, 6)
+    bright = np.clip(light.terms[:, :, :-1] @ found[:-1] - found[0], -_MOST, _MOST) + found[0]
+    shade = (light.studio @ LUMA)[:, :, None] * np.float32(np.clip(found[-1], 0, 1))
+    tint = _tint(light, person, own * np.exp(shade[at]), bright)
+    towards = np.array([0.7 * np.clip(2 * found[1], -1, 1), -0.75 + 0.3 * np.clip(2 * found[2], -1, 1)])
+    there = np.log(neutral + _FLOOR) - (bright[:, :, None] + tint)[at]
+    return StaticLight(
+        (bright[:, :, None] + tint + shade).astype(np.float32),
+        towards / max(float(np.linalg.norm(towards)), 1e-6),
+        _brow_factor(light, face.small_texture, hair),
+        _lip_shift(light, there, face.small_texture),
+    )
+
+
+def light_change(light: LightFrame, texture: Pixels, neutral: Pixels) -> Pixels:
+    """Log gain float32 (h, w, 1) of light and folds in a small texture (f, 3) of a frame, over the neutral's (f, 3)."""
+    at = light.table.rows, light.table.columns
+    soft, at_rest = light.soft_skin(texture), light.soft_skin(neutral)
+    level = np.log((soft @ LUMA + _FLOOR) / (at_rest @ LUMA + _FLOOR))[light.fitted]
+    terms = light.terms[:, :, :-1]
+    ridge = np.full(terms.shape[2], 2e-3)
+    ridge[0] = 0
+    found = robust_fit(terms[at][light.fitted], level, light.bright, np.zeros(len(ridge)), ridge, 0.1, 3)
+    change = np.clip(terms @ found, -_MOST, _MOST)
     ratio = (light.soft(texture) + _FLOOR) / (light.soft(neutral) + _FLOOR)
-    clipped: Pixels = np.clip(ratio, *_RATIO)
-    return clipped
+    folds = np.log(np.clip(ratio, *_RATIO) @ LUMA) - change
+    return np.asarray((change + np.clip(folds, *_FOLDS))[:, :, None], np.float32)
 
 
-def static_light(light: LightFrame, neutral: Pixels, surrogate: Pixels, skin: Points | None) -> Pixels:
-    """Gain float32 (h, w, 3) that gives the surrogate's small texture (f, 3) the scene's tone and direction of light.
+def robust_fit(
+    terms: Points, level: Pixels, weights: Points, usual: Points, ridge: Points, scale: float, rounds: int
+) -> Points:
+    """Coefficients float64 (q,) of level (p,) over terms (p, q), by reweighted least squares: Geman and McClure's
+    weights of that scale, Cauchy's at first. A ridge (q,), times the total weight (p,), draws them towards the usual
+    ones (q,). The first term is constant, and leaves as much above the fit as below."""
+    total = float(weights.sum())
+    away = level - terms @ usual
+    # Hair over the forehead is out from the start.
+    now = weights / (1 + ((away - _weighted_median(away, weights)) / (3 * scale)) ** 2)
+    found = usual
+    for _ in range(rounds):
+        matrix, right = _normal_equations(terms, level.astype(np.float64), now)
+        found = np.linalg.solve(matrix + total * np.diag(ridge), right + total * ridge * usual)
+        now = weights / (1 + ((level - terms @ found) / scale) ** 2) ** 2
+    found[0] += _weighted_median(level - terms @ found, now)  # trusting the densest colour most, it is a shade off
+    return found
 
-    neutral: the person's small neutral texture (f, 3). skin: colour (3,) of skin outside the hull, or None when there
-    is none to be seen; the chroma then lies a third of the way from the hull's to it. A mean colour and a surface in
-    log luminance (six numbers) is all that is taken over: enough to sit in the scene, far too little for a likeness.
-    """
-    hull, own = np.median(neutral, axis=0), np.maximum(np.median(surrogate, axis=0), 1.0)
-    tone = hull / own
-    luma = float(np.median(neutral @ _LUMA) / max(float(np.median(surrogate @ _LUMA)), 1.0))
-    if skin is not None:
-        hull = np.maximum(hull, 1.0)
-        # A third of the way only: a neck is often in another light.
-        chroma = (skin / skin.sum()) ** (1 / 3) * (hull / hull.sum()) ** (2 / 3) / own
-        tone = chroma * (luma / float((chroma * own) @ _LUMA / (own @ _LUMA)))
-    places = _places(light, light.table.columns, light.table.rows)
-    level = np.log((neutral @ _LUMA + _FLOOR) / (surrogate @ _LUMA + _FLOOR)) - np.log(max(luma, 1e-3))
-    solution = _robust_surface(places, level)
-    width, height = light.table.size
+
+def _weighted_median(values: Points, weights: Points) -> float:
+    order = np.argsort(values, kind="stable")
+    return float(values[order[np.searchsorted(np.cumsum(weights[order]), weights.sum() / 2)]])
+
+
+@kernel
+def _normal_equations(terms, level, weights):  # type: ignore[no-untyped-def]
+    n, q = terms.shape
+    matrix, right = np.zeros((q, q)), np.zeros(q)
+    for i in range(n):
+        for j in range(q):
+            weighted = weights[i] * terms[i, j]
+            right[j] += weighted * level[i]
+            for k in range(j + 1):
+                matrix[j, k] += weighted * terms[i, k]
+    for j in range(q):
+        for k in range(j):
+            matrix[k, j] = matrix[j, k]
+    return matrix, right
+
+
+def _terms(normals: Pixels, shade: Pixels) -> Points:
+    height, width = shade.shape
     rows, columns = np.mgrid[0:height, 0:width]
-    surface = np.clip(_places(light, columns.ravel(), rows.ravel()) @ solution, -_MOST, _MOST).reshape(height, width)
-    gain: Pixels = (np.exp(surface)[:, :, None] * tone).astype(np.float32)
-    return gain
+    u, v = (columns - width / 2) / (width / 2), (rows - height / 2) / (height / 2)
+    x, y, z = normals[..., 0], normals[..., 1], normals[..., 2]
+    parts = [np.ones_like(u), x, y, z - 0.85, u, v, u * u, v * v, shade]
+    return np.dstack(parts).astype(np.float64)
 
 
-def contrast(light: LightFrame, neutral: Pixels, surrogate: Pixels) -> float:
-    """Factor for the surrogate's differences from its mean colour: footage that is bright, hazy or badly exposed is
-    flatter than the studio. Spread of the soft log luminance of the person's small neutral texture over that of the
-    surrogate's (both (f, 3)), held to `_CONTRAST`."""
-    rows, columns = light.table.rows, light.table.columns
-    spreads = []
-    for texture in (neutral, surrogate):
-        soft = np.log(light.soft(texture)[rows, columns] @ _LUMA + _FLOOR)
-        low, high = np.percentile(soft, [15, 85])
-        spreads.append(max(float(high - low), 0.02))
-    return float(np.clip(spreads[0] / spreads[1], *_CONTRAST))
+def _tint(light: LightFrame, person: Pixels, own: Pixels, bright: Points) -> Points:
+    """Colour of the light, log RGB (h, w, 3) without brightness: lamps of two colours are the rule."""
+    at = light.table.rows, light.table.columns
+    terms = np.dstack([light.tints, bright - np.median(bright[at])])
+    fitted = terms[at][light.fitted]
+    away = [np.log(soft + _FLOOR) - np.log(soft @ LUMA + _FLOOR)[:, None] for soft in (person, own)]
+    difference = (away[0] - away[1])[light.fitted]
+    ridge = np.full(terms.shape[2], 4e-3)
+    ridge[0] = 0
+    usual = np.zeros(len(ridge))
+    found = [robust_fit(fitted, difference[:, c], light.colour, usual, ridge, 0.06, 5) for c in range(3)]
+    return np.clip(np.dstack([terms @ part for part in found]), -0.8, 0.8)
 
 
-def outside_skin(colours: Pixels, inside: Points) -> Points | None:
-    """Median colour (3,) of those colours (n, 3) of the surroundings that could be the skin of a face of colour
-    inside (3,): much the same chroma and not far in brightness. None when too few are."""
-    if len(colours) == 0:
-        return None
-    chroma = colours / np.maximum(colours.sum(axis=1, keepdims=True), 1.0)
-    wanted = inside / max(float(inside.sum()), 1.0)
-    bright = colours.sum(axis=1) / max(float(inside.sum()), 1.0)
-    skin = (np.abs(chroma - wanted).max(axis=1) < 0.045) & (bright > 0.4) & (bright < 1.6)
-    if skin.mean() < 0.1:
-        return None
-    colour: Points = np.median(colours[skin], axis=0).astype(np.float64)
-    return colour
+def _brow_factor(light: LightFrame, own: Pixels, hair: float | None) -> float:
+    if hair is None:
+        return 1.0
+    darkness = float(((np.log(own + _FLOOR) - np.log(own[light.upper] + _FLOOR).mean(axis=0)) @ LUMA) @ light.brows)
+    wanted = -float(np.interp(-hair, *_HAIR))
+    return float(np.clip(0.3 + 0.7 * wanted / min(darkness, -0.1), *_BROWS))
 
 
-def _blur(picture: Pixels, table: WarpTable) -> Pixels:
-    sigma = _SIGMA * table.size[0]
+def _lip_shift(light: LightFrame, person: Points, own: Pixels) -> Points:
+    """person (f, 3): log colours of the person with the light taken off."""
+    skin = np.log(own[light.upper] + _FLOOR).mean(axis=0)
+    own_lips = light.lips @ (np.log(own + _FLOOR) - skin)
+    lips = own_lips + np.clip(_LIPS * (light.lips @ (person - skin) - own_lips), *_LIP_SHIFT)
+    lips += min(0.0, -_LIP_DARKER - float(lips @ LUMA))
+    lips += max(0.0, _LIP_REDDER - float(lips[0] - lips[1])) * np.array([0.6, -0.4, -0.2])
+    shift: Points = lips - own_lips
+    return shift
+
+
+def _flank(model: AppearanceModel, corner: int, wing: int, lid: int) -> tuple[Pixels, Rectangle]:
+    """One side of the nose, between an eye's inner corner, a wing of the nose and the cheek under a lid."""
+    width, height = model.frame_size
+    p = model.mean_shape
+    middle = 0.85 * p[NOSE_BRIDGE] + 0.15 * p[wing]
+    cheek, beside = 0.55 * p[wing] + 0.45 * p[lid], p[wing] + 0.25 * (p[wing] - p[33])
+    polygon = np.concatenate([middle, [p[wing] + (0, 4), beside, cheek, p[corner] + (0, 5)]])
+    hard = np.zeros((height, width), np.uint8)
+    hull = cv2.convexHull(polygon.astype(np.float32)).reshape(-1, 2)
+    cv2.fillPoly(hard, [np.round(hull * 16).astype(np.int32)], (255,), cv2.LINE_AA, 4)
+    soft = np.asarray(cv2.GaussianBlur(hard.astype(np.float32) / 255, (0, 0), 2.5), np.float32)
+    rows, columns = np.nonzero(soft > 0.01)
+    x0, y0, x1, y1 = int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1
+    return soft[y0:y1, x0:x1, None], (x0, y0, x1, y1)
+
+
+def _core(mask: Pixels, least: float) -> Points:
+    weights = np.where(mask > least, mask, 0).astype(np.float64)
+    return weights / max(float(weights.sum()), 1e-6)
+
+
+def _blur(picture: Pixels, sigma: float) -> Pixels:
     return np.asarray(cv2.GaussianBlur(picture, (0, 0), sigma, borderType=cv2.BORDER_CONSTANT), np.float32)
-
-
-def _places(light: LightFrame, columns: NDArray[Any], rows: NDArray[Any]) -> Points:
-    """Terms of the static light, float64 (n, 7), at pixels of the small frame: a surface of second order, and how
-    much of the studio's own shading (dark sides of the nose, bright forehead) there is."""
-    width, height = light.table.size
-    x, y = (columns - width / 2) / (width / 2), (rows - height / 2) / (height / 2)
-    return np.column_stack([np.ones(len(x)), x, y, x * x, x * y, y * y, light.studio[rows, columns]])
-
-
-def _robust_surface(places: Points, level: Pixels) -> Points:
-    """Coefficients (7,) of level (n,) over places (n, 7), by reweighted least squares (Cauchy weights): brows, eyes,
-    lips and hair are outliers."""
-    weights = np.ones(len(places))
-    solution = np.zeros(places.shape[1])
-    for _ in range(5):
-        weighted = places * weights[:, None]
-        ridge = 2e-3 * len(places) * np.diag([0.0, 1, 1, 1, 1, 1, 0.2])
-        solution = np.linalg.solve(weighted.T @ places + ridge, weighted.T @ level)
-        weights = 1 / (1 + ((level - places @ solution) / 0.12) ** 2)
-    return solution

@@ -5,43 +5,79 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
+from streamdeid.aam.albedo import LUMA, masked_blur
+from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels
-from streamdeid.aam.synthesise import to_yuv
+from streamdeid.aam.zones import Zones
 from streamdeid.colour import yuv_from_rgb
 from streamdeid.deidentify.eyes import EyeColours
+from streamdeid.deidentify.light import StaticLight
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.frames import Colour
+from streamdeid.kernel_cache import kernel
 
-_KNEE = np.float32(205)
-"""Grey level from which highlights are compressed."""
+_KNEE = 235.0
+"""Grey level from which highlights are compressed, with their hue: a lamp that is brighter here than in the studio is
+not to burn out."""
+_FLOOR = np.float32(8)
 
 
-def lit_texture(
-    face: NewFace, gain: Pixels, flat: float, colour: Colour, size: tuple[int, int] | None = None
-) -> Pixels:
-    """The surrogate's texture under a gain of light float32 (gh, gw, 3), YUV of the given colour, float32 (h, w, 3).
+def dressed(face: NewFace, light: StaticLight, zones: Zones) -> Pixels:
+    """The surrogate's picture float32 (h, w, 3), brows and lips in tones that go with the person's hair."""
+    log = np.log(face.picture + _FLOOR)
+    skin = masked_blur(log, zones.skin, (0.06,))
+    hair = np.minimum((log - skin) @ LUMA, 0)
+    gain = (zones.brows * np.float32(light.brows - 1) * hair)[:, :, None]
+    gain = gain + zones.lips[:, :, None] * light.lips.astype(np.float32)
+    return np.asarray((face.picture + _FLOOR) * np.exp(gain) - _FLOOR, np.float32)
 
-    flat: its contrast. size: width and height of the result, reduced by area; the model's frame when not given.
+
+def lit_texture(picture: Pixels, field: Pixels, colour: Colour, size: tuple[int, int] | None = None) -> Pixels:
+    """A surrogate's picture (h, w, 3) under a field of light float32 (gh, gw, 3 or 1), natural log of the gain, YUV of
+    the given colour, float32 (h, w, 3).
+
+    size: width and height of the result, reduced by area; the picture's own when not given.
     """
-    picture = face.picture
     if size is not None:
         picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.float32)
     height, width = picture.shape[:2]
-    field = np.asarray(cv2.resize(gain, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
-    return to_yuv(_in_light(picture, face, field, flat), *yuv_from_rgb(colour))
+    gain = cv2.resize(np.exp(field), (width, height), interpolation=cv2.INTER_LINEAR).reshape(height, width, -1)
+    matrix, offset = yuv_from_rgb(colour)
+    out = np.empty((height, width, 3), np.float32)
+    _lit(picture, np.asarray(gain, np.float32), matrix.astype(np.float32), offset.astype(np.float32), _KNEE, out)
+    return out
 
 
-def lit_eye(face: NewFace, eye: int, gain: Pixels, colour: Colour) -> EyeColours:
-    """Colours of an eye (0: image-left) under the gain (3,) of light at its place, YUV of the given colour."""
+def at_eye(field: Pixels, eye: int, model: AppearanceModel) -> Pixels:
+    """What a field (gh, gw, c) over the model's frame is at an eye (0: image-left)."""
+    width, height = model.frame_size
+    x, y = model.iris[eye, :2]
+    value: Pixels = field[int(y * field.shape[0] / height), int(x * field.shape[1] / width)]
+    return value
+
+
+def lit_eye(face: NewFace, eye: int, here: Pixels, colour: Colour) -> EyeColours:
+    """Colours of an eye (0: image-left) under the light at its place, natural log of the gain (3,), YUV."""
     own = face.eyes[eye]
-    colours = _in_light(np.stack([own.sclera, own.iris, own.pupil])[None], face, gain, 1.0)
-    sclera, iris, pupil = to_yuv(colours, *yuv_from_rgb(colour))[0]
+    colours = np.stack([own.sclera, own.iris, own.pupil])[None].astype(np.float32)
+    field = np.broadcast_to(here, (1, 1, 3)).astype(np.float32)
+    sclera, iris, pupil = lit_texture(colours, field, colour)[0]
     return EyeColours(sclera, iris, pupil)
 
 
-def _in_light(colours: Pixels, face: NewFace, ratio: Pixels, flat: float) -> Pixels:
-    """RGB colours (..., 3) of a surrogate under a gain of light, with its contrast."""
-    lit = ((face.middle + np.float32(flat) * (colours - face.middle)) * ratio).astype(np.float32)
-    over = np.maximum(lit - _KNEE, 0)
-    lit -= over * over / (over + (255 - _KNEE))  # a lamp that is brighter here than in the studio is not to burn out
-    return lit
+@kernel
+def _lit(picture, gain, matrix, offset, knee, out):  # type: ignore[no-untyped-def]
+    height, width = picture.shape[:2]
+    last = gain.shape[2] - 1
+    for y in range(height):
+        for x in range(width):
+            r = picture[y, x, 0] * gain[y, x, 0]
+            g = picture[y, x, 1] * gain[y, x, min(1, last)]
+            b = picture[y, x, 2] * gain[y, x, last]
+            peak = max(r, g, b)
+            if peak > knee:
+                over = peak - knee
+                less = (peak - over * over / (over + 255.0 - knee)) / peak
+                r, g, b = r * less, g * less, b * less
+            for c in range(3):
+                out[y, x, c] = matrix[c, 0] * r + matrix[c, 1] * g + matrix[c, 2] * b + offset[c]

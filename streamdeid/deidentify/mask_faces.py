@@ -71,7 +71,7 @@ class MaskFaces:
 def face_extent(track: Track, face: Face) -> Box:
     """The smallest box, in pixels, around the track's box, the detected box and all points of the face."""
     corners = [np.reshape(np.array(box), (2, 2)) for box in (track.box, face.box)]
-    corners += [points for points in (face.landmarks, face.forehead) if points is not None]
+    corners += [points for points in (face.landmarks, face.forehead, face.silhouette) if points is not None]
     points = np.concatenate(corners)
     (x0, y0), (x1, y1) = points.min(axis=0), points.max(axis=0)
     return float(x0), float(y0), float(x1), float(y1)

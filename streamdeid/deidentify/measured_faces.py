@@ -202,11 +202,11 @@ class MeasuredFaces:
         self.check.saw(track.number, good)
         yaw, pitch = seen.pose.yaw, seen.pose.pitch
         if opening is None or not followed.rest.ready:  # a cup is no face at rest, but better than none
-            followed.rest.observe(seen.frontal, yaw, pitch, seen.small_texture, None, seen.skin, _blemish(found))
+            followed.rest.observe(seen.frontal, yaw, pitch, seen.small_texture, None, seen.hair, _blemish(found))
         if good and learns:
             wanted = followed.known.wants(seen.frontal, yaw, pitch)
             texture = self._texture(frame, seen) if wanted else None
-            followed.known.observe(seen.frontal, yaw, pitch, seen.small_texture, texture, seen.skin)
+            followed.known.observe(seen.frontal, yaw, pitch, seen.small_texture, texture, seen.hair)
         elif learns and not followed.known.ready and len(followed.weak) < _WEAK_KEPT:
             followed.weak.append(self._texture(frame, seen))
         return good
@@ -227,9 +227,7 @@ class MeasuredFaces:
             y = model.identity(followed.known.shape(), followed.known.texture())
             return Estimate(y, self.templates.template(number, y, final))
         texture = np.median(followed.weak, axis=0).astype(np.float32)
-        # Whose every frame had something before the face has no shape at rest; any estimate of y will do for this.
-        shape = followed.rest.shape() if followed.rest.ready else model.mean_shape
-        return Estimate(model.identity(shape, texture), None)
+        return Estimate(model.identity(followed.rest.shape(), texture), None)
 
 
 def _blemish(found: Mapping[Cause, float]) -> float:

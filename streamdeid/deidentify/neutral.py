@@ -35,8 +35,8 @@ class Neutral:
     """float64 (81, 2)."""
     small_texture: Pixels = field(repr=False)
     """float32 (f, 3): RGB in the small frame of light."""
-    skin: Points | None = field(repr=False)
-    """RGB (3,) of skin outside the hull; None where none was seen."""
+    hair: float | None = None
+    """Natural log of the brightness of hair over that of skin; None where none was seen."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,14 @@ class _Candidate:
     shape: Points = field(repr=False)
     small_texture: Pixels = field(repr=False)
     texture: Pixels | None = field(repr=False)
-    skin: Points | None = field(repr=False)
+    hair: float | None
 
 
 def _between(old: Neutral, new: Neutral, share: float) -> Neutral:
     """The face that lies a share of the way from old to new."""
-    skin = new.skin if old.skin is None or new.skin is None else old.skin + share * (new.skin - old.skin)
+    hair = new.hair if old.hair is None or new.hair is None else old.hair + share * (new.hair - old.hair)
     texture = old.small_texture + np.float32(share) * (new.small_texture - old.small_texture)
-    return Neutral(old.shape + share * (new.shape - old.shape), texture, skin)
+    return Neutral(old.shape + share * (new.shape - old.shape), texture, hair)
 
 
 class NeutralEstimator:
@@ -103,13 +103,13 @@ class NeutralEstimator:
         pitch: float,
         small_texture: Pixels,
         texture: Pixels | None,
-        skin: Points | None = None,
+        hair: float | None = None,
         blemish: float = 0.0,
     ) -> None:
         """Take in one frame: shape (81, 2), head turn (radians), small texture (f, 3), full texture (n, 3) if sampled,
-        colour (3,) of skin outside the hull if seen. blemish: 0 for a face that is seen whole and sharp; others are
+        darkness of the hair if seen. blemish: 0 for a face that is seen whole and sharp; others are
         used as long as there are no better ones."""
-        candidate = _Candidate(_Measures.of(shape, yaw, pitch), blemish, shape, small_texture, texture, skin)
+        candidate = _Candidate(_Measures.of(shape, yaw, pitch), blemish, shape, small_texture, texture, hair)
         self._eyes.append(candidate.measures.eyes)
         at_rest = self._eyes_at_rest()
         order = sorted([*self._kept, candidate], key=lambda c: c.measures.restlessness(at_rest) + _BLEMISH * c.blemish)
@@ -137,7 +137,7 @@ class NeutralEstimator:
         now = Neutral(
             self.shape(),
             np.median([c.small_texture for c in best], axis=0).astype(np.float32),
-            _median_colour([c.skin for c in best]),
+            _usual([c.hair for c in best]),
         )
         if self._shown is not None:
             now = _between(self._shown, now, float(np.clip((time - self._shown_at) / _SETTLE, 0, 1)))
@@ -155,10 +155,7 @@ class NeutralEstimator:
         return median
 
 
-def _median_colour(colours: list[Points | None]) -> Points | None:
-    """Median of the colours there are, when at least half are there."""
-    seen = [colour for colour in colours if colour is not None]
-    if 2 * len(seen) < len(colours):
-        return None
-    median: Points = np.median(seen, axis=0)
-    return median
+def _usual(values: list[float | None]) -> float | None:
+    """Median of the values there are, when at least half are there."""
+    seen = [value for value in values if value is not None]
+    return float(np.median(seen)) if 2 * len(seen) >= len(values) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import cv2
 import numpy as np
@@ -25,24 +24,20 @@ class NewFace:
     shape: Points
     """float64 (81, 2), the model's frame."""
     picture: Pixels
-    """float32 (h, w, 3): RGB in the model's frame, its rim repeated outside the mesh."""
+    """float32 (h, w, 3): RGB of its even skin (`aam.albedo`) in the model's frame, its rim repeated outside."""
     small_texture: Pixels
     """float32 (f, 3): the same in the small frame of light."""
     eyes: tuple[EyeColours, EyeColours]
     """Colours of the eyes, image-left first."""
-
-    @cached_property
-    def middle(self) -> Pixels:
-        """Median colour, float32 (3,)."""
-        colour: Pixels = np.median(self.small_texture, axis=0).astype(np.float32)
-        return colour
+    beard: bool = True
+    """Whether darkness about the mouth is shown."""
 
     @classmethod
-    def of(cls, vector: Points, fitting: FitModel) -> NewFace:
-        """Decode a surrogate vector."""
+    def of(cls, vector: Points, fitting: FitModel, beard: bool = True) -> NewFace:
+        """Decode a surrogate vector (d,). beard: whether darkness about the mouth may be shown."""
         model: AppearanceModel = fitting.model
         shape, texture = model.decode(vector)
-        picture = extended(texture, model.table)
+        picture = model.albedo.even(extended(texture, model.table), beard)
         small = reduced_texture(picture, fitting.table)
         left, right = (
             eye_colours(picture, model.mean_shape[lids], iris)
@@ -50,7 +45,16 @@ class NewFace:
         )
         for lids in (LEFT_EYE, RIGHT_EYE):
             shut(picture, model.mean_shape[lids])
-        return cls(vector, shape, picture, small, (left, right))
+        return cls(vector, shape, picture, small, (left, right), beard)
+
+
+def mean_photograph(fitting: FitModel) -> Pixels:
+    """Small texture (f, 3) of the mean face as it was photographed, eyes shut: what most faces look like."""
+    model = fitting.model
+    picture = extended(model.mean_texture, model.table)
+    for lids in (LEFT_EYE, RIGHT_EYE):
+        shut(picture, model.mean_shape[lids])
+    return reduced_texture(picture, fitting.table)
 
 
 def reduced_texture(picture: Pixels, table: WarpTable) -> Pixels:

@@ -14,17 +14,18 @@ from streamdeid.aam.piecewise_affine import Pixels, Points, sample
 from streamdeid.aam.pose import HeadPose, pose_of
 from streamdeid.aam.procrustes import Similarity
 from streamdeid.colour import rectangle_to_rgb
-from streamdeid.deidentify.light import outside_skin
-from streamdeid.deidentify.signals import SignalReader, Signals
+from streamdeid.deidentify.outline import bulge
+from streamdeid.deidentify.signals import SignalReader, Signals, relative_sharpness
 from streamdeid.deidentify.smoothing import FaceSmoother
+from streamdeid.deidentify.turned_view import TurnedReader, TurnedView
 from streamdeid.faces import Face
 from streamdeid.frames import Planes
-from streamdeid.ibug68 import JAW, LEFT_EYE, RIGHT_EYE
+from streamdeid.ibug68 import FOREHEAD, LEFT_EYE, OUTLINE, RIGHT_EYE
 
 SMALL_WIDTH = 96
 """Width in pixels that a face is reduced to for fit and light: half as wide again as their frame."""
 _MARGIN = 0.22
-"""Surroundings looked at for skin, share of the face's width."""
+"""Surroundings looked at for hair, share of the face's width."""
 _JUMP = 0.5
 """Mean displacement between two frames, share of the face's width, from which nothing of the last frame counts: a cut
 that was missed, another face, or a head so quick that smoothing would only lag."""
@@ -33,8 +34,14 @@ _SHUTTER = 0.04
 _STRANGEST = 0.25
 """Mean distance of the landmarks from the fitted face, share of the face's width, from which they are no face's. Faces
 of the clips stay under 0.11, random points and landmarks in a wrong order are beyond 4."""
-_MOST_SWEEP = 0.3
-"""Largest displacement counted as motion of half a frame, share of the face's width."""
+_SMEAR = ((0.75, 0.85), (0.3, 0.03))
+"""Sharpness of a face of 64 pixels and wider, and the most that it can have been smeared to either side while the
+shutter was open, share of its width. Drawn faces smeared by .02 have .79 to .97, by .04 to .15 at most .84 (half of
+them below .68); faces of the clips are above .86, whatever their motion: their cameras' shutters are short."""
+_FOLLOW = 0.4
+"""Share by which the silhouette's last place is left in a frame: it grows at once and shrinks slowly."""
+_NO_HAIR = -0.06
+"""Natural log of the brightness above the forehead over the skin's from which it is taken for hair."""
 _ONSET = 1.5
 """Growth of the speed from frame to frame from which the motion is taken to have begun between the two: only half of it
 lies between their landmarks then."""
@@ -55,13 +62,14 @@ class Observation:
     small_texture: Pixels = field(repr=False)
     """float32 (f, 3): RGB in the fit's frame."""
     fit: Fit = field(repr=False)
-    skin: Points | None = field(repr=False)
-    """RGB (3,) of skin outside the hull, None where none is seen."""
+    hair: float | None
+    """Natural log of the brightness just above the forehead over the skin's: how dark the hair is. None where there is
+    nothing darker to be seen."""
     raw: Points = field(repr=False)
     """float64 (81, 2): vertices in pixels of the frame as the landmarker gave them."""
     sweep: Points = field(repr=False)
-    """float64 (81, 2): how far each raw vertex moved while the shutter was half open, pixels; zero when the last frame
-    is not known."""
+    """float64 (81, 2): how far each raw vertex may have moved while the shutter was half open, pixels; zero when the
+    last frame is not known, and little in a sharp picture."""
     onset: bool
     """Whether the motion has just begun: then it may be twice as much."""
     fresh: bool
@@ -70,6 +78,10 @@ class Observation:
     bare: Points = field(default_factory=lambda: np.zeros(4))
     """float64 (4,): how far the detector's box reaches beyond the landmarks and forehead points at its left, right, top
     and bottom, shares of its sides; negative where they reach farther."""
+    bulge: Points = field(default_factory=lambda: np.ones(len(OUTLINE)), repr=False)
+    """float64 (30,): factors by which the outline grows to the silhouette (`outline.bulge`), smoothed."""
+    turned: TurnedView | None = None
+    """What is seen of a head that is turned; None for one that hardly is, and without the landmarker's mesh."""
 
     @property
     def width(self) -> float:
@@ -120,6 +132,8 @@ class Observer:
         self._signals = SignalReader(fitting)
         self._last: tuple[Points, float] | None = None
         self._half: Points | None = None
+        self._bulge: Points | None = None
+        self._turned = TurnedReader(fitting.solid, fitting.model)
 
     def __call__(
         self, planes: Planes, face: Face, time: float, sampled: SampledFace | None = None
@@ -142,9 +156,9 @@ class Observer:
 
     def _observed(self, sampled: SampledFace, face: Face, time: float) -> Observation:
         model, raw = self._fitting.model, sampled.raw
-        fresh, sweep, onset = self._moved(raw, time)
+        fresh, half, onset = self._moved(raw, time)
         if fresh:
-            self._smooth, self._correction = FaceSmoother(), None
+            self._smooth, self._correction, self._bulge = FaceSmoother(), None, None
         pose, frontal = self._smooth(*_posed(raw, model), time)
         points = pose.to_image(frontal, model.depth)
         iris = None
@@ -162,13 +176,33 @@ class Observer:
         fitted = fit(self._fitting, grey, to_reduced, pose, start)
         # Warm start: the last frame's correction of the landmarks is this frame's first guess.
         self._correction = 0.8 * (fitted.points - frontal) if fitted.converged else None
-        skin = outside_skin(_surroundings(reduced, places), np.median(small, axis=0))
+        hair = _hair(reduced, places, small)
+        grown = bulge(raw, face.silhouette)
+        self._bulge = grown if self._bulge is None else np.maximum(grown, self._bulge + _FOLLOW * (grown - self._bulge))
         signals = self._signals(small, fitted, time, fresh)
-        bare = _bare(raw, face.box)
-        return Observation(points, pose, frontal, iris, small, fitted, skin, raw, sweep, onset, fresh, signals, bare)
+        sweep = _bounded(half, float(np.ptp(raw[:, 0])), signals.sharpness)
+        bare, turned = _bare(raw, face.box), self._turned(face, raw, time, fresh)
+        return Observation(
+            points,
+            pose,
+            frontal,
+            iris,
+            small,
+            fitted,
+            hair,
+            raw,
+            sweep,
+            onset,
+            fresh,
+            signals,
+            bare,
+            self._bulge,
+            turned,
+        )
 
     def _moved(self, raw: Points, time: float) -> tuple[bool, Points, bool]:
-        """Whether the face is a fresh one, its sweep (81, 2), and whether its motion has just begun."""
+        """Whether the face is a fresh one, half its motion (81, 2) while the shutter may have been open, and whether
+        that has just begun."""
         last, self._last = self._last, (raw, time)
         if last is None:
             self._half = np.zeros_like(raw)
@@ -179,10 +213,15 @@ class Observer:
         onset = before is None or _mean_length(half) > _ONSET * _mean_length(before)
         if before is not None and _mean_length(before) > _mean_length(half):
             half = before  # while it ends, it may still be as quick as it was
-        width = float(np.ptp(raw[:, 0]))
-        length = np.linalg.norm(half, axis=1, keepdims=True)
-        sweep = half * np.minimum(1.0, _MOST_SWEEP * width / np.maximum(length, 1e-9))
-        return not _mean_length(moved) <= _JUMP * width, sweep, onset
+        return not _mean_length(moved) <= _JUMP * float(np.ptp(raw[:, 0])), half, onset
+
+
+def _bounded(half: Points, width: float, sharpness: float) -> Points:
+    """Motion (81, 2) held to what a face of that width and sharpness can have been smeared by."""
+    most = width * float(np.interp(relative_sharpness(sharpness, width), *_SMEAR))
+    length = np.linalg.norm(half, axis=1, keepdims=True)
+    bounded: Points = half * np.minimum(1.0, most / np.maximum(length, 1e-9))
+    return bounded
 
 
 def _bare(raw: Points, box: tuple[float, float, float, float]) -> Points:
@@ -222,12 +261,15 @@ def _posed(points: Points, model: AppearanceModel) -> tuple[HeadPose, Points]:
     return pose, pose.to_frame(points, model.depth)
 
 
-def _surroundings(image: NDArray[np.uint8], points: Points) -> Pixels:
-    """Colours (n, 3) just outside the jaw and above the forehead."""
+def _hair(image: NDArray[np.uint8], points: Points, small: Pixels) -> float | None:
+    """`Observation.hair`: points (81, 2) in the reduced image (h, w, 3), small texture (f, 3) of the face."""
     centre = points.mean(axis=0)
-    ring = np.concatenate([points[JAW][1:16], points[70:79]])
-    places = np.concatenate([centre + (ring - centre) * reach for reach in (1.08, 1.13, 1.18)]).round().astype(int)
+    rim = points[FOREHEAD][2:11] - centre
+    places = np.concatenate([centre + rim * reach for reach in (1.06, 1.12, 1.18)]).round().astype(int)
     height, width = image.shape[:2]
     seen = (places >= 0).all(axis=1) & (places[:, 0] < width) & (places[:, 1] < height)
-    colours: Pixels = image[places[seen, 1], places[seen, 0]].astype(np.float32)
-    return colours
+    if seen.sum() < len(rim):
+        return None
+    above = float(np.median(image[places[seen, 1], places[seen, 0]].astype(np.float32).mean(axis=1)))
+    darkness = float(np.log((above + 8) / (float(np.median(small.mean(axis=1))) + 8)))
+    return darkness if darkness < _NO_HAIR else None

@@ -174,18 +174,6 @@ class OccluderMask:
                 if strong < _PLAIN * lenient and (part & self._rim).sum() >= _LEAST_RIM:
                     plain |= part
         return hides, plain
-        now, past = np.log(texture @ LUMA + FLOOR), self._detail(np.log(self._past + FLOOR), self._inside)
-        for i in large:
-            part = labels == i
-            inner = cv2.erode(part.astype(np.uint8), _square(3)) > 0
-            lenient = _LENIENT if (part & self._open).any() else 1.0
-            kept, alike, strong, missed = structure(self._detail(now, part), past, inner)
-            chance = (_ALIKE_FLAT if strong < _FLAT else _ALIKE) * lenient
-            if missed >= _STRUCTURE and kept < _KEPT * lenient and alike < chance:
-                hides |= part
-                if strong < _PLAIN * lenient and (part & self._rim).sum() >= _LEAST_RIM:
-                    plain |= part
-        return hides, plain
 
     def _soft(self, shown: Mask, width: float) -> Pixels:
         """Weights (h, w) that rise inside the safety rim of what is shown. Beyond the mesh nothing is known: no rim."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
@@ -18,9 +17,10 @@ from streamdeid.aam.piecewise_affine import Pixels, Points, sample
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.synthesise import Patch, draw
 from streamdeid.deidentify.blend import Blend, composed, feathered, no_membrane
+from streamdeid.deidentify.draw_face import far_first
 from streamdeid.deidentify.eyes import draw_eye
 from streamdeid.deidentify.light import LightFrame, static_light
-from streamdeid.deidentify.lit_face import lit_eye, lit_texture
+from streamdeid.deidentify.lit_face import at_eye, lit_eye, lit_texture
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import SMALL_WIDTH, Observation, reduced_face
 from streamdeid.frames import Planes
@@ -39,8 +39,6 @@ _SHARPEST = 140
 _SOFTNESS = 0.006
 """Blur of what is drawn, standard deviation over the model's width: its features are not to be sharper than the field
 around them lets expect."""
-_CONTRAST = 0.9
-"""Of the surrogate's texture."""
 
 
 def draw_quiet_face(out: Planes, seen: Observation, face: NewFace, fitting: FitModel, light: LightFrame) -> bool:
@@ -57,15 +55,15 @@ def draw_quiet_face(out: Planes, seen: Observation, face: NewFace, fitting: FitM
     points = pose.to_image(face.shape, model.depth)
     if width < _SMALLEST or not _in_picture(points, out.size):
         return False
-    gain = _published_light(out, points, face, fitting, light)
+    field = _published_light(out, points, face, fitting, light)
     size = _texture_size(width, model.frame_size)
-    texture = lit_texture(face, gain, _CONTRAST, out.colour, size)
+    texture = lit_texture(face.picture, field, out.colour, size)
     frame_points = (model.mean_shape + 0.5) * (np.array(size) / model.frame_size) - 0.5
-    triangles = _far_first(face.shape, pose, model)
+    triangles = far_first(model.closed_triangles, face.shape, model.depth, pose)
     patch = draw(texture, frame_points, points, triangles, out.size, _MARGIN)
     if patch is None:
         return False
-    _draw_eyes(patch, out, points, pose, face, gain, model)
+    _draw_eyes(patch, out, points, pose, face, field, model)
     _soften(patch, out, _SOFTNESS * width)
     alpha = feathered(patch.covered, _FEATHER * width / 2)
     return composed(patch, Blend(alpha, no_membrane()), out)
@@ -102,22 +100,15 @@ def _in_picture(points: Points, size: tuple[int, int]) -> bool:
 
 
 def _published_light(out: Planes, points: Points, face: NewFace, fitting: FitModel, light: LightFrame) -> Pixels:
-    """Gain float32 (h, w, 3) that gives the surrogate the tone and the slope of light of the soft field under it."""
+    """Field float32 (h, w, 3), natural log of a gain, that gives the surrogate the light of the soft field under it."""
     reduced, into = reduced_face(out, points, SMALL_WIDTH)
-    return static_light(light, sample(reduced, into(points), fitting.table), face.small_texture, None)
+    return static_light(light, sample(reduced, into(points), fitting.table), face).field
 
 
 def _texture_size(width: float, frame: tuple[int, int]) -> tuple[int, int]:
     """Width and height of the texture for a face of that width: as fine as the picture can show, or softer."""
     share = min(1.0, min(width, _SHARPEST) / frame[0])
     return max(8, round(share * frame[0])), max(8, round(share * frame[1]))
-
-
-def _far_first(shape: Points, pose: HeadPose, model: AppearanceModel) -> NDArray[np.int32]:
-    """The mesh's triangles, the farthest first: where a turned face hides itself, the nearer part is seen."""
-    away = np.column_stack([shape, model.depth]) @ pose.rotation[2]
-    triangles = model.closed_triangles
-    return np.ascontiguousarray(triangles[np.argsort(-away[triangles].mean(axis=1), kind="stable")])
 
 
 def _soften(patch: Patch, out: Planes, sigma: float) -> None:
@@ -129,13 +120,12 @@ def _soften(patch: Patch, out: Planes, sigma: float) -> None:
 
 
 def _draw_eyes(
-    patch: Patch, out: Planes, points: Points, pose: HeadPose, face: NewFace, gain: Pixels, model: AppearanceModel
+    patch: Patch, out: Planes, points: Points, pose: HeadPose, face: NewFace, field: Pixels, model: AppearanceModel
 ) -> None:
     """Open eyes between the surrogate's lids, looking straight ahead."""
-    width, height = model.frame_size
     for i, lids in enumerate((LEFT_EYE, RIGHT_EYE)):
         x, y, radius = (float(v) for v in model.iris[i])
         middle = np.array([x, y]) + (face.shape - model.mean_shape)[lids].mean(axis=0)
         iris = pose.to_image(middle[None], model.depth[lids].mean(keepdims=True))[0]
-        here = gain[int(y * gain.shape[0] / height), int(x * gain.shape[1] / width)]
-        draw_eye(patch, points[lids], iris, radius * pose.scale, lit_eye(face, i, here, out.colour))
+        colours = lit_eye(face, i, at_eye(field, i, model), out.colour)
+        draw_eye(patch, points[lids], iris, radius * pose.scale, colours)

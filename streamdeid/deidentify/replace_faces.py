@@ -21,7 +21,7 @@ from streamdeid.deidentify.light import LightFrame
 from streamdeid.deidentify.mask_faces import face_extent, grown
 from streamdeid.deidentify.masks import Box, fill
 from streamdeid.deidentify.measured_faces import Followed, Judge, Measured, MeasuredFaces
-from streamdeid.deidentify.new_face import NewFace
+from streamdeid.deidentify.new_face import NewFace, mean_photograph
 from streamdeid.deidentify.person_templates import Templates
 from streamdeid.deidentify.quiet_face import draw_quiet_face
 from streamdeid.deidentify.soft_head import Head, head_of
@@ -48,6 +48,9 @@ class Chosen(Protocol):
 
     @property
     def vector(self) -> Points: ...
+
+    @property
+    def beard(self) -> bool: ...
 
 
 class Choice(Protocol):
@@ -104,13 +107,13 @@ class ReplaceFaces:
         self._register = register
         self._transfer = transfer
         self._copy_eyes, self._strict = copy_eyes, strict
-        mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting).small_texture
-        self._light = LightFrame.of(fitting.table, mean)
+        mean = mean_photograph(fitting)
+        self._light = LightFrame.of(fitting)
         self._faces = MeasuredFaces(fitting, mean, register, self._choose, judge, templates)
         self._memories: dict[int, SoftMemory] = {}
         self._sides: dict[int, tuple[float, float]] = {}
         """By track: width and height of its last face's box, pixels."""
-        self._vectors: dict[int, Points] = {}
+        self._chosen: dict[int, Chosen] = {}
         self._new_faces: OrderedDict[int, NewFace] = OrderedDict()
         self.rungs: Counter[Level] = Counter()
         """Faces covered, by protection level."""
@@ -182,7 +185,7 @@ class ReplaceFaces:
 
     def vectors(self) -> Mapping[int, Points]:
         """The surrogate of each person, float64 (d,). They never enter a report."""
-        return dict(self._vectors)
+        return {person: chosen.vector for person, chosen in self._chosen.items()}
 
     def _forget(self) -> None:
         """Drop what no waiting frame needs: of stretches that are over, and of persons whom the register forgot."""
@@ -190,12 +193,12 @@ class ReplaceFaces:
         self._over |= self._faces.check.forgotten()
         for person in self._over - {self._register.person_of(number) for number in waiting}:
             self._over.discard(person)
-            self._vectors.pop(person, None)
+            self._chosen.pop(person, None)
             self._new_faces.pop(person, None)
             if isinstance(self._surrogates, ForgettingChoice):
                 self._surrogates.forget(person)
         if len(self.persons) > KEPT:
-            known = self._vectors.keys() | {0, EARLIER}
+            known = self._chosen.keys() | {0, EARLIER}
             for person in sorted(self.persons.keys() - known)[: len(self.persons) - KEPT]:
                 self.persons.setdefault(EARLIER, Counter()).update(self.persons.pop(person))
                 self._earlier += 1
@@ -203,7 +206,7 @@ class ReplaceFaces:
     def _choose(self, person: int, y: Points) -> None:
         """Choose the surrogate of a person not known before."""
         with contextlib.suppress(FailedClosed):  # counted there; who gets none is redacted softly
-            self._vectors[person] = self._surrogates.surrogate(person, y).vector
+            self._chosen[person] = self._surrogates.surrogate(person, y)
 
     def _plan(self, frame: Frame, track: Track) -> _Plan:
         """Which protection level a face gets in a frame, and why no better one."""
@@ -291,12 +294,12 @@ class ReplaceFaces:
     def _face_of(self, number: int) -> tuple[int, NewFace | None]:
         """The person of a stretch, 0 for none, and the new face; None while there is none."""
         person = self._faces.check.person(number)
-        vector = None if person is None else self._vectors.get(person)
-        if person is None or vector is None:
+        chosen = None if person is None else self._chosen.get(person)
+        if person is None or chosen is None:
             return person or 0, None
         face = self._new_faces.get(person)
         if face is None:
-            face = self._new_faces[person] = NewFace.of(vector, self._fitting)
+            face = self._new_faces[person] = NewFace.of(chosen.vector, self._fitting, chosen.beard)
             if len(self._new_faces) > _DECODED:
                 self._new_faces.popitem(last=False)
         self._new_faces.move_to_end(person)

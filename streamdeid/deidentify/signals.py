@@ -21,6 +21,8 @@ _FLOOR = 8.0
 """Grey levels added before a logarithm: dark pixels are mostly noise."""
 _FINE, _COARSE = (0.7, 1.5), (2.0, 4.0)
 """Bands whose detail is compared for sharpness: sigmas in pixels of the fit's frame, 64 wide."""
+_SHARP_WIDTH = 64.0
+"""Width in pixels from which a face can be as sharp as the fit's frame shows."""
 _EDGE = 2
 """Pixels along the mesh's rim that are left out there."""
 _ODD_CHROMA, _ODD_LUMA = 0.07, 0.9
@@ -87,6 +89,11 @@ class SignalReader:
         usual = np.median(chroma[self._skin], axis=0), np.median(luma[self._skin])
         odd = (np.abs(chroma - usual[0]).max(axis=1) > _ODD_CHROMA) | (np.abs(luma - usual[1]) > _ODD_LUMA)
         return _share(odd, self._count * self._skin)
+
+
+def relative_sharpness(sharpness: float, width: float) -> float:
+    """Sharpness of a face so many pixels wide over what its pixels allow: small ones cannot be as sharp."""
+    return sharpness / float(np.sqrt(min(1.0, max(width, 1e-6) / _SHARP_WIDTH)))
 
 
 class Sharpness:

@@ -15,12 +15,14 @@ favour unusual faces; g_i, 0.8 to 1, takes that back, so that surrogates shown t
 donors' variance along every axis.
 
 All conditions on candidates are blind to who will come: the distance to donors (η), plausibility, being nearer to
-some donor than to the mean face, and being far enough for a fair share of the donors. That blindness is what the
+some donor than to the mean face, being far enough for a fair share of the donors, and, in a bank for those whose
+gender is not sure, looking like neither. That blindness is what the
 guarantee needs (METHODS 2.2: "(ii)-(v) do not depend on y").
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -31,6 +33,7 @@ from streamdeid.deidentify.clusters import Vector, Vectors, distances, grow_alon
 from streamdeid.errors import ModelError
 
 Mask = NDArray[np.bool_]
+Accept = Callable[[Vectors], Mask]
 
 _RESIDUAL_DONORS = 3
 _MOST_DRAWS = 64  # as a multiple of the bank's size
@@ -80,8 +83,11 @@ def draw_bank(
     q: float,
     size: int,
     rng: np.random.Generator,
+    accept: Accept | None = None,
 ) -> Bank:
     """Fill a bank from donors (n, d), n ≥ k, keeping clear of the whole gallery (N, d).
+
+    accept: which of the rows (m, d) may be candidates, bool (m,); None: all.
 
     Raises ModelError when hardly any draw is acceptable, which means that gallery and model do not fit together.
     """
@@ -89,7 +95,7 @@ def draw_bank(
     for _ in range(_CALIBRATIONS):
         trial = _fill(source, gallery, plausibility, limits, q, min(size, _CALIBRATION_SIZE), rng)
         source = replace(source, scale=source.scale / _exaggeration(trial.candidates, source, q))
-    return _fill(source, gallery, plausibility, limits, q, size, rng)
+    return _fill(source, gallery, plausibility, limits, q, size, rng, accept)
 
 
 @dataclass(frozen=True)
@@ -117,12 +123,15 @@ def _fill(
     q: float,
     size: int,
     rng: np.random.Generator,
+    accept: Accept | None = None,
 ) -> Bank:
     kept: list[Vectors] = []
     count = drawn = 0
     while drawn < _MOST_DRAWS * size:
         batch = _draw(source, size, rng)
         drawn += size
+        if accept is not None:
+            batch = batch[accept(batch)]
         to_gallery = pairwise(batch, gallery).min(axis=1)
         keep = to_gallery >= limits.donor_distance
         keep &= plausibility.squared(batch) <= limits.mahalanobis

@@ -9,7 +9,9 @@ out for every y, so a person shows any candidate with probability at most 1 / (m
 `Surrogates.factor` ≤ 1 / (1 − q) times the 1 / m of a person unknown. By Bayes' rule that bounds an attacker's gain,
 on average over the draws, for every recogniser, gallery and computing power, even if he knows the bank. It is exact,
 not an estimate: the bank itself is the population of the quantile. Faces already in use are ruled out too, which adds a
-small term through the other people present; attributes preserved add their price in bits.
+small term through the other people present. Attributes preserved choose among several banks: the sum over P of the
+largest probability of P for anybody, which bounds the gain whatever is known beforehand, is then the number of banks
+times as large.
 
 Two demands of k-Diff-furthest give way to this. The person's close cluster does not take part in growing the far one,
 and the clusters' overlap is not tested: both would let y decide P. The test only serves to prove that some donor is
@@ -29,7 +31,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streamdeid.deidentify.attributes import Discriminant, Price, donor_classes, donor_labels, fit_discriminant, price
+from streamdeid.deidentify.attributes import EITHER, GENDER, Discriminant, Price, class_price, donors_of_class, rule_for
 from streamdeid.deidentify.certificate import (
     DONOR_MARGIN,
     SEPARATION,
@@ -43,7 +45,7 @@ from streamdeid.deidentify.clusters import Vector, Vectors
 from streamdeid.deidentify.fixed_map import FixedMap, k_diff_map, k_same_furthest_map, k_same_m_map
 from streamdeid.deidentify.gallery import Gallery
 from streamdeid.deidentify.session_key import check_key, generator, new_key
-from streamdeid.deidentify.surrogate_bank import Bank, draw_bank, excluded_count
+from streamdeid.deidentify.surrogate_bank import Accept, Bank, draw_bank, excluded_count
 from streamdeid.errors import FailedClosed, SettingsError
 
 DRAWN = "k-diff-furthest"
@@ -74,7 +76,8 @@ class SurrogateSettings:
     q: float = 0.5
     """Share of the candidates, the nearest, that a person never gets; LEAST_Q to MOST_Q."""
     preserve: tuple[str, ...] = ()
-    """Attributes that a surrogate shares with the person (`attributes.ATTRIBUTES`)."""
+    """Attributes that a surrogate shares with the person (`attributes.ATTRIBUTES`). The product asks for gender
+    (`Settings.preserve`); here nothing is kept that is not named."""
     bank_size: int = 4096
     attempts: int = 1000
     """Proposals at each δ."""
@@ -108,6 +111,9 @@ class Surrogate:
     """Donors whose mean is at the heart of P."""
     preserved: str = ""
     """The class shared with the person, such as "female, 25-34"; empty without `preserve`."""
+    beard: bool = True
+    """Whether what is dark about the mouth may be shown. Where gender is preserved only men's faces have it: what the
+    donors' mean leaves of it looks like dirt on a woman, and like a shadow on a face that passes for both."""
 
 
 class Surrogates:
@@ -132,14 +138,14 @@ class Surrogates:
             raise SettingsError(f"{len(variances)} variances do not fit identities of {self._donors.shape[1]} values")
         self._plausibility = Plausibility.of(self._donors, variances)
         self._limits = self._settings.limits or default_limits(self._donors, self._plausibility)
-        self._classes = donor_classes(gallery, self._settings.preserve)
-        self._rules: list[Discriminant] = [
-            fit_discriminant(self._donors, donor_labels(gallery, attribute)) for attribute in self._settings.preserve
-        ]
+        preserve = self._settings.preserve
+        self._rules: list[Discriminant] = [rule_for(gallery, attribute) for attribute in preserve]
+        self._price = class_price(gallery, preserve, self._rules)
         self._banks: dict[str, Bank] = {}
         self._maps: dict[str, FixedMap] = {}
         for label in sorted(self._possible_classes()):
-            self._prepare(label)
+            unsure = [rule.unsure for rule, name in zip(self._rules, label.split(", "), strict=False) if name == EITHER]
+            self._prepare(label, donors_of_class(gallery, preserve, label, self._rules), *unsure)
         self._table: dict[int, Surrogate] = {}
         self.counts: Counter[str] = Counter()
         """How often: "chosen", "separation relaxed" (each step), "failed closed"."""
@@ -148,7 +154,8 @@ class Surrogates:
     def factor(self) -> float:
         """By how much looking at P can raise the chance of naming a person, on average; infinite for fixed maps.
 
-        Without the price of preserved attributes, which comes on top: multiply by 2 ** price.worst.
+        Without the price of preserved attributes, which comes on top: multiply by `classes`, on average over people, or
+        by 2 ** price.worst for somebody of the rarest class.
         """
         if self._settings.method != DRAWN:
             return float("inf")
@@ -158,7 +165,14 @@ class Surrogates:
     @property
     def price(self) -> Price:
         """What the preserved attributes cost."""
-        return price(self._classes)
+        return self._price
+
+    @property
+    def classes(self) -> int:
+        """Classes that the preserved attributes make; 1 without any. Each has a bank of its own, so what P tells of who
+        it is, is at most `factor` times as much as nothing for each of them: classes · `factor`, on average over all
+        people and draws, whatever was known beforehand."""
+        return len(self._possible_classes())
 
     @property
     def limits(self) -> Limits:
@@ -223,11 +237,15 @@ class Surrogates:
     def _possible_classes(self) -> set[str]:
         labels = {""}
         for rule in self._rules:
-            labels = {", ".join(filter(None, (label, name))) for label in labels for name in rule.names}
+            labels = {", ".join(filter(None, (label, name))) for label in labels for name in rule.classes}
         return labels
 
-    def _prepare(self, label: str) -> None:
-        donors = self._donors[self._classes == label] if label else self._donors
+    def _bearded(self, label: str) -> bool:
+        """`Surrogate.beard` of a class."""
+        preserve = self._settings.preserve
+        return GENDER not in preserve or label.split(", ")[preserve.index(GENDER)] == "male"
+
+    def _prepare(self, label: str, donors: Vectors, accept: Accept | None = None) -> None:
         if len(donors) < self._settings.k:
             of = f" of class {label!r}" if label else ""
             raise SettingsError(f"the gallery has {len(donors)} donors{of}, fewer than k = {self._settings.k}")
@@ -242,6 +260,7 @@ class Surrogates:
                 self._settings.q,
                 self._settings.bank_size,
                 rng,
+                accept,
             )
         else:
             self._maps[label] = MAPS[self._settings.method](donors, self._settings.k, rng)
@@ -276,7 +295,8 @@ class Surrogates:
                 vector = bank.candidates[proposed].copy()
                 certificate = certify(vector, y, self._donors, in_use, self._plausibility, limits)
                 if not certificate.failures:
-                    return Surrogate(vector, certificate, DRAWN, attempt, self._settings.k, label)
+                    beard = self._bearded(label)
+                    return Surrogate(vector, certificate, DRAWN, attempt, self._settings.k, label, beard)
         raise FailedClosed(f"no surrogate is free for person {person}: {len(in_use)} are in use")
 
     def _map(self, person: int, y: Vector, label: str) -> Surrogate:
@@ -289,5 +309,6 @@ class Surrogates:
                 vector = fixed.output(y, cell)
                 certificate = certify(vector, y, self._donors, in_use, self._plausibility, limits)
                 if not certificate.failures & _ENFORCED[method]:
-                    return Surrogate(vector, certificate, method, attempt, fixed.sizes[cell], label)
+                    size, beard = fixed.sizes[cell], self._bearded(label)
+                    return Surrogate(vector, certificate, method, attempt, size, label, beard)
         raise FailedClosed(f"no cluster gives person {person} a surrogate that differs enough")

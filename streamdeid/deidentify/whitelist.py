@@ -85,7 +85,7 @@ class Whitelist:
         model: AppearanceModel,
         good: Callable[[Frame, Track], bool] = lambda frame, track: True,
     ) -> None:
-        """good: whether what the inner one just observed of a track deserves the first rung."""
+        """good: whether what the inner one just observed of a track may be shown as an own face."""
         self._inner, self._known, self._model, self._good = inner, known, model, good
         self._sharpness = Sharpness(model.fit_table)
         self._recognition: dict[int, Recognition] = {}

@@ -9,6 +9,7 @@ import numpy as np
 from streamdeid.colour import rectangle_to_rgb
 from streamdeid.detection.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mesh, iris_from_mesh
 from streamdeid.detection.mediapipe_graphs import LandmarkGraph, Region
+from streamdeid.face_mesh import MESH
 from streamdeid.faces import Face, Points
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import LANDMARKS
@@ -91,14 +92,15 @@ def face_of(box: Box, score: float, evidence: float, mesh: Points | None, presen
     low, high = np.minimum(box[:2], outline.min(axis=0)), np.maximum(box[2:], outline.max(axis=0))
     whole = float(low[0]), float(low[1]), float(high[0]), float(high[1])
     iris = iris_from_mesh(mesh)[:, :, :2]
-    return Face(whole, score, landmarks, forehead, iris, presence, points[:, 2], evidence)
+    skin = mesh[:MESH].copy()  # without the irises, and letting go of the landmarker's own array
+    return Face(whole, score, landmarks, forehead, iris, presence, points[:, 2], evidence, skin)
 
 
 def _region_of_mesh(mesh: Points) -> Region:
     dx, dy, _ = mesh[263] - mesh[33]  # outer eye corners
     angle = math.atan2(float(dy), float(dx))
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-    level = mesh[:468, :2] @ turn
+    level = mesh[:MESH, :2] @ turn
     low, high = level.min(axis=0), level.max(axis=0)
     x, y = turn @ ((low + high) / 2)
     return Region((float(x), float(y)), _MARGIN * float((high - low).max()), angle)

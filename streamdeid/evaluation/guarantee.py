@@ -43,17 +43,19 @@ _MASKS = {
 }
 
 
-def guarantee(method: str, *, q: float, factor: float, worst_bits: float, whitelisted: int = 0) -> str:
+def guarantee(
+    method: str, *, q: float, factor: float, worst_bits: float, classes: int = 1, whitelisted: int = 0
+) -> str:
     """The promise of a method, and what it does not cover.
 
-    factor: `Surrogates.factor`; worst_bits: price of the rarest class of the preserved attributes; whitelisted: how
-    many pictures of people who are left unfiltered were given.
+    factor: `Surrogates.factor`; worst_bits: price of the rarest class of the preserved attributes; classes: how many
+    there are; whitelisted: how many pictures of people who are left unfiltered were given.
     """
-    promise = _promise(method, q=q, factor=factor, worst_bits=worst_bits)
+    promise = _promise(method, q=q, factor=factor, worst_bits=worst_bits, classes=classes)
     return f"{promise} {_WHITELISTED}" if whitelisted else promise
 
 
-def _promise(method: str, *, q: float, factor: float, worst_bits: float) -> str:
+def _promise(method: str, *, q: float, factor: float, worst_bits: float, classes: int) -> str:
     if method in _MASKS:
         return f"{_MASKS[method]} {_NOT_COVERED}"
     if method != DRAWN:
@@ -61,8 +63,9 @@ def _promise(method: str, *, q: float, factor: float, worst_bits: float) -> str:
     price = ""
     if worst_bits:
         price = (
-            f" The preserved attributes come on top: they tell up to {worst_bits:.2f} bits more, so the factor is at "
-            f"most {factor * 2**worst_bits:.2f}."
+            f" The preserved attributes come on top: faces are drawn from {classes} distributions, one for each class, "
+            f"so the factor is at most {factor * classes:.2f}, on average over people too. Of somebody of the rarest "
+            f"class they tell {worst_bits:.2f} bits, for whom the factor is at most {factor * 2**worst_bits:.2f}."
         )
     return (
         "The pseudonym face P of each person is drawn at random with a secret key, from a distribution built only from "

@@ -108,7 +108,7 @@ def reduced(photograph: Photograph, width: float) -> Photograph:
     face = photograph.face
     x0, y0, x1, y1 = face.box
     assert face.landmarks is not None and face.forehead is not None and face.iris is not None
-    assert face.depth is not None
+    assert face.depth is not None and face.mesh is not None
     smaller = replace(
         face,
         box=(x0 * ratio[0], y0 * ratio[1], x1 * ratio[0], y1 * ratio[1]),
@@ -116,6 +116,7 @@ def reduced(photograph: Photograph, width: float) -> Photograph:
         forehead=moved(face.forehead),
         iris=moved(face.iris),
         depth=face.depth * scale,
+        mesh=np.column_stack([moved(face.mesh[:, :2]), face.mesh[:, 2] * scale]),
     )
     return replace(photograph, image=image, face=smaller, sample=sample_of(image, smaller, photograph.person))
 

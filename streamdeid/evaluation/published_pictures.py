@@ -37,6 +37,7 @@ MEAN_FACE, NOTHING_CHANGED = "mean face for everybody", "model reconstruction, n
 @dataclass(frozen=True)
 class _Vector:
     vector: Points
+    beard: bool = True
 
 
 class _MeanFace:

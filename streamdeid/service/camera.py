@@ -18,14 +18,14 @@ from streamdeid.addresses import checked_source, checked_target, is_address, is_
 from streamdeid.errors import SettingsError
 from streamdeid.live_settings import LiveSettings
 from streamdeid.service.toml_values import Table, check_names, number, path, paths, regions, text, texts, truth, whole
-from streamdeid.settings import Settings
+from streamdeid.settings import Settings, attributes_of
 
 Reader = Callable[[str, object], Any]
 FILTER: Mapping[str, Reader] = {
     "method": text,
     "k": whole,
     "q": number,
-    "preserve": texts,
+    "preserve": lambda name, value: attributes_of(texts(name, value)),
     "key_file": path,
     "transfer": text,
     "eyes": text,

@@ -23,6 +23,8 @@ _SMALLER = 0.6
 _WITHIN, _REACH = 0.7, 1.15
 """Share of a part's box that lies in the hull of the face's points, which is drawn so many times as large: ears and the
 hair line stick out of it."""
+_WITHIN_BARE = 0.4
+"""The same for what has no landmarks, if its middle lies in that hull: a fringe, with the forehead below it."""
 _SHARED, _LARGEST, _CONCENTRIC = 0.7, 4.0, 0.25
 """A ghost shares this much of the smaller of both boxes, has at most so many times the face's area, and its middle lies
 within this share of its sides from the face's. One that is as large as the face would join it (`association`), and make
@@ -49,7 +51,7 @@ def without_parts(faces: Sequence[Face], boxes: Floats) -> list[int]:
                 continue
             if areas[other] < _SMALLER * areas[row]:
                 hull = _hull(face) if hull is None else hull
-                if _inside(boxes[other], hull) >= _WITHIN * areas[other]:
+                if _is_part(boxes[other], hull, rival.landmarks is None):
                     gone.add(other)
             elif rival.landmarks is None and _is_ghost(boxes[other], boxes[row], float(shared[other])):
                 gone.add(other)
@@ -63,6 +65,13 @@ def _hull(face: Face) -> NDArray[np.float32]:
     hull = cv2.convexHull(points.astype(np.float32))[:, 0]
     middle = hull.mean(axis=0)
     return np.asarray(middle + _REACH * (hull - middle), np.float32)
+
+
+def _is_part(box: Floats, hull: NDArray[np.float32], bare: bool) -> bool:
+    """Whether enough of a box (4,) lies in a face's hull (h, 2); bare: of a detection without landmarks."""
+    share = _inside(box, hull) / float((box[2:] - box[:2]).prod())
+    x, y = (float(v) for v in (box[:2] + box[2:]) / 2)
+    return share >= _WITHIN or (bare and share >= _WITHIN_BARE and cv2.pointPolygonTest(hull, (x, y), False) >= 0)
 
 
 def _inside(box: Floats, hull: NDArray[np.float32]) -> float:

@@ -18,6 +18,7 @@ from streamdeid.evaluation.picture_attacks.donors import donors_chapter
 from streamdeid.evaluation.picture_attacks.laboratory import (
     BLACK_HULL,
     FULL,
+    GENDERED,
     OTHER_PHOTOGRAPH,
     QUICK,
     SURROUNDINGS,
@@ -25,16 +26,24 @@ from streamdeid.evaluation.picture_attacks.laboratory import (
     Progress,
     Subjects,
     described,
+    gendered,
     key_of,
     known_to,
     picture_sets,
     scores,
 )
+from streamdeid.evaluation.picture_attacks.other_photographs import (
+    COMPARED,
+    People,
+    other_photographs_chapter,
+    people_sets,
+)
 from streamdeid.evaluation.picture_attacks.picture_sets import PictureSet, black_hull, originals, published
 from streamdeid.evaluation.picture_attacks.recognition import recognition_chapter
 from streamdeid.evaluation.picture_attacks.redactions import redactions_chapter
 from streamdeid.evaluation.picture_attacks.refitted import refitted_chapter
-from streamdeid.evaluation.picture_attacks.scores import Known, Vectors
+from streamdeid.evaluation.picture_attacks.relit import relit
+from streamdeid.evaluation.picture_attacks.scores import Known, Score, Vectors
 from streamdeid.evaluation.picture_attacks.sessions import Described, sessions_chapter
 from streamdeid.evaluation.picture_attacks.soft_biometrics import soft_biometrics_chapter
 from streamdeid.evaluation.published_pictures import MEAN_FACE
@@ -45,8 +54,8 @@ _WIDTH = 300.0
 """Width in pixels to which faces are reduced: twice what the recognisers look at."""
 _ATTACKERS_KEY = 100
 """Number of the attacker's key: no session under attack has it."""
-_PUBLISHING, _RECOGNISING, _REDACTING = 0.3, 0.65, 0.8
-"""Where publishing, recognising and redacted heads end in the whole."""
+_PUBLISHING, _RECOGNISING, _OTHERS, _REDACTING = 0.25, 0.55, 0.7, 0.8
+"""Where publishing, recognising, other photographs and redacted heads end in the whole."""
 
 _WHITENED = f"{Refit.name}, whitened"
 
@@ -77,14 +86,16 @@ def attack_pictures(
     *,
     unseen: str = "canada",
     donors: str = "london",
+    people: People | None = None,
     onnx: Path | None = None,
     quick: bool = False,
     progress: Progress,
 ) -> list[Chapter]:
-    """The chapters: recognition, redacted heads, sessions, refitting, donors, soft biometrics.
+    """The chapters: recognition, other photographs, redacted heads, sessions, refitting, donors, soft biometrics.
 
     photographs and labels read a set by name; `unseen` names the set of people whom the model never saw, `donors` the
-    set that it was trained on. onnx: a recogniser of the user's. quick: fewer people, keys and methods.
+    set that it was trained on. people: of whom there are several photographs. onnx: a recogniser of the user's. quick:
+    fewer people, keys and methods.
     Raises InputError for an ONNX file that cannot be used, FailedClosed when nothing was published.
     """
     amount = QUICK if quick else FULL
@@ -96,6 +107,9 @@ def attack_pictures(
         raise FailedClosed("the default method published none of the photographs: nothing can be measured")
     measured = _measure(attackers, subjects, sets, np.sqrt(fitting.model.variances), progress)
     by_recogniser = {name: scores(rows, sets, measured.known[name]) for name, rows in measured.vectors.items()}
+    others = _fewer(people or People(), amount.people)
+    progress(_RECOGNISING, "publishing: other photographs")
+    filtered = people_sets(others, fitting, gallery, [key_of(i) for i in range(amount.other_keys)])
     strongest = attackers[-1]  # the user's own, else dlib's, else the refitted model
     synthetic = [name for name in (*amount.methods, MEAN_FACE) if name not in MASKS]
     settings = SurrogateSettings()
@@ -103,6 +117,7 @@ def attack_pictures(
         recognition_chapter(
             by_recogniser, sets, len(subjects.known), tuple(missing), strongest.name if onnx is not None else None
         ),
+        _other_photographs(attackers, measured, others, filtered, onnx, progress),
         *_redactions(strongest, measured, progress),
         _sessions(strongest, measured, fitting, gallery, amount, progress),
         refitted_chapter(
@@ -120,6 +135,12 @@ def attack_pictures(
 def _reduced(photographs: Sequence[Photograph], people: int | None) -> tuple[Photograph, ...]:
     kept = sorted({photograph.person for photograph in photographs})[:people]
     return tuple(reduced(photograph, _WIDTH) for photograph in photographs if photograph.person in kept)
+
+
+def _fewer(people: People, most: int | None) -> People:
+    kept = {photograph.person for photograph in people.held[:most]}
+    held, filtered = ([p for p in side if p.person in kept] for side in (people.held, people.filtered))
+    return People(_reduced(held, None), _reduced(filtered, None))
 
 
 def _measure(
@@ -145,9 +166,34 @@ def _measure(
     return _Measured(subjects, sets, known, vectors)
 
 
+def _other_photographs(
+    attackers: Sequence[Recogniser],
+    measured: _Measured,
+    people: People,
+    filtered: Mapping[str, PictureSet],
+    onnx: Path | None,
+    progress: Progress,
+) -> Chapter:
+    lit = relit(measured.subjects.known)
+    known = (*people.held, *measured.subjects.neutral_donors)
+    by_light: dict[str, dict[str, Score]] = {}
+    by_photograph: dict[str, dict[str, Score]] = {}
+    for place, attacker in enumerate(attackers):
+        progress(
+            _RECOGNISING + (_OTHERS - _RECOGNISING) * place / len(attackers), f"{attacker.name}: other photographs"
+        )
+        same = {name: measured.vectors[attacker.name][name] for name in COMPARED if name in measured.sets}
+        by_light[attacker.name] = scores(same, measured.sets, known_to(attacker, lit), shuffled=False)
+        if filtered:
+            rows = {name: described(attacker, given) for name, given in filtered.items()}
+            by_photograph[attacker.name] = scores(rows, filtered, known_to(attacker, known), shuffled=False)
+    strongest = attackers[-1].name if onnx is not None else None
+    return other_photographs_chapter(by_light, by_photograph, filtered, len(known), strongest)
+
+
 def _redactions(recogniser: Recogniser, measured: _Measured, progress: Progress) -> list[Chapter]:
     def tell(share: float, text: str) -> None:
-        progress(_RECOGNISING + (_REDACTING - _RECOGNISING) * share, text)
+        progress(_OTHERS + (_REDACTING - _OTHERS) * share, text)
 
     chapter = redactions_chapter(recogniser, measured.known[recogniser.name], measured.subjects, tell)
     return [] if chapter is None else [chapter]
@@ -173,10 +219,14 @@ def _sessions(
         here = published(smiling, fitting, gallery, method, [key_of(0)])
         there = published(neutral, fitting, gallery, method, [key_of(_ATTACKERS_KEY)])
         pairs[method] = (here, described(recogniser, here)), (there, described(recogniser, there))
+    if people and GENDERED in measured.sets:
+        here = gendered(smiling, fitting, gallery, [key_of(0)])
+        there = gendered(neutral, fitting, gallery, [key_of(_ATTACKERS_KEY)])
+        pairs[GENDERED] = (here, described(recogniser, here)), (there, described(recogniser, there))
     if people:
         hulls = black_hull(smiling), black_hull(neutral)
         pairs[BLACK_HULL] = (hulls[0], described(recogniser, hulls[0])), (hulls[1], described(recogniser, hulls[1]))
-    names = (*methods, BLACK_HULL)
+    names = [name for name in (*methods, GENDERED, BLACK_HULL) if name in measured.sets]
     ours = {name: (measured.sets[name], measured.vectors[recogniser.name][name]) for name in names}
     known, unseen = measured.known[recogniser.name], len(measured.subjects.unseen)
     return sessions_chapter(

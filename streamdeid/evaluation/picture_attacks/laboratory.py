@@ -40,6 +40,7 @@ SHUFFLED = "k-diff-furthest-paper, labels shuffled"
 HULL_ONLY = f"{DRAWN}, hull only"
 QUIET = f"{DRAWN}, quiet"
 """The default method's surrogates as quiet faces."""
+GENDERED = f"{DRAWN}, gender preserved"
 CONTROLS = (JPEG_AGAIN, OTHER_PHOTOGRAPH, SHUFFLED, NOTHING_CHANGED, MEAN_FACE, BLACK_HULL, SURROUNDINGS, HULL_ONLY)
 _SHUFFLES = 50
 _SEED = 314
@@ -115,9 +116,23 @@ def picture_sets(
         sets[name] = published(subjects.unseen, fitting, gallery, name, [key_of(i) for i in range(keys)], tell)
     sets[HULL_ONLY] = hull_only(sets[DRAWN])
     sessions = [key_of(i) for i in range(amount.other_keys)]
+    if knows_gender(gallery):
+        sets[GENDERED] = gendered(subjects.unseen, fitting, gallery, sessions)
     sets[QUIET] = published_quietly(subjects.unseen, fitting, gallery, DRAWN, sessions)
-    order = [*(name for name in CONTROLS if name in sets), DRAWN, QUIET, *amount.methods, *sets]
-    return {name: sets[name] for name in dict.fromkeys(order)}
+    order = [*(name for name in CONTROLS if name in sets), DRAWN, GENDERED, QUIET, *amount.methods, *sets]
+    return {name: sets[name] for name in dict.fromkeys(order) if name in sets}
+
+
+def knows_gender(gallery: Gallery) -> bool:
+    """Whether gender can be preserved: the gallery has donors of at least two."""
+    return len(set(gallery.gender.tolist()) - {""}) > 1
+
+
+def gendered(
+    photographs: Sequence[Photograph], fitting: FitModel, gallery: Gallery, keys: Sequence[bytes]
+) -> PictureSet:
+    """Photographs as the default method publishes them with the person's gender preserved, once per key."""
+    return replace(published(photographs, fitting, gallery, DRAWN, keys, preserve=("gender",)), name=GENDERED)
 
 
 def from_another_photograph(method: str) -> str:
@@ -136,15 +151,18 @@ def known_to(recogniser: Recogniser, photographs: Sequence[Photograph]) -> Known
     return Known(described(recogniser, held), tuple(held.people))
 
 
-def scores(vectors: Mapping[str, Vectors], sets: Mapping[str, PictureSet], known: Known) -> dict[str, Score]:
-    """The score of each set under one recogniser, the shuffled labels added; sets without a usable picture left out."""
+def scores(
+    vectors: Mapping[str, Vectors], sets: Mapping[str, PictureSet], known: Known, *, shuffled: bool = True
+) -> dict[str, Score]:
+    """The score of each set under one recogniser; sets without a usable picture left out. shuffled: add the paper's
+    method with shuffled labels, the control."""
     rng = np.random.default_rng(_SEED)
     found: dict[str, Score] = {}
     for name, rows in vectors.items():
         if not np.isfinite(rows).all(axis=1).any():
             continue
         found[name] = score(rows, sets[name].people, known, rng)
-        if name == PAPER:
+        if name == PAPER and shuffled:
             found[SHUFFLED] = _shuffled(rows, sets[name].people, known, rng)
     return found
 

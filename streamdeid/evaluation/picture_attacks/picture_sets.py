@@ -66,13 +66,14 @@ def published(
     method: str,
     keys: Sequence[bytes],
     report: Callable[[str], None] | None = None,
+    preserve: tuple[str, ...] = (),
 ) -> PictureSet:
-    """Each photograph as the stream publishes it, once per key, each key a session of its own."""
+    """Each photograph as the stream publishes it, once per key, each key a session of its own. preserve: attributes."""
     pictures, sources, sessions, refused = [], [], [], 0
     for number, key in enumerate(keys):
         if report is not None:
             report(f"{method}, key {number + 1} of {len(keys)}")
-        publisher = Publisher(fitting, gallery, method, key)
+        publisher = Publisher(fitting, gallery, method, key, preserve=preserve)
         for person, photograph in enumerate(photographs, start=1):
             (picture,) = publisher.publish(person, [photograph])
             if picture is None:

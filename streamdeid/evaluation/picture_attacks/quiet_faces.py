@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from streamdeid.aam.fit import FitModel
 from streamdeid.deidentify.gallery import Gallery
 from streamdeid.deidentify.light import LightFrame
@@ -25,15 +23,15 @@ def published_quietly(
     photographs: Sequence[Photograph], fitting: FitModel, gallery: Gallery, method: str, keys: Sequence[bytes]
 ) -> PictureSet:
     """Each photograph with the surrogate of its person as a quiet face in a soft redaction, once per key."""
-    mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
-    light = LightFrame.of(fitting.table, mean.small_texture)
+    light = LightFrame.of(fitting)
     identities = [identity_of(photograph, fitting.model) for photograph in photographs]
     pictures, sources, sessions, refused = [], [], [], 0
     for number, key in enumerate(keys):
         choice = Surrogates(gallery, fitting.model.variances, SurrogateSettings(method=method, preserve=()), key)
         for person, (photograph, identity) in enumerate(zip(photographs, identities, strict=True), start=1):
             try:
-                face = NewFace.of(choice.surrogate(person, identity).vector, fitting)
+                chosen = choice.surrogate(person, identity)
+                face = NewFace.of(chosen.vector, fitting, chosen.beard)
             except FailedClosed:
                 refused += 1
                 continue

@@ -1,0 +1,129 @@
+"""The face as a solid: the landmarker's mean mesh, moved by what a shape differs from the mean (METHODS 6.3 item 4).
+
+The appearance mesh has 81 vertices and no thickness where it matters: turned beyond some 30 degrees its nose has no
+profile and hides nothing. The landmarker's mesh has 468 vertices with depth. Both are tied together twice: `solid`
+moves the mean mesh by a thin-plate spline over the 81 points, `flattened` lays its vertices where the drawing of the
+81 points has them. Between the two a face goes over from flat to solid with no seam.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.aam.pose import HeadPose
+from streamdeid.mesh_triangles import LIP_RING, RIGID_VERTICES
+
+_UNIT = 100.0
+"""Pixels of the model's frame that the splines are computed in."""
+_STIFF = 1e-3
+"""Smoothing of the splines."""
+_GAPE = 30.0
+"""Pixels by which the mean's lips, which touch, are held apart where the spline is computed, so that what moves the
+lower lip leaves the upper one alone; and over how many pixels below them that fades."""
+_GAPE_FADES = 60.0
+_UPPER_LIP, _LOWER_LIP = np.array([61, 62, 63]), np.array([65, 66, 67])
+_UPPER_RIM, _LOWER_RIM = LIP_RING[1:10], LIP_RING[11:]
+
+
+class SolidFace:
+    """The mean mesh in a model's frame, and what moves it. v = 81 points, m = 468 vertices of the mesh."""
+
+    def __init__(self, mean_mesh: Points, mean_shape: Points, depth: Points, triangles: NDArray[np.int32]) -> None:
+        """mean_mesh (m, 3): the landmarker's, over the mean shape (v, 2) with its depth (v,). triangles int32 (t, 3):
+        the appearance mesh, its mouth closed."""
+        self._mean_shape, self._depth = mean_shape, depth
+        self.mesh = mean_mesh
+        """float64 (m, 3): x and y are the places of the vertices in a texture, too."""
+        sites, places = _gaping(mean_shape, self.mesh[:, :2])
+        self._spread = _spline(sites, places)
+        self._corners, self._weights = _located(self.mesh[:, :2], mean_shape, triangles)
+
+    def solid(self, shape: Points, depth: Points) -> Points:
+        """The mesh (m, 3) of a shape (v, 2) at depths (v,), in the model's frame."""
+        moved = np.column_stack([shape - self._mean_shape, depth - self._depth])
+        return self.mesh + self._spread @ moved
+
+    def flattened(self, points: Points) -> Points:
+        """Where the drawing of points (v, 2) on the appearance mesh has the vertices, (m, 2)."""
+        placed: Points = np.einsum("mk,mkd->md", self._weights, points[self._corners])
+        return placed
+
+    def pose(self, mesh: Points) -> HeadPose:
+        """Pose of the landmarker's mesh (m, 3) in a picture: similarity of the vertices that expressions move least
+        (Procrustes in three dimensions). Raises LinAlgError for what has no pose."""
+        a0, b0 = self.mesh[RIGID_VERTICES].mean(axis=0), mesh[RIGID_VERTICES].mean(axis=0)
+        a, b = self.mesh[RIGID_VERTICES] - a0, mesh[RIGID_VERTICES] - b0
+        u, s, vt = np.linalg.svd(b.T @ a)
+        kept = np.array([1.0, 1.0, np.sign(np.linalg.det(u @ vt))])
+        rotation = (u * kept) @ vt
+        scale = float((s * kept).sum() / (a**2).sum())
+        return HeadPose(scale, rotation, b0[:2] - scale * (a0 @ rotation.T)[:2])
+
+    def undone(self, points: Points, pose: HeadPose, mesh: Points) -> Points:
+        """Points (n, 3) of a picture with a pose undone, in the model's frame. mesh (m, 3): the same face's, whose
+        rigid vertices say where the picture's depth is zero."""
+        middle = self.mesh[RIGID_VERTICES].mean(axis=0)
+        back: Points = (points - mesh[RIGID_VERTICES].mean(axis=0)) @ pose.rotation / pose.scale + middle
+        return back
+
+
+def seen(solid: Points, pose: HeadPose) -> Points:
+    """A solid (m, 3) of the model's frame as a pose shows it: x, y and depth in pixels of the picture, (m, 3)."""
+    view: Points = pose.scale * (solid @ pose.rotation.T)
+    view[:, :2] += pose.shift
+    return view
+
+
+def _gaping(mean_shape: Points, vertices: Points) -> tuple[Points, Points]:
+    """Landmarks (v, 2) and vertices (m, 2) of the mean with its mouth held open."""
+    lips = mean_shape[60:65]
+    half, middle = float(lips[4, 0] - lips[0, 0]) / 2, float(lips[[0, 4], 0].mean())
+
+    def opened(places: Points, lower: NDArray[np.intp], upper: NDArray[np.intp]) -> Points:
+        line = np.interp(places[:, 0], lips[:, 0], lips[:, 1])
+        below = places[:, 1] > line + 0.5
+        below[lower], below[upper] = True, False
+        amount = np.clip(1 - ((places[:, 0] - middle) / (1.05 * half)) ** 2, 0, 1)
+        out = places.copy()
+        out[:, 1] += _GAPE * below * amount * np.exp(-np.maximum(places[:, 1] - line, 0) / _GAPE_FADES)
+        return out
+
+    return opened(mean_shape, _LOWER_LIP, _UPPER_LIP), opened(vertices, _LOWER_RIM, _UPPER_RIM)
+
+
+def _spline(sites: Points, places: Points) -> Points:
+    """Thin-plate spline as a linear operator (m, n): values at sites (n, 2) to values at places (m, 2)."""
+
+    def bend(a: Points, b: Points) -> Points:
+        squares = ((a[:, None] - b[None]) ** 2).sum(axis=2) / _UNIT**2
+        bent: Points = 0.5 * squares * np.log(np.maximum(squares, 1e-12))
+        return bent
+
+    n = len(sites)
+    plane = np.column_stack([np.ones(n), sites / _UNIT])
+    system = np.block([[bend(sites, sites) + _STIFF * np.eye(n), plane], [plane.T, np.zeros((3, 3))]])
+    coefficients = np.linalg.solve(system, np.vstack([np.eye(n), np.zeros((3, n))]))
+    operator: Points = np.column_stack([bend(places, sites), np.ones(len(places)), places / _UNIT]) @ coefficients
+    return operator
+
+
+def _located(places: Points, points: Points, triangles: NDArray[np.int32]) -> tuple[NDArray[np.int32], Points]:
+    """For each place (m, 2) the triangle (3,) of a mesh over points (v, 2) that it lies in, or nearest to, and its
+    barycentric coordinates there."""
+    a, b, c = (points[triangles[:, i]] for i in range(3))
+    area = _cross(b - a, c - a)
+    whole = np.abs(area) > 1e-6
+    a, b, c, area, kept = a[whole], b[whole], c[whole], area[whole], triangles[whole]
+    offset = places[:, None] - a[None]
+    wb, wc = _cross(offset, c - a) / area, _cross(b - a, offset) / area
+    weights = np.stack([1 - wb - wc, wb, wc], axis=2)
+    best = weights.min(axis=2).argmax(axis=1)
+    rows = np.arange(len(places))
+    return kept[best], weights[rows, best]
+
+
+def _cross(a: Points, b: Points) -> Points:
+    product: Points = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return product

@@ -1,0 +1,182 @@
+"""What lies between the rendered mesh of a turned head and the person's own outline: nothing of it may stay as it was.
+
+Behind the face that is skin, hair or neck, so the skin of the rendered face is carried on there. Beyond the profile it
+is the background, which is carried in from outside: skin there would be a second nose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.mesh_render import Solid
+from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.synthesise import Mask, Patch
+from streamdeid.deidentify.blend import feathered
+from streamdeid.frames import Planes
+from streamdeid.mesh_triangles import CHIN, NOSE_TIP, TOP
+
+_GRID = 64
+"""Width of the grid on which colours are carried."""
+_REACHES = (1.2, 3.0, 8.0)
+"""Blurs, cells of the grid, by which they are: the nearest colour counts where there is one."""
+_INSET = 0.03
+"""Rim of the rendered face from which no colour is carried, share of its width: it is seen edge on there."""
+_BACKGROUND = np.deg2rad(24.0), np.deg2rad(31.0)
+"""Yaw over which what lies beyond the profile goes over from skin to background: seen from the front there is none."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Where in the picture the profile of a turned face is."""
+
+    top: Points
+    """float64 (2,): middle of the forehead, pixels."""
+    chin: Points
+    beyond: float
+    """Sign of the side of the line from top to chin that lies beyond the profile."""
+    background: float
+    """How much of what lies there is background: 0 to 1."""
+
+    @classmethod
+    def of(cls, mesh: Points, yaw: float) -> Profile:
+        """Of a mesh (468, d) in a picture, and its yaw in radians."""
+        top, chin, nose = (mesh[vertex, :2] for vertex in (TOP, CHIN, NOSE_TIP))
+        t = float(np.clip((abs(yaw) - _BACKGROUND[0]) / (_BACKGROUND[1] - _BACKGROUND[0]), 0, 1))
+        return cls(top, chin, float(np.sign(_side(nose[None], top, chin)[0])), t * t * (3 - 2 * t))
+
+
+def _side(places: Points, top: Points, chin: Points) -> Points:
+    """Cross products (n,): on which side of the line from top to chin places (n, 2) lie."""
+    away, line = places - top, chin - top
+    side: Points = away[:, 0] * line[1] - away[:, 1] * line[0]
+    return side
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far a redaction has to reach."""
+
+    outline: Points
+    """float64 (n, 2): the person's, convex, pixels of the picture."""
+    behind: float
+    """Pixels beyond it."""
+    before: float
+    """The same beyond the profile."""
+    profile: Profile
+
+    def halved(self) -> Reach:
+        """In pixels of chroma."""
+        line = replace(self.profile, top=(self.profile.top - 0.5) / 2, chin=(self.profile.chin - 0.5) / 2)
+        return Reach((self.outline - 0.5) / 2, self.behind / 2, self.before / 2, line)
+
+    def mask(self, shape: tuple[int, int], origin: tuple[int, int]) -> Mask:
+        """uint8 (h, w): 1 where it reaches, in a rectangle that begins at origin (x, y)."""
+        corners = [np.round((self.outline - origin) * 16).astype(np.int32)]
+        wanted, farther = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
+        cv2.fillPoly(wanted, corners, (1,), cv2.LINE_8, 4)
+        cv2.polylines(wanted, corners, True, (1,), max(1, 2 * round(self.behind)), cv2.LINE_8, 4)
+        cv2.polylines(farther, corners, True, (1,), max(1, 2 * round(self.before)), cv2.LINE_8, 4)
+        rows, columns = np.nonzero(farther > wanted)
+        places = np.column_stack([columns, rows]) + np.array(origin, np.float64)
+        beyond = self.profile.beyond * _side(places, self.profile.top, self.profile.chin) > 0
+        wanted[rows[beyond], columns[beyond]] = 1
+        return wanted
+
+
+def covering(solid: Solid, original: Planes, reach: Reach, width: float) -> Patch:
+    """The patch of a rendered mesh, filled as far as is wanted. width: of the rendered face, pixels."""
+    patch = solid.patch
+    (h, w), (ch, cw) = patch.y.shape, patch.covered.shape
+    hx, hy = patch.x0 // 2, patch.y0 // 2
+    luma = original.y[patch.y0 : patch.y0 + h, patch.x0 : patch.x0 + w, None]
+    chroma = np.dstack([plane[hy : hy + ch, hx : hx + cw] for plane in (original.u, original.v)])
+    y, full = _filled(patch.y[:, :, None], patch.covered_luma, luma, (patch.x0, patch.y0), reach, width)
+    uv, covered = _filled(patch.uv, patch.covered, chroma, (hx, hy), reach.halved(), width / 2)
+    return Patch(patch.x0, patch.y0, np.ascontiguousarray(y[:, :, 0]), uv, covered, full)
+
+
+def _filled(
+    drawn: Pixels, inside: Mask, around: NDArray[np.uint8], origin: tuple[int, int], reach: Reach, width: float
+) -> tuple[Pixels, Mask]:
+    """One plane of `covering`: what was drawn (h, w, c) inside a mask, filled, and the mask of both. around: the same
+    rectangle of the picture, uint8 (h, w, c); origin: x and y where it begins."""
+    wanted = reach.mask(inside.shape, origin)
+    bare = (wanted > 0) & (inside == 0)
+    whole = np.maximum(wanted, inside)
+    if not bare.any() or not inside.any():
+        return drawn, whole
+    inset = max(1, round(_INSET * width))
+    core = cv2.erode(inside, np.ones((2 * inset + 1, 2 * inset + 1), np.uint8))
+    rows, columns = np.nonzero(bare)
+    filled = drawn.copy()
+    skin = _carried(drawn, core if core.any() else inside)[rows, columns]
+    filled[rows, columns] = skin
+    share = _beyond(rows + origin[1], columns + origin[0], reach.profile, width)
+    free = (whole == 0).astype(np.uint8)
+    if free.any() and (share > 0).any():
+        background = _carried(around.astype(np.float32), free)[rows, columns]
+        filled[rows, columns] += share[:, None].astype(np.float32) * (background - skin)
+    return _without_steps(filled, inside, bare, whole), whole
+
+
+def _without_steps(filled: Pixels, inside: Mask, bare: NDArray[np.bool_], whole: Mask) -> Pixels:
+    """The picture (h, w, c) with the edge of what was rendered softened where it meets what was filled in: nothing else
+    is anti-aliased there."""
+    square = np.ones((3, 3), np.uint8)
+    edge = cv2.dilate(bare.astype(np.uint8), square) & cv2.dilate(inside, square)
+    rows, columns = np.nonzero(edge)
+    mask = whole.astype(np.float32)
+    total = cv2.blur(filled * mask[:, :, None], (3, 3)).reshape(filled.shape)[rows, columns]
+    filled[rows, columns] = total / cv2.blur(mask, (3, 3))[rows, columns, None]
+    return filled
+
+
+def weights(patch: Patch, profile: Profile, share: float, feather: float, sharp: float) -> Pixels:
+    """Weights float32 (ceil(h / 2), ceil(w / 2)) for blending a covering patch: a feather of so many pixels where skin
+    meets hair and neck; a sharp one beyond the profile, where background meets background and the person's own profile
+    may lie. share: how solid the face is drawn, 0 to 1."""
+    rows, columns = np.mgrid[0 : patch.covered.shape[0], 0 : patch.covered.shape[1]]
+    places = np.column_stack([2 * columns.ravel() + patch.x0, 2 * rows.ravel() + patch.y0]).astype(np.float64)
+    line = max(float(np.linalg.norm(profile.chin - profile.top)), 1e-6)
+    away = profile.beyond * _side(places, profile.top, profile.chin) / line
+    before = np.clip(away / max(feather, 1.0) + 0.5, 0, 1).reshape(patch.covered.shape) * share
+    soft, hard = (feathered(patch.covered, pixels / 2) for pixels in (feather, sharp))
+    return np.asarray(soft + before * (hard - soft), np.float32)
+
+
+def _beyond(rows: NDArray[np.intp], columns: NDArray[np.intp], profile: Profile, width: float) -> Points:
+    """How much of what lies at pixels (n,) is background, 0 to 1."""
+    places = np.column_stack([columns, rows]).astype(np.float64)
+    line = profile.chin - profile.top
+    length = max(float(np.linalg.norm(line)), 1e-6)
+    side = profile.beyond * _side(places, profile.top, profile.chin) / length
+    down = (places - profile.top) @ line / length
+    soft = 0.04 * width
+    between = np.minimum(np.clip((down + soft) / soft, 0, 1), np.clip((length + soft - down) / soft, 0, 1))
+    share: Points = profile.background * between * np.clip(side / soft, 0, 1)
+    return share
+
+
+def _carried(picture: Pixels, known: Mask) -> Pixels:
+    """A picture (h, w, c) whose known pixels are carried softly to everywhere."""
+    height, width = known.shape
+    size = min(width, _GRID), max(1, round(height * min(width, _GRID) / width))
+    mask = known.astype(np.float32)
+    small = cv2.resize(picture * mask[:, :, None], size, interpolation=cv2.INTER_AREA).reshape(size[1], size[0], -1)
+    weight = np.asarray(cv2.resize(mask, size, interpolation=cv2.INTER_AREA), np.float32)
+    out = np.zeros_like(small)
+    left = np.ones(weight.shape, np.float32)
+    for reach in _REACHES:
+        blurred = cv2.GaussianBlur(small, (0, 0), reach).reshape(small.shape)
+        share = np.asarray(cv2.GaussianBlur(weight, (0, 0), reach), np.float32)
+        taken = left * np.clip(share / 0.1, 0, 1)
+        out += taken[:, :, None] * blurred / np.maximum(share, 1e-6)[:, :, None]
+        left -= taken
+    total = small.sum(axis=(0, 1)) / max(float(weight.sum()), 1e-6)
+    out += left[:, :, None] * total
+    full = cv2.resize(out, (width, height), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(full, np.float32).reshape(picture.shape)
