@@ -12,7 +12,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable
 from streamdeid.aam.synthesise import extended
-from streamdeid.deidentify.eyes import EyeColours, eye_colours, shut
+from streamdeid.deidentify.eyes import EyeColours, alike, eye_colours, shut
 from streamdeid.ibug68 import LEFT_EYE, RIGHT_EYE
 
 
@@ -50,7 +50,7 @@ class NewFace:
         )
         for lids in (LEFT_EYE, RIGHT_EYE):
             shut(picture, model.mean_shape[lids])
-        return cls(vector, shape, picture, small, (left, right))
+        return cls(vector, shape, picture, small, alike(left, right))
 
 
 def reduced_texture(picture: Pixels, table: WarpTable) -> Pixels:
