@@ -15,7 +15,7 @@ from streamdeid.aam.synthesise import Patch, draw
 from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no_membrane
 from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps, facing, transfer_expression
-from streamdeid.deidentify.eyes import draw_eye
+from streamdeid.deidentify.eyes import draw_eye, narrowed
 from streamdeid.deidentify.light import LightFrame, StaticLight, light_change, static_light
 from streamdeid.deidentify.lit_face import at_eye, dressed, lit_eye, lit_texture
 from streamdeid.deidentify.mouth import draw_mouth
@@ -131,7 +131,8 @@ def draw_surrogate(
     margin = _SURROUNDINGS * seen.width
     if not plain and seen.turned is not None and seen.turned.share > 0:
         change = turned_change(light, texture, neutral.small_texture, change, seen.turned)
-        lit = LitFace(static.light.field + change + smile, static.picture, face, light, original.colour)
+        there = static.light.field + change + smile
+        lit = LitFace(there, static.picture, face, light, original.colour, static.light.towards)
         copied = Copied(copy_eyes, opening is None or not opening.mouth)
         turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin, copied)
         if turned is None:
@@ -155,9 +156,9 @@ def draw_surrogate(
     if not copy_eyes and seen.iris is not None:
         maps = eye_maps(seen.points, points)
         for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
-            colours = lit_eye(face, i, at_eye(field, i, model), original.colour)
+            towards, colours = static.light.towards, lit_eye(face, i, at_eye(field, i, model), original.colour)
             radius = float(model.iris[i, 2]) * seen.pose.scale
-            draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius, colours)
+            draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius, colours, narrowed(seen.pose.yaw), towards)
     blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
     if copy_eyes:  # like the mouth's inside after sharpness and grain: it has the scene's own
         for lids in (LEFT_EYE, RIGHT_EYE):

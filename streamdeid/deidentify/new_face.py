@@ -11,7 +11,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable
 from streamdeid.aam.synthesise import extended
-from streamdeid.deidentify.eyes import EyeColours, eye_colours, shut
+from streamdeid.deidentify.eyes import EyeColours, alike, eye_colours, shut
 from streamdeid.ibug68 import LEFT_EYE, RIGHT_EYE
 
 
@@ -45,7 +45,7 @@ class NewFace:
         )
         for lids in (LEFT_EYE, RIGHT_EYE):
             shut(picture, model.mean_shape[lids])
-        return cls(vector, shape, picture, small, (left, right), beard)
+        return cls(vector, shape, picture, small, alike(left, right), beard)
 
 
 def mean_photograph(fitting: FitModel) -> Pixels:
