@@ -24,7 +24,7 @@ _GRID = 64
 """Width of the grid on which colours are carried."""
 _REACHES = (1.2, 3.0, 8.0)
 """Blurs, cells of the grid, by which they are: the nearest colour counts where there is one."""
-_INSET = 0.03
+_INSET = 0.05
 """Rim of the rendered face from which no colour is carried, share of its width: it is seen edge on there."""
 _EDGE = 0.04
 """Breadth of the line between the two, share of the face's width."""
@@ -127,16 +127,23 @@ def _filled(
     whole = ((wanted > 0) | (inside > 0)).astype(np.uint8)
     if not bare.any() or not inside.any():
         return drawn, whole
-    rows, columns = np.nonzero(bare)
+    inset = max(1.0, _INSET * width)
+    depth = np.asarray(cv2.distanceTransform(inside, cv2.DIST_L2, 3), np.float32)
+    # What was rendered goes over into what is carried: beside a rim that is seen edge on, one would see where it ends.
+    rows, columns = np.nonzero(bare | ((depth > 0) & (depth < inset)))
+    place = np.column_stack([columns + origin[0], rows + origin[1]]).astype(np.float64)
+    share = _background(place, wanted[rows, columns] == _FARTHER, reach.profile, width)[:, None].astype(np.float32)
+    own = (depth[rows, columns] / np.float32(inset))[:, None]
     filled = drawn.copy()
-    skin = _carried(drawn, inside, max(1, round(_INSET * width)))[rows, columns]
-    filled[rows, columns] = skin
-    places = np.column_stack([columns + origin[0], rows + origin[1]]).astype(np.float64)
-    share = _background(places, wanted[rows, columns] == _FARTHER, reach.profile, width)
+    skin = _carried(drawn, inside, round(inset))[rows, columns]
+    was = drawn[rows, columns]
+    # Inside, the side of the profile keeps its edge.
+    new = np.where(own > 0, was + (1 - own) * (1 - share) * (skin - was), skin)
     free = (whole == 0).astype(np.uint8)
     if free.any() and (share > 0).any():
         background = _carried(around, free, 0)[rows, columns]
-        filled[rows, columns] += share[:, None].astype(np.float32) * (background - skin)
+        new = np.where(own > 0, new, skin + share * (background - skin))
+    filled[rows, columns] = new
     return _without_steps(filled, inside, bare, whole), whole
 
 
