@@ -171,7 +171,7 @@ def test_a_mouth_cannot_slant(fitting: FitModel, face: NewFace) -> None:
         assert lids[5, 1] - lids[1, 1] == pytest.approx(gesture.lids[0] * (was[5, 1] - was[1, 1]), abs=0.3)
 
 
-def test_growth_goes_in_steps_and_eases(model: AppearanceModel) -> None:
+def test_growth_is_a_step_that_is_eased(model: AppearanceModel) -> None:
     growth, shape = Growth(), model.mean_shape
     centre = shape[OUTLINE].mean(axis=0)
     larger = shape.copy()
@@ -182,16 +182,13 @@ def test_growth_goes_in_steps_and_eases(model: AppearanceModel) -> None:
         return float(away / own)
 
     first = reach(growth(shape, larger, fresh=True))
-    assert first == pytest.approx(1.12, abs=1e-6), "whole steps of 0.12"
+    assert first == pytest.approx(1.12, abs=1e-6), "one step of 0.12"
     slightly = shape.copy()
     slightly[OUTLINE] = centre + 1.12 * (shape[OUTLINE] - centre)
     assert reach(growth(shape, slightly, fresh=False)) == pytest.approx(first), "a little less changes nothing"
-    largest = shape.copy()
-    largest[OUTLINE] = centre + 1.35 * (shape[OUTLINE] - centre)
-    after = [reach(growth(shape, largest, fresh=False)) for _ in range(40)]
-    assert max(np.diff([first, *after])) < 0.02, "no jump"
-    assert after[-1] == pytest.approx(1.24, abs=1e-3)
-    assert reach(Growth()(shape, shape, fresh=True)) == pytest.approx(1.0)
+    after = [reach(growth(shape, shape, fresh=False)) for _ in range(40)]
+    assert np.abs(np.diff([first, *after])).max() < 0.02, "no jump"
+    assert after[-1] == pytest.approx(1.0, abs=1e-3)
 
 
 @pytest.mark.parametrize("degrees", [28, 40, 55, -45])

@@ -105,7 +105,9 @@ def _spline(sites: Points, places: Points) -> Points:
     plane = np.column_stack([np.ones(n), sites / _UNIT])
     system = np.block([[bend(sites, sites) + _STIFF * np.eye(n), plane], [plane.T, np.zeros((3, 3))]])
     coefficients = np.linalg.solve(system, np.vstack([np.eye(n), np.zeros((3, n))]))
-    operator: Points = np.column_stack([bend(places, sites), np.ones(len(places)), places / _UNIT]) @ coefficients
+    operator = np.asarray(
+        np.column_stack([bend(places, sites), np.ones(len(places)), places / _UNIT]) @ coefficients, np.float64
+    )
     return operator
 
 

@@ -158,7 +158,9 @@ def draw_surrogate(
         for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
             towards, colours = static.light.towards, lit_eye(face, i, at_eye(field, i, model), original.colour)
             radius = float(model.iris[i, 2]) * seen.pose.scale
-            draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius, colours, narrowed(seen.pose.yaw), towards)
+            draw_eye(
+                patch, points[lids], linear @ seen.iris[i] + shift, radius, colours, narrowed(seen.pose.yaw), towards
+            )
     blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
     if copy_eyes:  # like the mouth's inside after sharpness and grain: it has the scene's own
         for lids in (LEFT_EYE, RIGHT_EYE):

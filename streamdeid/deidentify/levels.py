@@ -139,8 +139,10 @@ def severities(seen: Observation, areas: NDArray[np.float64]) -> dict[Cause, flo
 
 def as_drawn(found: Mapping[Cause, float], seen: Observation) -> Mapping[Cause, float]:
     """The severities of what speaks against rendering a known face on its landmarks: `severities`, but those of a head
-    that is drawn as a solid bear more of a turn, and of a frontal model that fits no turned head."""
-    view, borne = seen.turned, {}
+    that is drawn as a solid bear more of a turn, and of a frontal model that fits no turned head; and that a face which
+    something covers is fitted worse is known already."""
+    view = seen.turned
+    borne: dict[Cause, float] = {}
     if found[Cause.OCCLUDED] > 1:
         borne[Cause.POOR_FIT] = seen.fit.residual / _RESIDUAL_COVERED
     if view is None or view.width < _SOLID_WIDTH:

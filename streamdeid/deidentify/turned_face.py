@@ -123,14 +123,25 @@ class TurnedPatch:
     owner_chroma: Owners = field(repr=False)
 
     @contextmanager
-    def only(self, part: int) -> Iterator[Patch]:
-        """The patch, to be drawn into: of what is changed only that stays which lies on an opening of the mesh
-        (`mesh_triangles`) or beside it, so that a nose hides the far eye."""
-        y, uv = self.patch.y.copy(), self.patch.uv.copy()
+    def only(self, part: int, about: Points) -> Iterator[Patch]:
+        """The patch, to be drawn into about points (n, 2) of the picture: of what is changed only that stays which lies
+        on an opening of the mesh (`mesh_triangles`) or beside it, so that a nose hides the far eye."""
+        before = []
+        for plane, owner, scale in ((self.patch.y, self.owner, 1), (self.patch.uv, self.owner_chroma, 2)):
+            where = _surroundings(about - (self.patch.x0, self.patch.y0), scale)
+            before.append((plane[where], plane[where].copy(), BESIDE[owner[where]] != part, owner[where] < 0))
         yield self.patch
-        for plane, before, owner in ((self.patch.y, y, self.owner), (self.patch.uv, uv, self.owner_chroma)):
-            elsewhere = (owner < 0) | (BESIDE[owner] != part)
-            plane[elsewhere] = before[elsewhere]
+        for region, was, elsewhere, nowhere in before:
+            hidden = elsewhere | nowhere
+            region[hidden] = was[hidden]
+
+
+def _surroundings(points: Points, scale: int) -> tuple[slice, slice]:
+    """Rows and columns of a plane about points (n, 2) of one `scale` times as large: as far again as they lie apart."""
+    low, high = points.min(axis=0) / scale, points.max(axis=0) / scale
+    reach = float((high - low).max()) + 4
+    (x0, y0), (x1, y1) = (np.maximum(low - reach, 0).astype(int), np.maximum(high + reach, 0).astype(int))
+    return slice(y0, y1), slice(x0, x1)
 
 
 def draw_turned_face(
@@ -157,16 +168,17 @@ def draw_turned_face(
         return None
     if copied.eyes:
         for i, lids in enumerate(_EYES):
-            with turned.only(i + 1) as patch:
+            with turned.only(i + 1, turned.points[lids]) as patch:
                 copy_polygon(patch, original, seen.points[lids], turned.points[lids], 1.0)
     elif seen.iris is not None:
         for i, ((linear, shift), lids) in enumerate(zip(eye_maps(seen.points, turned.points), _EYES, strict=True)):
             colours = lit_eye(lit.face, i, at_eye(lit.field, i, model), lit.colour)
             radius = float(model.iris[i, 2]) * view.pose.scale
-            with turned.only(i + 1) as patch:
-                draw_eye(patch, turned.points[lids], linear @ seen.iris[i] + shift, radius, colours, narrowed(view.pose.yaw), lit.towards)
+            centre, squash = linear @ seen.iris[i] + shift, narrowed(view.pose.yaw)
+            with turned.only(i + 1, turned.points[lids]) as patch:
+                draw_eye(patch, turned.points[lids], centre, radius, colours, squash, lit.towards)
     mouth, lips = turned.points[INNER_LIP], seen.points[INNER_LIP]
-    with turned.only(MOUTH) as patch:
+    with turned.only(MOUTH, mouth) as patch:
         skin = _cheeks(texture, model)
         across = float(np.linalg.norm(model.mean_shape[64] - model.mean_shape[60])) * view.pose.scale
         draw_inside(patch, mouth, skin, across, view.gesture.smile, share)

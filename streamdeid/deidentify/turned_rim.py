@@ -7,6 +7,7 @@ is the background, which is carried in from outside: skin there would be a secon
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import cv2
 import numpy as np
@@ -23,7 +24,7 @@ _GRID = 64
 """Width of the grid on which colours are carried."""
 _REACHES = (1.2, 3.0, 8.0)
 """Blurs, cells of the grid, by which they are: the nearest colour counts where there is one."""
-_INSET = 0.03
+_INSET = 0.05
 """Rim of the rendered face from which no colour is carried, share of its width: it is seen edge on there."""
 _EDGE = 0.04
 """Breadth of the line between the two, share of the face's width."""
@@ -126,18 +127,23 @@ def _filled(
     whole = ((wanted > 0) | (inside > 0)).astype(np.uint8)
     if not bare.any() or not inside.any():
         return drawn, whole
-    inset = max(1, round(_INSET * width))
-    core = np.asarray(cv2.erode(inside, np.ones((2 * inset + 1, 2 * inset + 1), np.uint8)), np.uint8)
-    rows, columns = np.nonzero(bare)
+    inset = max(1.0, _INSET * width)
+    depth = np.asarray(cv2.distanceTransform(inside, cv2.DIST_L2, 3), np.float32)
+    # What was rendered goes over into what is carried: beside a rim that is seen edge on, one would see where it ends.
+    rows, columns = np.nonzero(bare | ((depth > 0) & (depth < inset)))
+    place = np.column_stack([columns + origin[0], rows + origin[1]]).astype(np.float64)
+    share = _background(place, wanted[rows, columns] == _FARTHER, reach.profile, width)[:, None].astype(np.float32)
+    own = (depth[rows, columns] / np.float32(inset))[:, None]
     filled = drawn.copy()
-    skin = _carried(drawn, core if core.any() else inside)[rows, columns]
-    filled[rows, columns] = skin
-    places = np.column_stack([columns + origin[0], rows + origin[1]]).astype(np.float64)
-    share = _background(places, wanted[rows, columns] == _FARTHER, reach.profile, width)
+    skin = _carried(drawn, inside, round(inset))[rows, columns]
+    was = drawn[rows, columns]
+    # Inside, the side of the profile keeps its edge.
+    new = np.where(own > 0, was + (1 - own) * (1 - share) * (skin - was), skin)
     free = (whole == 0).astype(np.uint8)
     if free.any() and (share > 0).any():
-        background = _carried(around.astype(np.float32), free)[rows, columns]
-        filled[rows, columns] += share[:, None].astype(np.float32) * (background - skin)
+        background = _carried(around, free, 0)[rows, columns]
+        new = np.where(own > 0, new, skin + share * (background - skin))
+    filled[rows, columns] = new
     return _without_steps(filled, inside, bare, whole), whole
 
 
@@ -175,22 +181,24 @@ def _background(places: Points, farther: NDArray[np.bool_], profile: Profile, wi
     return share
 
 
-def _carried(picture: Pixels, known: Mask) -> Pixels:
-    """A picture (h, w, c) whose known pixels are carried softly to everywhere."""
+def _carried(picture: NDArray[Any], known: Mask, inset: int) -> Pixels:
+    """A picture (h, w, c) whose known pixels, without so many at their rim, are carried softly to everywhere. Where
+    there are none, its mean."""
     height, width = known.shape
-    size = min(width, _GRID), max(1, round(height * min(width, _GRID) / width))
-    mask = known.astype(np.float32)
-    small = cv2.resize(picture * mask[:, :, None], size, interpolation=cv2.INTER_AREA).reshape(size[1], size[0], -1)
-    weight = np.asarray(cv2.resize(mask, size, interpolation=cv2.INTER_AREA), np.float32)
+    step = max(1, width // _GRID)  # blurred afterwards, so that every so-many-th pixel is enough
+    few = np.ascontiguousarray(known[::step, ::step])
+    reach = 2 * round(inset / step) + 1
+    core = np.asarray(cv2.erode(few, np.ones((reach, reach), np.uint8)), np.uint8) if inset else few
+    weight = (core if core.any() else few).astype(np.float32)
+    small = picture[::step, ::step].astype(np.float32) * weight[:, :, None]
     out = np.zeros_like(small)
-    left = np.ones(weight.shape, np.float32)
-    for reach in _REACHES:
-        blurred = cv2.GaussianBlur(small, (0, 0), reach).reshape(small.shape)
-        share = np.asarray(cv2.GaussianBlur(weight, (0, 0), reach), np.float32)
+    left = np.ones_like(weight)
+    for blur in _REACHES:
+        blurred = cv2.GaussianBlur(small, (0, 0), blur).reshape(small.shape)
+        share = np.asarray(cv2.GaussianBlur(weight, (0, 0), blur), np.float32)
         taken = left * np.clip(share / 0.1, 0, 1)
-        out += taken[:, :, None] * blurred / np.maximum(share, 1e-6)[:, :, None]
+        out += (taken / np.maximum(share, 1e-6))[:, :, None] * blurred
         left -= taken
-    total = small.sum(axis=(0, 1)) / max(float(weight.sum()), 1e-6)
-    out += left[:, :, None] * total
+    out += left[:, :, None] * (small.sum(axis=(0, 1)) / max(float(weight.sum()), 1e-6))
     full = cv2.resize(out, (width, height), interpolation=cv2.INTER_LINEAR)
     return np.asarray(full, np.float32).reshape(picture.shape)
