@@ -87,7 +87,7 @@ def cut(
     limit = planes[0].size
     left, top = max(0, int(x0)) & ~1, max(0, int(y0)) & ~1
     right, bottom = min(limit[0], int(x1)) & ~1, min(limit[1], int(y1)) & ~1
-    if (right - left) * (bottom - top) < 0.5 * (x1 - x0) * (y1 - y0):
+    if min(right - left, bottom - top) < 2 or (right - left) * (bottom - top) < 0.5 * (x1 - x0) * (y1 - y0):
         return None
     scale = 1.0 if working is None else min(1.0, working / width)
     pictures = [rectangle_to_rgb(picture, left, top, right, bottom, scale).astype(np.float32) for picture in planes]

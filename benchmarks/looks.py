@@ -1,6 +1,6 @@
 """Do the new faces pass for real? Each clip of a directory through the filter in this process, under one fixed key.
 
-    python benchmarks/looks.py DIRECTORY [--clips NAME ...] [--frames N] [--every N] [--sheets DIR] [--json]
+    python benchmarks/looks.py DIRECTORY [--clips NAME ...] [--frames N] [--every N] [--key N] [--sheets DIR] [--json]
 
 Nothing is encoded: what is measured is what was published. Measured are faces shown as their own face in full, with a
 mesh 48 pixels wide and up, in every tenth frame; those shown quiet or at a lower level are counted (`own`, `quiet`,
@@ -10,8 +10,8 @@ in such a box is measured). Medians over the faces of a clip of: colour and shad
 forehead (`edge_steps.py`; luma, `colour` for all three together, `seam`: the step that was not there); sharpness and
 grain over the original's (`sharpness.py`). From every frame, against landmarks detected again on the output: flicker
 over the original's (`flicker.py`), and for people of 25 frames and more the correlation of gaze across, gaze up and
-down, mouth width and the lift of the corners of the mouth (`corners`), as `expression.py` does; mean by frames, and
-where nothing moves it means nothing.
+down, mouth width and the lift of the corners of the mouth (`corners`), as `expression.py` does, and of each the spread
+of the output over the original's; means by frames, and where nothing moves they mean nothing.
 
 The last row is the median over the clips. Bars on it: colour .02, shading .05, each edge step 1.3, sharpness .8 to
 1.25; exit code 1 when one is missed. --sheets: five pictures of each clip's three largest people, original above,
@@ -35,7 +35,7 @@ from edge_steps import SECTORS, EdgeStep, edge_steps
 from face_pairs import Corners, Points, cut, face_width, filled, mesh_of
 from flicker import Flicker
 from head_geometry import counterpart, features, gaze, upright
-from people_run import OWN, QUIET, Filtering, level_of
+from people_run import KEY, OWN, QUIET, Filtering, level_of
 from series import pearson
 from sharpness import at_own_size, grain, grain_ratio, sharpness
 from sheets import Sheet
@@ -120,8 +120,9 @@ class Measured:
         row["flicker"] = _weighted((moves.flicker.ratio, len(moves.output)) for moves in self.people.values())
         followed = [moves for moves in self.people.values() if len(moves.output) >= LEAST_FRAMES]
         for i, name in enumerate(SIGNALS):
-            pairs = ((np.array(m.original)[:, i], np.array(m.output)[:, i]) for m in followed)
+            pairs = [(np.array(m.original)[:, i], np.array(m.output)[:, i]) for m in followed]
             row[name] = _weighted((pearson(*pair), len(pair[0])) for pair in pairs)
+            row[f"{name}, spread"] = _weighted((spread_ratio(*pair), len(pair[0])) for pair in pairs)
         return row
 
 
@@ -135,6 +136,13 @@ def edge_row(edges: Sequence[dict[str, EdgeStep]]) -> dict[str, float | None]:
     row["edge colour"] = _ratio([step.colour for step in steps])
     row["seam"] = _median(step.added for step in steps)
     return row
+
+
+def spread_ratio(original: np.ndarray, output: np.ndarray) -> float:
+    """Standard deviation of the output's signal over the original's; below 1 the new face does less. NaN for a still
+    one."""
+    spread = float(np.nanstd(original)) if np.isfinite(original).any() else 0.0
+    return float(np.nanstd(output)) / spread if spread > 0 and np.isfinite(output).any() else float("nan")
 
 
 def _ratio(steps: Sequence[tuple[float, float]]) -> float | None:
@@ -203,14 +211,16 @@ def signals(face: Face) -> np.ndarray:
     return np.array([*gaze(face), features(level)[1], lift])
 
 
-def measure(video: Path, models: Models, most: int | None, every: int, sheets: Path | None) -> dict[str, object]:
-    """The row of a clip. Raises StreamdeidError."""
+def measure(
+    video: Path, models: Models, most: int | None, every: int, sheets: Path | None, key: bytes = KEY
+) -> dict[str, object]:
+    """The row of a clip, ended after so many frames. Raises StreamdeidError."""
     start = time.process_time()
     settings = Settings()
     sheet = None if sheets is None else Sheet()
     looking = Looking(models, every, sheet)
     with contextlib.closing(default_detector(settings)) as detect:
-        for original, published, tracks in Filtering(video, models, settings, most).published():
+        for original, published, tracks in Filtering(video, models, settings, most, key).published():
             found = detect(Frame(published.planes, original.time, original.index)) if tracks else ()
             looking.frame(original, published, tracks, found)
     if sheet is not None and sheets is not None:
@@ -253,6 +263,7 @@ def main() -> int:
     parser.add_argument("--clips", nargs="+", default=[], metavar="NAME", help="only clips of these stems")
     parser.add_argument("--frames", type=int, help="end each clip after so many frames")
     parser.add_argument("--every", type=int, default=10, metavar="N", help="look at faces in every Nth frame (10)")
+    parser.add_argument("--key", type=int, choices=range(256), metavar="N", help="other surrogates: a key of bytes N")
     parser.add_argument("--sheets", type=Path, metavar="DIR", help="directory for pictures of the faces")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args()
@@ -260,7 +271,8 @@ def main() -> int:
         videos, models = chosen(given.directory, given.clips), load_models(None)
         if given.sheets is not None:
             given.sheets.mkdir(parents=True, exist_ok=True)
-        rows = [measure(video, models, given.frames, given.every, given.sheets) for video in videos]
+        key = KEY if given.key is None else bytes([given.key]) * len(KEY)
+        rows = [measure(video, models, given.frames, given.every, given.sheets, key) for video in videos]
     except (ValueError, OSError, StreamdeidError) as error:
         parser.error(str(error))
     rows = [row for row in rows if row["measured"]] + [row for row in rows if not row["measured"]]

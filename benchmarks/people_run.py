@@ -35,7 +35,7 @@ def level_of(cover: Cover) -> str:
     return _LEVELS.get(cover.rung, cover.rung)
 
 
-_KEY = bytes(range(32))
+KEY = bytes(range(32))
 """The same draws each time."""
 
 
@@ -63,9 +63,11 @@ class Shown:
 class Filtering:
     """The filter over one clip, as on a file, without encoding."""
 
-    def __init__(self, video: Path, models: Models, settings: Settings, most: int | None = None) -> None:
-        """Nothing runs before `frames`; most: the clip ends after so many frames."""
-        self._video, self._models, self._settings, self._most = video, models, settings, most
+    def __init__(
+        self, video: Path, models: Models, settings: Settings, most: int | None = None, key: bytes = KEY
+    ) -> None:
+        """Nothing runs before `frames`; most: the clip ends after so many frames; key: 32 bytes."""
+        self._video, self._models, self._settings, self._most, self._key = video, models, settings, most, key
         self.cpu = 0.0
         """CPU seconds of this process: reading, detection, filter."""
         self.breaks: Counter[str] = Counter()
@@ -85,7 +87,7 @@ class Filtering:
         info = source.info
         with contextlib.closing(default_detector(self._settings)) as detect:
             size = (info.width, info.height)
-            stream = assemble(self._settings, self._models, detect, key=_KEY, size=size, rate=info.average_rate)
+            stream = assemble(self._settings, self._models, detect, key=self._key, size=size, rate=info.average_rate)
             tracker = Listening(stream.tracker)
             waiting: deque[Frame] = deque()
             noted = (waiting.append(frame) or frame for frame in source)  # type: ignore[func-returns-value]

@@ -20,7 +20,10 @@ _BLACK = 4.0
 _LEAST_SHARE = 0.25
 """Share of the bare face that must be plain skin on the original for it to be measured."""
 _OFF_LUMA, _OFF_COLOUR = 0.15, 0.06
-"""Log luma and log chroma off the smooth skin by which a place is none; for uneven skin, three robust deviations."""
+"""Log luma and log chroma off the smooth skin by which a place is none; for uneven skin, three robust deviations, but
+at most twice as much."""
+_LOWER = 0.1
+"""Weight of what lies below the nostrils when the smooth skin is sought: it must not bend into a beard."""
 _ROUNDS = 6
 
 
@@ -67,13 +70,14 @@ def plain_skin(pair: Pair) -> Mask | None:
     y, x = ((v - v.mean()) / pair.width for v in (rows.astype(np.float64), columns.astype(np.float64)))
     plane = np.stack([np.ones_like(x), x, y], axis=1)
     surface = np.column_stack([plane, x * x, x * y, y * y])
+    first = np.where(_below_nose(pair, rows, columns), _LOWER, 1.0)
     near = np.ones(len(x), np.bool_)
     for terms, value, least in (
         (surface, values[:, 0], _OFF_LUMA),
         (plane, values[:, 1], _OFF_COLOUR),
         (plane, values[:, 3], _OFF_COLOUR),
     ):
-        near &= _close(terms, value, least)
+        near &= _close(terms, value, first, least)
     if near.mean() < _LEAST_SHARE:
         return None
     mask = np.zeros_like(where)
@@ -81,15 +85,23 @@ def plain_skin(pair: Pair) -> Mask | None:
     return mask
 
 
-def _close(terms: np.ndarray, values: np.ndarray, least: float) -> Mask:
-    """Which values (n,) lie on the smooth surface of the terms (n, k)."""
-    weights = np.ones(len(values))
+def _below_nose(pair: Pair, rows: np.ndarray, columns: np.ndarray) -> Mask:
+    """Which places lie below the nostrils, as the face is turned."""
+    bridge, tip = pair.points[27], pair.points[33]
+    down = tip - bridge
+    below: Mask = (np.stack([columns, rows], axis=1) - tip) @ down > 0
+    return below
+
+
+def _close(terms: np.ndarray, values: np.ndarray, first: np.ndarray, least: float) -> Mask:
+    """Which values (n,) lie on the smooth surface of the terms (n, k); first: weights (n,) kept throughout."""
+    weights = first
     for _ in range(_ROUNDS):
         weighted = terms * weights[:, None]
         surface = terms @ np.linalg.lstsq(weighted.T @ terms, weighted.T @ values, rcond=None)[0]
         off = np.abs(values - surface)
-        limit = max(least, 3 * 1.4826 * float(np.median(off)))
-        weights = np.clip(1 - (off / limit) ** 2, 0, 1) ** 2
+        limit = float(np.clip(3 * 1.4826 * np.median(off), least, 2 * least))
+        weights = first * np.clip(1 - (off / limit) ** 2, 0, 1) ** 2
     close: Mask = off < limit
     return close
 

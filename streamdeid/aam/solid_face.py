@@ -112,16 +112,16 @@ def _spline(sites: Points, places: Points) -> Points:
 def _located(places: Points, points: Points, triangles: NDArray[np.int32]) -> tuple[NDArray[np.int32], Points]:
     """For each place (m, 2) the triangle (3,) of a mesh over points (v, 2) that it lies in, or nearest to, and its
     barycentric coordinates there."""
-    a, b, c = (points[triangles[:, i]] for i in range(3))
-    area = _cross(b - a, c - a)
-    whole = np.abs(area) > 1e-6
-    a, b, c, area, kept = a[whole], b[whole], c[whole], area[whole], triangles[whole]
+    corners = points[triangles]
+    area = _cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    kept = np.nonzero(np.abs(area) > 1e-6)[0]  # closed lips have triangles of no area
+    (a, b, c), area = corners[kept].swapaxes(0, 1), area[kept]
     offset = places[:, None] - a[None]
     wb, wc = _cross(offset, c - a) / area, _cross(b - a, offset) / area
     weights = np.stack([1 - wb - wc, wb, wc], axis=2)
     best = weights.min(axis=2).argmax(axis=1)
     rows = np.arange(len(places))
-    return kept[best], weights[rows, best]
+    return triangles[kept[best]], weights[rows, best]
 
 
 def _cross(a: Points, b: Points) -> Points:

@@ -1,4 +1,4 @@
-"""`streamdeid demo`: synthesise a clip of talking people, filter it, and show both side by side."""
+"""`streamdeid demo`: make a clip of two talking people, filter it, and show both side by side."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from streamdeid.cli.filter_file import Workshop, filter_file
 from streamdeid.cli.inputs import Job
 from streamdeid.errors import ExitCode, OutputError, SettingsError
 from streamdeid.evaluation.contact_sheet import Picture, contact_sheet, crop, write_sheet
+from streamdeid.evaluation.demo_people import CREDIT, demo_people
 from streamdeid.evaluation.report import Report, write_report
-from streamdeid.evaluation.synthetic_people import SyntheticFrame, synthetic_people
+from streamdeid.evaluation.synthetic_people import SyntheticFrame
 from streamdeid.frames import Plane, Planes
 from streamdeid.settings import ALL_METHODS, Settings, attributes_of
 
 DESCRIPTION = """\
-Synthesise a clip of three talking, blinking, turning people who do not exist, and filter it. Needs no video.
+Make a clip of two talking, blinking, turning people and filter it: a portrait of astronaut Eileen M. Collins (NASA,
+public domain; NASA does not endorse this software), set in motion, and a drawn man who does not exist. Needs no video.
 
 Writes original.mp4, deidentified.mp4, side_by_side.mp4, sheet.png and report.json, over those of an earlier demo."""
 
@@ -58,7 +60,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise OutputError(f"{out} cannot be made: {(error.strerror or str(error)).lower()}") from error
     with Workshop(settings) as workshop:
         models = workshop.start().models
-        drawn = list(synthetic_people(models.fitting, models.gallery, seconds=arguments.seconds, rate=_RATE))
+        drawn = list(demo_people(models.fitting, models.gallery, seconds=arguments.seconds, rate=_RATE))
         original, result = out / "original.mp4", out / "deidentified.mp4"
         write_drawing(original, (one.frame.planes for one in drawn), _RATE)
         report = filter_file(Job(original, result), workshop, bar=not arguments.quiet)
@@ -74,6 +76,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             f"{report.frames} frames, {report.faces} faces ({rungs}), {report.timings.frames_per_second:.1f} per second"
         )
         print(f"{out}: side_by_side.mp4 and sheet.png show it; see also original.mp4, deidentified.mp4 and report.json")
+        print(CREDIT)
     return ExitCode.DONE
 
 

@@ -26,7 +26,7 @@ from streamdeid.deidentify.opening import Opening, shown_through
 from streamdeid.deidentify.outline import bulged, reaching
 from streamdeid.deidentify.rest import at_rest
 from streamdeid.deidentify.scene_grain import SceneGrain
-from streamdeid.deidentify.turned_face import LitFace, TurnedMemory, draw_turned_face
+from streamdeid.deidentify.turned_face import Copied, LitFace, TurnedMemory, draw_turned_face
 from streamdeid.deidentify.turned_light import turned_change
 from streamdeid.frames import Planes
 from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE, RING
@@ -131,7 +131,8 @@ def draw_surrogate(
     if not plain and seen.turned is not None and seen.turned.share > 0:
         change = turned_change(light, texture, neutral.small_texture, change, seen.turned)
         lit = LitFace(static.light.field + change, static.picture, face, light, original.colour)
-        turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin)
+        copied = Copied(copy_eyes, opening is None or not opening.mouth)
+        turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin, copied)
         if turned is None:
             return False
         mouth = turned.points[INNER_LIP]

@@ -16,7 +16,7 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.deidentify.draw_face import draw_surrogate
 from streamdeid.deidentify.identity_check import Register
 from streamdeid.deidentify.k_same_furthest_fet import PaperTransfer
-from streamdeid.deidentify.levels import Cause, Level, astray, turned_away, unblemished
+from streamdeid.deidentify.levels import Cause, Level, as_drawn, astray, turned_away, unblemished
 from streamdeid.deidentify.light import LightFrame
 from streamdeid.deidentify.mask_faces import face_extent, grown
 from streamdeid.deidentify.masks import Box, fill
@@ -220,7 +220,7 @@ class ReplaceFaces:
             cause = Cause.LOST if track.face is None else Cause.NO_LANDMARKS
             return _Plan(track, head, self._hidden, cause, None, None, self._register.person_of(stretch) or 0, None)
         person, face = (0, None) if self._faces.doubtful(frame, track) else self._face_of(stretch)
-        quiet = followed.steps(found.severities)
+        quiet = followed.steps(as_drawn(found.severities, found.seen))
         if face is None:
             cause = Cause.DOUBT if self._faces.doubtful(frame, track) else Cause.NOBODY
             return _Plan(track, head, self._hidden, cause, found, followed, person, None)

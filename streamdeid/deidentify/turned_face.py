@@ -25,6 +25,7 @@ from streamdeid.aam.mesh_render import Owners, draw_turned
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.aam.synthesise import Patch
+from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps
 from streamdeid.deidentify.eyes import draw_eye
 from streamdeid.deidentify.light import LightFrame
@@ -45,6 +46,8 @@ _BEHIND, _BEFORE = 0.035, 0.11
 profile, shares of the face's width seen from the front. The landmarker's profile is off by 1 to 5 % of it at 60
 degrees, by 8 % on some noses (METHODS 6.3), and in the feather half of what is there shows. A flat face's outline
 reaches it by itself (`outline.bulge`)."""
+_SOON = 4.0
+"""The first is reached as soon as a face is so much less than solid: its own outline draws back before."""
 _FEATHER, _SHARP_FEATHER = 0.07, 0.03
 """Feathers inside the redaction where it ends on the head and beyond the profile, shares of the face's width seen from
 the front."""
@@ -71,6 +74,16 @@ class LitFace:
     def texture(self, picture: Pixels, yaw: float) -> Pixels:
         """A picture of it in this light, YUV (h, w, 3), as flat as a yaw makes it (`LightFrame.edge_on`)."""
         return self.light.edge_on(lit_texture(picture, self.field, self.colour), yaw)
+
+
+@dataclass(frozen=True)
+class Copied:
+    """What is copied from the original."""
+
+    eyes: bool
+    """Both eyes, as the user may ask for."""
+    mouth: bool
+    """The inside of the mouth as far as the face is flat; not where something may be before it."""
 
 
 @dataclass
@@ -127,6 +140,7 @@ def draw_turned_face(
     fitting: FitModel,
     memory: TurnedMemory,
     margin: float,
+    copied: Copied,
 ) -> TurnedPatch | None:
     """A surrogate as a head turned like the one that was seen, with its eyes and mouth.
 
@@ -139,7 +153,11 @@ def draw_turned_face(
     turned = _rendered(texture, flat, memory.rest(lit, fitting), seen, view, original, fitting, memory, margin)
     if turned is None:
         return None
-    if seen.iris is not None:
+    if copied.eyes:
+        for i, lids in enumerate(_EYES):
+            with turned.only(i + 1) as patch:
+                copy_polygon(patch, original, seen.points[lids], turned.points[lids], 1.0)
+    elif seen.iris is not None:
         for i, ((linear, shift), lids) in enumerate(zip(eye_maps(seen.points, turned.points), _EYES, strict=True)):
             colours = lit_eye(lit.face, i, at_eye(lit.field, i, model), lit.colour)
             radius = float(model.iris[i, 2]) * view.pose.scale
@@ -150,7 +168,7 @@ def draw_turned_face(
         skin = _cheeks(texture, model)
         across = float(np.linalg.norm(model.mean_shape[64] - model.mean_shape[60])) * view.pose.scale
         draw_inside(patch, mouth, skin, across, view.gesture.smile, share)
-        if share < 1:
+        if share < 1 and copied.mouth:
             draw_mouth(patch, original, lips, mouth, 1 - share)
     return turned
 
@@ -175,7 +193,7 @@ def _rendered(
     mesh[:, :2] = (1 - share) * solid.flattened(flat) + share * mesh[:, :2]
     points = (1 - share) * flat + share * points
     width = float(np.ptp(mesh[:, 0]))
-    behind, before = share * _BEHIND * view.width, share * _BEFORE * view.width
+    behind, before = min(1.0, _SOON * share) * _BEHIND * view.width, share * _BEFORE * view.width
     outline = _outline(view, seen)
     reach = np.concatenate([mesh[:, :2], outline])
     corners = np.stack([reach.min(axis=0) - margin - before, reach.max(axis=0) + margin + before])

@@ -12,7 +12,7 @@ from streamdeid.aam.synthesise import Patch
 
 _SHUT, _TOOTHED = 0.04, 0.12
 """Opening over width of the lips from which something is drawn between them, and from which teeth are seen."""
-_DARK, _TEETH = 0.28, 1.08
+_DARK, _TEETH, _WHITEST = 0.28, 1.25, 215.0
 """Luma of the inside and of teeth over that of the skin about it."""
 _TEETH_REACH = 0.4, 0.95
 """How far down the opening the upper teeth reach, of who speaks and of who smiles."""
@@ -36,7 +36,7 @@ def draw_inside(patch: Patch, lips: Points, skin: Pixels, width: float, smile: f
     toothed = strength * min(1.0, max(0.0, opening / max(width, 1e-6) - _SHUT) / (_TOOTHED - _SHUT))
     y, u, v = (float(value) for value in skin)
     dark = np.array([16 + _DARK * (y - 16), 128 + 0.7 * (u - 128), 128 + 1.1 * (v - 128)])
-    white = np.array([16 + _TEETH * (y - 16), 128 + 0.4 * (u - 128), 128 + 0.3 * (v - 128)])
+    white = np.array([min(16 + _TEETH * (y - 16), max(_WHITEST, y)), 128 + 0.4 * (u - 128), 128 + 0.3 * (v - 128)])
     _fill(patch, lips, dark, strength, max(0.7, 0.06 * opening))
     _fill(patch, teeth, white, 0.8 * toothed, max(0.7, 0.05 * opening))
 

@@ -25,6 +25,14 @@ _REACHES = (1.2, 3.0, 8.0)
 """Blurs, cells of the grid, by which they are: the nearest colour counts where there is one."""
 _INSET = 0.03
 """Rim of the rendered face from which no colour is carried, share of its width: it is seen edge on there."""
+_EDGE = 0.04
+"""Breadth of the line between the two, share of the face's width."""
+_FARTHER = 2
+_THICKEST = 2000
+"""Pixels: no face is so large that more would be wanted, and OpenCV draws no line of any thickness."""
+_LENGTH, _FADES = (0.08, 1.02), 0.08
+"""From where to where, on the line from the middle of the forehead to the chin, there is a profile: above it is more
+forehead, below the neck. And over what its ends fade."""
 _BACKGROUND = np.deg2rad(24.0), np.deg2rad(31.0)
 """Yaw over which what lies beyond the profile goes over from skin to background: seen from the front there is none."""
 
@@ -45,15 +53,17 @@ class Profile:
     def of(cls, mesh: Points, yaw: float) -> Profile:
         """Of a mesh (468, d) in a picture, and its yaw in radians."""
         top, chin, nose = (mesh[vertex, :2] for vertex in (TOP, CHIN, NOSE_TIP))
+        line, away = chin - top, nose - top
         t = float(np.clip((abs(yaw) - _BACKGROUND[0]) / (_BACKGROUND[1] - _BACKGROUND[0]), 0, 1))
-        return cls(top, chin, float(np.sign(_side(nose[None], top, chin)[0])), t * t * (3 - 2 * t))
+        return cls(top, chin, float(np.sign(away[0] * line[1] - away[1] * line[0])), t * t * (3 - 2 * t))
 
-
-def _side(places: Points, top: Points, chin: Points) -> Points:
-    """Cross products (n,): on which side of the line from top to chin places (n, 2) lie."""
-    away, line = places - top, chin - top
-    side: Points = away[:, 0] * line[1] - away[:, 1] * line[0]
-    return side
+    def at(self, places: Points) -> tuple[Points, Points]:
+        """How far beyond the line from top to chin places (n, 2) lie, pixels (n,), and how far down it, shares of its
+        length (n,)."""
+        away, line = places - self.top, self.chin - self.top
+        length = max(float(np.linalg.norm(line)), 1e-6)
+        side = self.beyond * (away[:, 0] * line[1] - away[:, 1] * line[0]) / length
+        return side, away @ line / length**2
 
 
 @dataclass(frozen=True)
@@ -74,17 +84,24 @@ class Reach:
         return Reach((self.outline - 0.5) / 2, self.behind / 2, self.before / 2, line)
 
     def mask(self, shape: tuple[int, int], origin: tuple[int, int]) -> Mask:
-        """uint8 (h, w): 1 where it reaches, in a rectangle that begins at origin (x, y)."""
+        """uint8 (h, w): 1 where it reaches, `_FARTHER` where only beyond the profile; in a rectangle that begins at
+        origin (x, y)."""
         corners = [np.round((self.outline - origin) * 16).astype(np.int32)]
         wanted, farther = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
         cv2.fillPoly(wanted, corners, (1,), cv2.LINE_8, 4)
-        cv2.polylines(wanted, corners, True, (1,), max(1, 2 * round(self.behind)), cv2.LINE_8, 4)
-        cv2.polylines(farther, corners, True, (1,), max(1, 2 * round(self.before)), cv2.LINE_8, 4)
+        cv2.polylines(wanted, corners, True, (1,), _line(self.behind), cv2.LINE_8, 4)
+        cv2.polylines(farther, corners, True, (1,), _line(self.before), cv2.LINE_8, 4)
         rows, columns = np.nonzero(farther > wanted)
-        places = np.column_stack([columns, rows]) + np.array(origin, np.float64)
-        beyond = self.profile.beyond * _side(places, self.profile.top, self.profile.chin) > 0
-        wanted[rows[beyond], columns[beyond]] = 1
+        places = (np.column_stack([columns, rows]) + origin).astype(np.float64)
+        side, down = self.profile.at(places)
+        beyond = (side > 0) & (down > _LENGTH[0]) & (down < _LENGTH[1])
+        wanted[rows[beyond], columns[beyond]] = _FARTHER
         return wanted
+
+
+def _line(reach: float) -> int:
+    """Thickness of a line that reaches so many pixels to either side."""
+    return min(_THICKEST, max(1, 2 * round(reach)))
 
 
 def covering(solid: Solid, original: Planes, reach: Reach, width: float) -> Patch:
@@ -104,18 +121,19 @@ def _filled(
 ) -> tuple[Pixels, Mask]:
     """One plane of `covering`: what was drawn (h, w, c) inside a mask, filled, and the mask of both. around: the same
     rectangle of the picture, uint8 (h, w, c); origin: x and y where it begins."""
-    wanted = reach.mask(inside.shape, origin)
+    wanted = reach.mask((inside.shape[0], inside.shape[1]), origin)
     bare = (wanted > 0) & (inside == 0)
-    whole = np.maximum(wanted, inside)
+    whole = ((wanted > 0) | (inside > 0)).astype(np.uint8)
     if not bare.any() or not inside.any():
         return drawn, whole
     inset = max(1, round(_INSET * width))
-    core = cv2.erode(inside, np.ones((2 * inset + 1, 2 * inset + 1), np.uint8))
+    core = np.asarray(cv2.erode(inside, np.ones((2 * inset + 1, 2 * inset + 1), np.uint8)), np.uint8)
     rows, columns = np.nonzero(bare)
     filled = drawn.copy()
     skin = _carried(drawn, core if core.any() else inside)[rows, columns]
     filled[rows, columns] = skin
-    share = _beyond(rows + origin[1], columns + origin[0], reach.profile, width)
+    places = np.column_stack([columns + origin[0], rows + origin[1]]).astype(np.float64)
+    share = _background(places, wanted[rows, columns] == _FARTHER, reach.profile, width)
     free = (whole == 0).astype(np.uint8)
     if free.any() and (share > 0).any():
         background = _carried(around.astype(np.float32), free)[rows, columns]
@@ -127,8 +145,8 @@ def _without_steps(filled: Pixels, inside: Mask, bare: NDArray[np.bool_], whole:
     """The picture (h, w, c) with the edge of what was rendered softened where it meets what was filled in: nothing else
     is anti-aliased there."""
     square = np.ones((3, 3), np.uint8)
-    edge = cv2.dilate(bare.astype(np.uint8), square) & cv2.dilate(inside, square)
-    rows, columns = np.nonzero(edge)
+    near_bare, near_inside = (np.asarray(cv2.dilate(each, square)) > 0 for each in (bare.astype(np.uint8), inside))
+    rows, columns = np.nonzero(near_bare & near_inside)
     mask = whole.astype(np.float32)
     total = cv2.blur(filled * mask[:, :, None], (3, 3)).reshape(filled.shape)[rows, columns]
     filled[rows, columns] = total / cv2.blur(mask, (3, 3))[rows, columns, None]
@@ -141,23 +159,19 @@ def weights(patch: Patch, profile: Profile, share: float, feather: float, sharp:
     may lie. share: how solid the face is drawn, 0 to 1."""
     rows, columns = np.mgrid[0 : patch.covered.shape[0], 0 : patch.covered.shape[1]]
     places = np.column_stack([2 * columns.ravel() + patch.x0, 2 * rows.ravel() + patch.y0]).astype(np.float64)
-    line = max(float(np.linalg.norm(profile.chin - profile.top)), 1e-6)
-    away = profile.beyond * _side(places, profile.top, profile.chin) / line
+    away, _ = profile.at(places)
     before = np.clip(away / max(feather, 1.0) + 0.5, 0, 1).reshape(patch.covered.shape) * share
     soft, hard = (feathered(patch.covered, pixels / 2) for pixels in (feather, sharp))
     return np.asarray(soft + before * (hard - soft), np.float32)
 
 
-def _beyond(rows: NDArray[np.intp], columns: NDArray[np.intp], profile: Profile, width: float) -> Points:
-    """How much of what lies at pixels (n,) is background, 0 to 1."""
-    places = np.column_stack([columns, rows]).astype(np.float64)
-    line = profile.chin - profile.top
-    length = max(float(np.linalg.norm(line)), 1e-6)
-    side = profile.beyond * _side(places, profile.top, profile.chin) / length
-    down = (places - profile.top) @ line / length
-    soft = 0.04 * width
-    between = np.minimum(np.clip((down + soft) / soft, 0, 1), np.clip((length + soft - down) / soft, 0, 1))
-    share: Points = profile.background * between * np.clip(side / soft, 0, 1)
+def _background(places: Points, farther: NDArray[np.bool_], profile: Profile, width: float) -> Points:
+    """How much of what lies at places (n, 2) is background, 0 to 1: what lies beyond the profile. farther (n,): which
+    of them the redaction reaches for that alone."""
+    side, down = profile.at(places)
+    first, last = _LENGTH
+    before = np.clip(np.minimum(down - first, last - down) / _FADES, 0, 1)
+    share: Points = profile.background * np.maximum(before, farther) * np.clip(side / (_EDGE * width), 0, 1)
     return share
 
 

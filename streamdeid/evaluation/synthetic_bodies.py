@@ -92,9 +92,9 @@ def draw_behind(
     chin = pose.to_image(np.array([[100.0, 225.0]]), np.array([45.0]))[0]
     if body.long_hair:
         fall = np.array([(-22, 40), (-34, 150), (-30, 250), (-6, 292), (206, 292), (230, 250), (234, 150), (222, 40)])
-        _paint_hair(image, body, pose, pose.to_image(_smooth(fall.astype(np.float64)), np.full(64, 105.0)), 0.8)
+        _paint_hair(image, body, pose, pose.to_image(smooth_curve(fall.astype(np.float64)), np.full(64, 105.0)), 0.8)
     base = 0.5 * (place + unit * np.array([0.0, 118.0])) + 0.5 * chin
-    shoulders = base + unit * _smooth(
+    shoulders = base + unit * smooth_curve(
         np.array([(-62, 30), (-120, 56), (-196, 84), (-232, 160), (-240, 420), (240, 420), (232, 160), (196, 84),
                   (120, 56), (62, 30)], np.float64)
     )  # fmt: skip
@@ -188,7 +188,7 @@ def _ellipse(centre: tuple[float, float], radii: tuple[float, float], count: int
     return np.column_stack([centre[0] + radii[0] * np.cos(angle), centre[1] + radii[1] * np.sin(angle)])
 
 
-def _smooth(corners: Points, count: int = 64) -> Points:
+def smooth_curve(corners: Points, count: int = 64) -> Points:
     """A closed curve (count, 2) that rounds a polygon's corners (n, 2)."""
     t = np.linspace(0, len(corners), count, endpoint=False)
     i = t.astype(int)

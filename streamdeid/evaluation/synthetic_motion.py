@@ -87,6 +87,15 @@ class Motion:
             shape[lower] -= 0.13 * closed * gap
         return shape
 
+    def rotation(self, index: int) -> Points:
+        """Turn, nod and tilt of the head in a frame, float64 (3, 3), as in `HeadPose`."""
+        yaw, pitch, roll = (float(track[index]) for track in (self.yaw, self.pitch, self.roll))
+        turn = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])
+        nod = np.array([[1, 0, 0], [0, np.cos(pitch), np.sin(pitch)], [0, -np.sin(pitch), np.cos(pitch)]])
+        tilt = np.array([[np.cos(roll), -np.sin(roll), 0], [np.sin(roll), np.cos(roll), 0], [0, 0, 1]])
+        rotated: Points = tilt @ nod @ turn
+        return rotated
+
 
 def motion(frames: int, rate: int, number: int, rng: np.random.Generator) -> Motion:
     """Motion of person `number` over `frames` frames at `rate` per second."""

@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
@@ -92,7 +93,7 @@ def synthetic_people(
     width, height = size
     frames = round(seconds * rate)
     cast: list[_Person] = []
-    vectors = _identities(fitting, gallery, people, rng)
+    vectors = distinct_people(fitting, gallery, people, rng)
     for number, vector in enumerate(vectors):
         body = looks(number, rng)
         face = NewFace.of(vector, fitting)
@@ -119,7 +120,7 @@ def _frame(
     for number, (person, pose) in enumerate(zip(cast, poses, strict=True)):
         shape = person.motion.shape(person.face.shape, index)
         points = pose.to_image(shape, model.depth)
-        iris = pose.to_image(_iris(shape, model.iris, model.mean_shape) + person.motion.gaze[index], np.full(2, -5.0))
+        iris = pose.to_image(iris_centres(shape, model) + person.motion.gaze[index], np.full(2, -5.0))
         draw_talking_face(planes, person.face, points, iris, pose, model)
         truths.append(
             Truth(
@@ -136,7 +137,7 @@ def _frame(
     return SyntheticFrame(Frame(planes, time, index), tuple(truths))
 
 
-def _identities(fitting: FitModel, gallery: Gallery, people: int, rng: np.random.Generator) -> list[Points]:
+def distinct_people(fitting: FitModel, gallery: Gallery, people: int, rng: np.random.Generator) -> list[Points]:
     """Faces of nobody, far from each other; women and men in turn where the gallery's labels allow it."""
     donors, variances = gallery.identities, fitting.model.variances
     plausibility = Plausibility.of(donors, variances)
@@ -158,20 +159,16 @@ def _identities(fitting: FitModel, gallery: Gallery, people: int, rng: np.random
 
 def _pose(person: _Person, index: int, centre: Points) -> HeadPose:
     m = person.motion
-    yaw, pitch, roll = (float(track[index]) for track in (m.yaw, m.pitch, m.roll))
-    turn = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])
-    nod = np.array([[1, 0, 0], [0, np.cos(pitch), np.sin(pitch)], [0, -np.sin(pitch), np.cos(pitch)]])
-    tilt = np.array([[np.cos(roll), -np.sin(roll), 0], [np.sin(roll), np.cos(roll), 0], [0, 0, 1]])
-    rotation = tilt @ nod @ turn
+    rotation = m.rotation(index)
     # The neck, not the face, stays where it is: the head turns about a point behind and below the face.
     pivot = np.array([centre[0], centre[1] + 90.0, 70.0])
     neck = person.place + person.scale * np.array([0.0, 90.0]) + person.scale * m.shift[index]
     return HeadPose(person.scale, rotation, neck - person.scale * (rotation @ pivot)[:2])
 
 
-def _iris(shape: Points, iris: Points, mean_shape: Points) -> Points:
+def iris_centres(shape: Points, model: AppearanceModel) -> Points:
     """Iris centres (2, 2) in a shape, where the mean face has them between the corners of its eyes."""
     centres = []
-    for (a, b), mean in zip((LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS), iris, strict=True):
-        centres.append((shape[a] + shape[b]) / 2 + mean[:2] - (mean_shape[a] + mean_shape[b]) / 2)
+    for (a, b), mean in zip((LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS), model.iris, strict=True):
+        centres.append((shape[a] + shape[b]) / 2 + mean[:2] - (model.mean_shape[a] + model.mean_shape[b]) / 2)
     return np.stack(centres)
