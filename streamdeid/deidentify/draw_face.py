@@ -9,7 +9,7 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels, Points, Triangles
+from streamdeid.aam.piecewise_affine import Pixels, Points, Triangles, spread
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.synthesise import Patch, draw
 from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no_membrane
@@ -24,7 +24,7 @@ from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation
 from streamdeid.deidentify.opening import Opening, shown_through
 from streamdeid.deidentify.outline import bulged, reaching
-from streamdeid.deidentify.rest import at_rest
+from streamdeid.deidentify.rest import at_rest, folds
 from streamdeid.deidentify.scene_grain import SceneGrain
 from streamdeid.deidentify.turned_face import Copied, LitFace, TurnedMemory, draw_turned_face
 from streamdeid.deidentify.turned_light import turned_change
@@ -127,10 +127,11 @@ def draw_surrogate(
     change = light_change(light, texture, neutral.small_texture)
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
         change = np.full_like(change, np.median(change))
+    smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
     margin = _SURROUNDINGS * seen.width
     if not plain and seen.turned is not None and seen.turned.share > 0:
         change = turned_change(light, texture, neutral.small_texture, change, seen.turned)
-        lit = LitFace(static.light.field + change, static.picture, face, light, original.colour)
+        lit = LitFace(static.light.field + change + smile, static.picture, face, light, original.colour)
         copied = Copied(copy_eyes, opening is None or not opening.mouth)
         turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin, copied)
         if turned is None:
@@ -141,7 +142,7 @@ def draw_surrogate(
         if float(seen.bulge.max()) > 1 and share < 1:
             alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, turned.patch, points, seen) - alpha)
         return _blended(out, original, turned.patch, alpha, seen, fitting, blending, opening)
-    field = static.light.field + change
+    field = static.light.field + change + smile
     texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
     triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
     patch = draw_ringed(texture, points, reached, triangles, model, out.size, margin)
