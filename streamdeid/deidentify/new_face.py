@@ -12,6 +12,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable
 from streamdeid.aam.synthesise import extended
 from streamdeid.deidentify.eyes import EyeColours, alike, eye_colours, shut
+from streamdeid.deidentify.sharp_features import sharpened
 from streamdeid.ibug68 import LEFT_EYE, RIGHT_EYE
 
 
@@ -37,7 +38,7 @@ class NewFace:
         """Decode a surrogate vector (d,). beard: whether darkness about the mouth may be shown."""
         model: AppearanceModel = fitting.model
         shape, texture = model.decode(vector)
-        picture = model.albedo.even(extended(texture, model.table), beard)
+        picture = sharpened(model.albedo.even(extended(texture, model.table), beard), model)
         small = reduced_texture(picture, fitting.table)
         left, right = (
             eye_colours(picture, model.mean_shape[lids], iris)

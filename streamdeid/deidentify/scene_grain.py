@@ -37,11 +37,10 @@ _QUANTILE = 0.25
 """Of the widths of edges."""
 _BINS, _BIN = 80, 0.05
 """Histogram of the widths of edges: number of bins, pixels a bin."""
-_USUAL = 0.75, 60.0
-"""Sharpness in pixels where no edge tells it, and how many edges it counts as. The median of 15 clips with people is
-0.70."""
+_USUAL = 0.70, 60.0
+"""Sharpness in pixels where no edge tells it, and how many edges it counts as: the median of 15 clips with people."""
 _SOFTER = 0.15
-"""A face's edges are so many pixels wider than those around it. Median over 15 clips of the originals, 0.11 to 0.17
+"""A face's edges are so many pixels wider than those around it. Median over 15 clips of the originals, 0.13 to 0.16
 when any one of them is left out."""
 _WIDEST = 2.0
 """Pixels by which a face is blurred at most: it is a face still where the scene is a smear."""
