@@ -153,7 +153,7 @@ def test_the_demo_shows_two_people_replaced(tmp_path: Path, capfd: pytest.Captur
     assert one["people"] == 2
     assert one["faces"] == 2 * RATE
     assert one["rungs"]["own face"] > 0.9 * one["faces"]
-    assert frames(tmp_path / "demo" / "side_by_side.mp4")[0].planes.size == (1696, 480)
+    assert frames(tmp_path / "demo" / "side_by_side.mp4")[0].planes.size == (1440, 408)
     said = capfd.readouterr().out
     assert "50 faces" in said
     assert "NASA does not endorse" in said

@@ -91,6 +91,8 @@ def test_folds_come_with_a_smile_and_lie_beside_the_mouth(model: AppearanceModel
     for wing, corner, out in ((31, 48, -1), (35, 54, 1)):
         x, y = np.round((points[wing] + points[corner]) / 2 + (3 * out, 0)).astype(int)
         assert level[y - 1 : y + 2, x - 1 : x + 2].mean() < -0.04
+    teeth = points[60:68].mean(axis=0).round().astype(int)
+    assert np.abs(level[teeth[1] - 1 : teeth[1] + 2, teeth[0] - 3 : teeth[0] + 4]).max() < 0.1  # no shine of teeth
     brow = int(points[19:25, 1].min())
     assert np.abs(level[brow - 12 : brow - 4, 24:40]).mean() < 0.04
 

@@ -74,7 +74,7 @@ def _slow_edge_width(plane: NDArray[np.float32]) -> float:
                     ratio = here / max(abs(again[x]), 1e-6)
                     if 1.02 < ratio < 6:
                         widths.append(1 / np.sqrt(ratio**2 - 1))
-    return float((len(widths) * np.quantile(widths, 0.25) + 60 * 0.75) / (len(widths) + 60))
+    return float((len(widths) * np.quantile(widths, 0.25) + 60 * 0.70) / (len(widths) + 60))
 
 
 @pytest.mark.parametrize("blur", [0.6, 1.2])

@@ -144,7 +144,7 @@ def train(
         mean_mesh=_mean_mesh(everything, mean_shape, size[0]),
         smile=smile.direction,
         smile_weights=smile.weights,
-        smile_folds=learn_folds(small, smiles),
+        smile_folds=learn_folds(small, smiles) * _skin_alone(mean_shape, triangles, size, settings.fit_width),
     )
 
 
@@ -203,6 +203,12 @@ def _small_texture(
     """Texture (f, 3) of a photograph in a small frame, `width` pixels wide."""
     table = scaled_table(mean_shape, triangles, size, width)
     return texture_of_sample(given, mean_shape * (width / size[0]), table)
+
+
+def _skin_alone(shape: Points, triangles: NDArray[np.int32], size: tuple[int, int], width: int) -> Pixels:
+    """1 on skin and lips of a small frame, 0 in eyes and where teeth show at the lips' edge: float32 (f, 1)."""
+    zone = matt_zone(shape * (width / size[0]), scaled_table(shape, triangles, size, width))
+    return zone[:, None]
 
 
 def learn_folds(textures: Sequence[Pixels], smiles: Sequence[tuple[int, int]]) -> Pixels:

@@ -9,13 +9,13 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels, Points, Triangles
+from streamdeid.aam.piecewise_affine import Pixels, Points, Triangles, spread
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.synthesise import Patch, draw
 from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no_membrane
 from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps, facing, transfer_expression
-from streamdeid.deidentify.eyes import draw_eye
+from streamdeid.deidentify.eyes import draw_eye, narrowed
 from streamdeid.deidentify.light import LightFrame, StaticLight, light_change, static_light
 from streamdeid.deidentify.lit_face import at_eye, dressed, lit_eye, lit_texture
 from streamdeid.deidentify.mouth import draw_mouth
@@ -24,7 +24,7 @@ from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation
 from streamdeid.deidentify.opening import Opening, shown_through
 from streamdeid.deidentify.outline import bulged, reaching
-from streamdeid.deidentify.rest import at_rest
+from streamdeid.deidentify.rest import at_rest, folds
 from streamdeid.deidentify.scene_grain import SceneGrain
 from streamdeid.deidentify.turned_face import Copied, LitFace, TurnedMemory, draw_turned_face
 from streamdeid.deidentify.turned_light import turned_change
@@ -127,20 +127,23 @@ def draw_surrogate(
     change = light_change(light, texture, neutral.small_texture)
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
         change = np.full_like(change, np.median(change))
+    smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
     margin = _SURROUNDINGS * seen.width
     if not plain and seen.turned is not None and seen.turned.share > 0:
         change = turned_change(light, texture, neutral.small_texture, change, seen.turned)
-        lit = LitFace(static.light.field + change, static.picture, face, light, original.colour)
+        there = static.light.field + change + smile
+        lit = LitFace(there, static.picture, face, light, original.colour, static.light.towards)
         copied = Copied(copy_eyes, opening is None or not opening.mouth)
         turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin, copied)
         if turned is None:
             return False
-        blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh)
+        mouth = turned.points[INNER_LIP]
+        blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh, mouth)
         share, alpha = seen.turned.share, turned.weights
         if float(seen.bulge.max()) > 1 and share < 1:
             alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, turned.patch, points, seen) - alpha)
         return _blended(out, original, turned.patch, alpha, seen, fitting, blending, opening)
-    field = static.light.field + change
+    field = static.light.field + change + smile
     texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
     triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
     patch = draw_ringed(texture, points, reached, triangles, model, out.size, margin)
@@ -153,9 +156,11 @@ def draw_surrogate(
     if not copy_eyes and seen.iris is not None:
         maps = eye_maps(seen.points, points)
         for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
-            colours = lit_eye(face, i, at_eye(field, i, model), original.colour)
+            towards, colours = static.light.towards, lit_eye(face, i, at_eye(field, i, model), original.colour)
             radius = float(model.iris[i, 2]) * seen.pose.scale
-            draw_eye(patch, points[lids], linear @ seen.iris[i] + shift, radius, colours)
+            draw_eye(
+                patch, points[lids], linear @ seen.iris[i] + shift, radius, colours, narrowed(seen.pose.yaw), towards
+            )
     blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
     if copy_eyes:  # like the mouth's inside after sharpness and grain: it has the scene's own
         for lids in (LEFT_EYE, RIGHT_EYE):

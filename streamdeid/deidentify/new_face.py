@@ -11,7 +11,8 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable
 from streamdeid.aam.synthesise import extended
-from streamdeid.deidentify.eyes import EyeColours, eye_colours, shut
+from streamdeid.deidentify.eyes import EyeColours, alike, eye_colours, shut
+from streamdeid.deidentify.sharp_features import sharpened
 from streamdeid.ibug68 import LEFT_EYE, RIGHT_EYE
 
 
@@ -37,7 +38,7 @@ class NewFace:
         """Decode a surrogate vector (d,). beard: whether darkness about the mouth may be shown."""
         model: AppearanceModel = fitting.model
         shape, texture = model.decode(vector)
-        picture = model.albedo.even(extended(texture, model.table), beard)
+        picture = sharpened(model.albedo.even(extended(texture, model.table), beard), model)
         small = reduced_texture(picture, fitting.table)
         left, right = (
             eye_colours(picture, model.mean_shape[lids], iris)
@@ -45,7 +46,7 @@ class NewFace:
         )
         for lids in (LEFT_EYE, RIGHT_EYE):
             shut(picture, model.mean_shape[lids])
-        return cls(vector, shape, picture, small, (left, right), beard)
+        return cls(vector, shape, picture, small, alike(left, right), beard)
 
 
 def mean_photograph(fitting: FitModel) -> Pixels:

@@ -18,7 +18,7 @@ from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.synthesise import Patch, draw
 from streamdeid.deidentify.blend import Blend, composed, feathered, no_membrane
 from streamdeid.deidentify.draw_face import far_first
-from streamdeid.deidentify.eyes import draw_eye
+from streamdeid.deidentify.eyes import draw_eye, narrowed
 from streamdeid.deidentify.light import LightFrame, static_light
 from streamdeid.deidentify.lit_face import at_eye, lit_eye, lit_texture
 from streamdeid.deidentify.new_face import NewFace
@@ -128,4 +128,4 @@ def _draw_eyes(
         middle = np.array([x, y]) + (face.shape - model.mean_shape)[lids].mean(axis=0)
         iris = pose.to_image(middle[None], model.depth[lids].mean(keepdims=True))[0]
         colours = lit_eye(face, i, at_eye(field, i, model), out.colour)
-        draw_eye(patch, points[lids], iris, radius * pose.scale, colours)
+        draw_eye(patch, points[lids], iris, radius * pose.scale, colours, narrowed(pose.yaw))

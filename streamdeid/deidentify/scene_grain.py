@@ -37,11 +37,10 @@ _QUANTILE = 0.25
 """Of the widths of edges."""
 _BINS, _BIN = 80, 0.05
 """Histogram of the widths of edges: number of bins, pixels a bin."""
-_USUAL = 0.75, 60.0
-"""Sharpness in pixels where no edge tells it, and how many edges it counts as. The median of 15 clips with people is
-0.70."""
+_USUAL = 0.70, 60.0
+"""Sharpness in pixels where no edge tells it, and how many edges it counts as: the median of 15 clips with people."""
 _SOFTER = 0.15
-"""A face's edges are so many pixels wider than those around it. Median over 15 clips of the originals, 0.11 to 0.17
+"""A face's edges are so many pixels wider than those around it. Median over 15 clips of the originals, 0.13 to 0.16
 when any one of them is left out."""
 _WIDEST = 2.0
 """Pixels by which a face is blurred at most: it is a face still where the scene is a smear."""
@@ -60,6 +59,8 @@ _SEEN_OF = 0.87, 0.81
 """The deviation at that quantile, as a share of the true one, in blocks of nothing but grain."""
 _ROUNDING = 0.231, 0.079
 """Deviation in either plane that rounding to whole grey levels makes, and the published picture has again."""
+_SOFT_LIP = 6
+"""Pixels about the mouth into which what is copied there may reach."""
 _TILE = 128
 """Side of the tiles of noise."""
 _COLOUR_FILTER = 0.5
@@ -83,16 +84,19 @@ class SceneGrain:
     frames: int = 0
     """Faces drawn so far."""
 
-    def match(self, patch: Patch, original: Planes, raw: Points, fresh: bool = False) -> None:
+    def match(
+        self, patch: Patch, original: Planes, raw: Points, fresh: bool = False, mouth: Points | None = None
+    ) -> None:
         """Give a drawn face the sharpness and grain of the picture it goes into, in place.
 
         raw (n, 2): where the original's face is, pixels of the picture: nothing of it is looked at. fresh: what is
-        remembered is of another scene.
+        remembered is of another scene. mouth (m, 2): of the patch nothing is looked at in there; None where nothing of
+        the original is in the patch.
         """
         if fresh:
             self.sharpness = self.drawn = self.grain = None
         if self.sharpness is None or self.frames % _EVERY == 0:
-            self._look(patch, original, raw)
+            self._look(patch, original, raw, mouth)
         self.apply(patch)
 
     def apply(self, patch: Patch) -> None:
@@ -103,13 +107,20 @@ class SceneGrain:
             _add_grain(patch, self.grain, self.frames)
         self.frames += 1
 
-    def _look(self, patch: Patch, original: Planes, raw: Points) -> None:
+    def _look(self, patch: Patch, original: Planes, raw: Points, mouth: Points | None) -> None:
         width = float(np.ptp(raw[:, 0]))
         corner, around = _surroundings(patch, original.size, raw, width)
         every = max(1, int(width / _LINES))
         luma = _part(original.y, corner, around.shape)
         self.sharpness = _mean(self.sharpness, edge_width(luma, around, every))
-        inside = np.asarray(cv2.erode(patch.covered_luma, np.ones((5, 5), np.uint8)), np.uint8)
+        inside: NDArray[Any] = cv2.erode(patch.covered_luma, np.ones((5, 5), np.uint8))
+        if mouth is not None:
+            low, high = (mouth - (patch.x0, patch.y0)).min(axis=0), (mouth - (patch.x0, patch.y0)).max(axis=0)
+            rows, columns = (
+                slice(max(0, int(a) - _SOFT_LIP), max(0, int(b) + _SOFT_LIP + 1))
+                for a, b in ((low[1], high[1]), (low[0], high[0]))
+            )
+            inside[rows, columns] = 0
         self.drawn = _mean(self.drawn, edge_width(patch.y, inside, every))
         half = np.ascontiguousarray(around[::2, ::2])
         chroma = [_part(plane, (corner[0] // 2, corner[1] // 2), half.shape) for plane in (original.u, original.v)]

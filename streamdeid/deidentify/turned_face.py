@@ -27,7 +27,7 @@ from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.aam.synthesise import Patch
 from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps
-from streamdeid.deidentify.eyes import draw_eye
+from streamdeid.deidentify.eyes import draw_eye, narrowed
 from streamdeid.deidentify.light import LightFrame
 from streamdeid.deidentify.lit_face import at_eye, lit_eye, lit_texture
 from streamdeid.deidentify.mouth import draw_mouth
@@ -70,6 +70,8 @@ class LitFace:
     face: NewFace
     light: LightFrame
     colour: Colour
+    towards: Points
+    """float64 (2,): where the light comes from in the picture."""
 
     def texture(self, picture: Pixels, yaw: float) -> Pixels:
         """A picture of it in this light, YUV (h, w, 3), as flat as a yaw makes it (`LightFrame.edge_on`)."""
@@ -172,8 +174,9 @@ def draw_turned_face(
         for i, ((linear, shift), lids) in enumerate(zip(eye_maps(seen.points, turned.points), _EYES, strict=True)):
             colours = lit_eye(lit.face, i, at_eye(lit.field, i, model), lit.colour)
             radius = float(model.iris[i, 2]) * view.pose.scale
+            centre, squash = linear @ seen.iris[i] + shift, narrowed(view.pose.yaw)
             with turned.only(i + 1, turned.points[lids]) as patch:
-                draw_eye(patch, turned.points[lids], linear @ seen.iris[i] + shift, radius, colours)
+                draw_eye(patch, turned.points[lids], centre, radius, colours, squash, lit.towards)
     mouth, lips = turned.points[INNER_LIP], seen.points[INNER_LIP]
     with turned.only(MOUTH, mouth) as patch:
         skin = _cheeks(texture, model)

@@ -26,19 +26,19 @@ from streamdeid.evaluation.synthetic_people import SyntheticFrame, Truth
 from streamdeid.frames import Frame
 from streamdeid.ibug68 import POINTS
 
-SIZE = (848, 480)
+SIZE = (720, 408)
 """Width and height of the clip."""
 CREDIT = "Portrait of astronaut Eileen M. Collins: NASA, public domain. NASA does not endorse this software."
 
-_ENLARGED = 1.5
+_ENLARGED = 1.275
 """Pixels of the clip for one of the photograph."""
-_SEAM = 66
+_SEAM = 56
 """Pixels over which the photograph's own backdrop becomes the painted one."""
 _CLEAR = (0.86, 0.6)
 """The photograph shows nothing but backdrop right of this share of its width, above this share of its height."""
-_HIS_PLACE, _HIS_SCALE = (206.0, 196.0), 0.74
-_HIS_WIDTH = 424
-_TURN, _SPEECH = 0.9, 0.45
+_HIS_PLACE, _HIS_SCALE = (175.0, 166.0), 0.63
+_HIS_WIDTH = 360
+_TURN, _SPEECH = 0.65, 0.45
 """Of the motion of people drawn turn by turn (`synthetic_motion`): a photograph bears no more."""
 
 
@@ -59,7 +59,7 @@ def load_astronaut() -> Portrait:
 def demo_people(
     fitting: FitModel, gallery: Gallery, *, seconds: float = 4.0, rate: int = 25, seed: int = 7
 ) -> Iterator[SyntheticFrame]:
-    """Frames of both people talking, blinking, smiling and turning by up to 25 degrees; always the same frames."""
+    """Frames of both people talking, blinking, smiling and turning by up to 20 degrees; always the same frames."""
     rng = np.random.default_rng(seed)
     frames = round(seconds * rate)
     astronaut = load_astronaut()

@@ -209,28 +209,27 @@ def _draw_hair(canvas: _Canvas, shape: Points, rng: np.random.Generator) -> None
     canvas.paint(canvas.mask(cap, 4.0), _HAIR * 0.62)
     layer = np.clip(canvas.picture, 0, 255).astype(np.uint8)
     cover = (canvas.alpha * 255).astype(np.uint8)
-    knots, step = np.linspace(0, 1, len(line)), np.linspace(0, 1, 5)[:, None]
-    along, back = rng.beta(1.35, 1.35, _STROKES), np.sort(rng.random(_STROKES) ** 0.8)[::-1]
-    for u, v in zip(along, back, strict=True):
-        at, to = (np.array([np.interp(u, knots, curve[:, c]) for c in range(2)]) for curve in (line, crown))
-        outward = (to - at) / max(float(np.linalg.norm(to - at)), 1e-6)
-        top = float(np.sin(np.pi * u))
-        # At the temples hair lies along the head, on top it goes back and to one side, at the outline it bends over.
-        along_head = np.array([0.35 * np.sign(u - 0.5), 1.0]) * (1 - top) + np.array([1.0, 0.15]) * top
-        bent = rng.normal(0, 0.16)
-        comb = outward * top * (1 - 0.8 * v) + along_head * (0.4 + 0.6 * v) + bent
-        stroke = (
-            at + 0.97 * v * (to - at) + rng.uniform(8, 24) * (0.35 + 0.65 * top) * step * comb / np.linalg.norm(comb)
-        )
-        stroke = stroke + 2.0 * step**2 * np.array([0.0, 1.0])
-        gloss = 1 + 0.8 * np.exp(-(((v - 0.5 - 0.2 * bent) / 0.22) ** 2)) * np.exp(-(((u - 0.42) / 0.28) ** 2))
-        level = (
-            max(0.35, rng.normal(1.0, 0.28) + 0.16 * np.sin(61 * u + 5 * np.sin(9 * v))) * gloss * (0.85 + 0.25 * top)
-        )
-        curve = [np.round(canvas.place(stroke, 22 + 36 * v) * 16).astype(np.int32)]
-        tone = tuple(float(c) for c in np.clip(_HAIR * level, 0, 255))
-        cv2.polylines(layer, curve, False, tone, 1, cv2.LINE_AA, 4)
-        cv2.polylines(cover, curve, False, (255,), 1, cv2.LINE_AA, 4)
+    u, v = rng.beta(1.35, 1.35, _STROKES), np.sort(rng.random(_STROKES) ** 0.8)[::-1]
+    knots = np.linspace(0, 1, len(line))
+    at, to = (np.stack([np.interp(u, knots, curve[:, c]) for c in range(2)], axis=1) for curve in (line, crown))
+    outward = (to - at) / np.linalg.norm(to - at, axis=1)[:, None]
+    top, bent = np.sin(np.pi * u)[:, None], rng.normal(0, 0.16, _STROKES)[:, None]
+    # At the temples hair lies along the head, on top it goes back and to one side, at the outline it bends over.
+    downward = np.stack([0.35 * np.sign(u - 0.5), np.ones(_STROKES)], axis=1)
+    along = downward * (1 - top) + np.array([1.0, 0.15]) * top
+    comb = outward * top * (1 - 0.8 * v[:, None]) + along * (0.4 + 0.6 * v[:, None]) + bent
+    comb *= rng.uniform(8, 24, (_STROKES, 1)) * (0.35 + 0.65 * top) / np.linalg.norm(comb, axis=1)[:, None]
+    step = np.linspace(0, 1, 5)[:, None]
+    strokes = (at + 0.97 * v[:, None] * (to - at))[:, None] + step * comb[:, None] + step**2 * np.array([0.0, 2.0])
+    gloss = 1 + 0.8 * np.exp(-(((v - 0.5 - 0.2 * bent[:, 0]) / 0.22) ** 2)) * np.exp(-(((u - 0.42) / 0.28) ** 2))
+    locks = 0.16 * np.sin(61 * u + 5 * np.sin(9 * v))
+    level = np.maximum(0.35, rng.normal(1.0, 0.28, _STROKES) + locks) * gloss * (0.85 + 0.25 * top[:, 0])
+    curves = canvas.pose.to_image(strokes.reshape(-1, 2), np.repeat(22 + 36 * v, len(step)))
+    places = np.round(curves * 16).astype(np.int32).reshape(_STROKES, len(step), 2)
+    tones = np.clip(level[:, None] * _HAIR, 0, 255).tolist()
+    for place, tone in zip(places, tones, strict=True):
+        cv2.polylines(layer, [place], False, tone, 1, cv2.LINE_AA, 4)
+        cv2.polylines(cover, [place], False, (255,), 1, cv2.LINE_AA, 4)
     canvas.picture[:] = layer
     canvas.alpha[:] = np.maximum(canvas.alpha, cover.astype(np.float32) / 255)
 

@@ -22,7 +22,7 @@ from streamdeid.ibug68 import CHIN, INNER_LIP, LEFT_BROW, LEFT_EYE, OUTLINE, RIG
 
 _RING = 1.6
 """Reach of the ring on the hair, for 1 of the outline of the face, both from the middle of the face."""
-_RING_DEPTH = 62.0
+_RING_DEPTH = 45.0
 """Depth of the ring in the model's frame: the widest part of a head lies behind the face."""
 _PIVOT, _PIVOT_DEPTH = (100.0, 225.0), 75.0
 """The head turns about a point of the neck in the model's frame."""
@@ -32,7 +32,7 @@ _GRID = 9
 """Points that stay, along each side of the picture."""
 _STIFFNESS = 20.0
 """Of the spline: it passes its points by a fraction of a pixel, and the noise of single landmarks makes no folds."""
-_COARSE, _FINE = 8, 3
+_COARSE, _FINE = 12, 3
 """Pixels between two points at which the spline is computed, outside and inside of the face."""
 _TEETH_SHOWN = 5.0
 """Pixels of the model's frame between lips in a picture that shows teeth."""
@@ -239,10 +239,9 @@ def _bend(a: Points, b: Points) -> Points:
 def _field(spline: _Spline, origin: tuple[int, int], size: tuple[int, int], step: int) -> Pixels:
     """A spline's vectors over a rectangle of size (width, height), float32 (height, width, 2)."""
     columns, rows = -(-size[0] // step), -(-size[1] // step)
-    across, down = np.meshgrid(*((np.arange(n, dtype=np.float64) + 0.5) * step - 0.5 for n in (columns, rows)))
-    vectors = spline(np.column_stack([across.ravel(), down.ravel()]) + np.array(origin, np.float64)).reshape(
-        rows, columns, 2
-    )
+    across, down = np.meshgrid(np.arange(columns), np.arange(rows))
+    at: Points = (np.column_stack([across.ravel(), down.ravel()]) + 0.5) * step - 0.5 + origin
+    vectors = spline(at).reshape(rows, columns, 2)
     whole = cv2.resize(vectors.astype(np.float32), (columns * step, rows * step), interpolation=cv2.INTER_CUBIC)
     return np.asarray(whole[: size[1], : size[0]], np.float32)
 
