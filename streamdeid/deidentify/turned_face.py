@@ -207,7 +207,8 @@ def _rendered(
     mesh[:, :2] = (1 - share) * solid.flattened(flat) + share * mesh[:, :2]
     points = (1 - share) * flat + share * points
     width = float(np.ptp(mesh[:, 0]))
-    behind, before = min(1.0, _SOON * share) * _BEHIND * view.width, share * _BEFORE * view.width
+    soon = min(1.0, _SOON * share)
+    behind, before = soon * _BEHIND * view.width, share * _BEFORE * view.width
     outline = _outline(view, seen)
     reach = np.concatenate([mesh[:, :2], outline])
     corners = np.stack([reach.min(axis=0) - margin - before, reach.max(axis=0) + margin + before])
@@ -215,7 +216,7 @@ def _rendered(
     if drawn is None:
         return None
     profile = Profile.of(mesh, view.pose.yaw)
-    patch = covering(drawn, original, Reach(outline, behind, before, profile), width)
+    patch = covering(drawn, original, Reach(outline, behind, before, profile, soon), width)
     soft = weights(patch, profile, share, _FEATHER * view.width, _SHARP_FEATHER * view.width)
     return TurnedPatch(patch, points, soft, drawn.owner, drawn.owner_chroma)
 

@@ -78,11 +78,13 @@ class Reach:
     before: float
     """The same beyond the profile."""
     profile: Profile
+    softness: float
+    """How much of its rim the rendered face gives to the skin beside it, 0 to 1."""
 
     def halved(self) -> Reach:
         """In pixels of chroma."""
         line = replace(self.profile, top=(self.profile.top - 0.5) / 2, chin=(self.profile.chin - 0.5) / 2)
-        return Reach((self.outline - 0.5) / 2, self.behind / 2, self.before / 2, line)
+        return Reach((self.outline - 0.5) / 2, self.behind / 2, self.before / 2, line, self.softness)
 
     def mask(self, shape: tuple[int, int], origin: tuple[int, int]) -> Mask:
         """uint8 (h, w): 1 where it reaches, `_FARTHER` where only beyond the profile; in a rectangle that begins at
@@ -138,7 +140,7 @@ def _filled(
     skin = _carried(drawn, inside, round(inset))[rows, columns]
     was = drawn[rows, columns]
     # Inside, the side of the profile keeps its edge.
-    new = np.where(own > 0, was + (1 - own) * (1 - share) * (skin - was), skin)
+    new = np.where(own > 0, was + reach.softness * (1 - own) * (1 - share) * (skin - was), skin)
     free = (whole == 0).astype(np.uint8)
     if free.any() and (share > 0).any():
         background = _carried(around, free, 0)[rows, columns]

@@ -45,9 +45,9 @@ _SMILING = np.concatenate([np.arange(31, 36), np.arange(48, 68)])
 _DEEPEST = 12.0
 """Largest difference of depth, pixels of the frame, between a surrogate and the mean."""
 _STEP = 0.12
-"""The outline is grown by this share of its distance from the middle or not at all: what the person's own reaches beyond
-is filled in (`turned_rim`). With as many steps of 0.06 as are needed, these three numbers alone told 67 of 100 tracks
-of 11 clips apart by what was drawn of them before."""
+"""The outline is grown by this share of its distance from the middle or not at all: what the person's own reaches
+beyond is filled in (`turned_rim`). With as many steps of 0.06 as are needed these three numbers alone told 67 % of 26
+tracks of 11 clips apart by what was drawn of them before; with this one 15 %."""
 _HOLDS = 0.25
 """How far from the step, in steps, the need has to be for a change."""
 _EASE = 0.15
