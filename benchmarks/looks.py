@@ -15,8 +15,8 @@ of the output over the original's; means by frames, and where nothing moves they
 
 The last row is the median over the clips. Bars on it: colour .02, shading .05, each edge step 1.3, sharpness .8 to
 1.25; exit code 1 when one is missed. --sheets: five pictures of each clip's three largest people, original above,
-result below, at twice their size; they show real people. To measure another version of the filter with this program,
-put that version's directory on PYTHONPATH.
+result below, at twice their size where that is at most 400 pixels; they show real people. To measure another version of
+the filter with this program, put that version's directory on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ SIGNALS = ("gaze across", "gaze up down", "mouth width", "corners")
 BARS = {
     "colour": (0.0, 0.02),
     "shading": (0.0, 0.05),
-    **{f"edge {name}": (0.0, 1.3) for name in SECTORS},
+    **{f"edge {name}": (0.0, 1.3) for name in (*SECTORS, "colour")},
     "sharpness": (0.8, 1.25),
 }
 """Least and most that the median clip may have."""
