@@ -176,7 +176,7 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
     person, own = light.soft_skin(neutral), light.soft_skin(face.small_texture)
     level = np.log((person @ LUMA + _FLOOR) / (own @ LUMA + _FLOOR))[light.fitted]
     ridge = np.full(light.terms.shape[2], 1e-3)
-    ridge[0], ridge[_BEND], ridge[-1] = 0, _BEARD_RIDGE, 5e-4
+    ridge[0], ridge[_BEND], ridge[-1] = 0, _BEARD_RIDGE, 1e-4
     usual = np.zeros(len(ridge))
     usual[-1] = _USUAL_SHADE
     found = robust_fit(light.terms[at][light.fitted], level, light.bright, usual, ridge, 0.12, 6)
