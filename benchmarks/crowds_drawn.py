@@ -55,7 +55,7 @@ class Stage:
         plausibility = Plausibility.of(donors, fitting.model.variances)
         bank = draw_bank(donors, donors, plausibility, default_limits(donors, plausibility), 5, 0.5, 128, self._rng)
         chosen = bank.candidates[self._rng.choice(128, 5, replace=False)]
-        self._faces = [_marked(NewFace.of(vector, fitting), self._rng) for vector in chosen]
+        self._faces = [_marked(NewFace.photographed(vector, fitting), self._rng) for vector in chosen]
         count = len(self.truth.frames)
         self._motion: list[Motion] = [motion(count, run.rate, number, self._rng) for number in range(5)]
         spots = self._rng.uniform(80, 150, (3, 9, 3)).astype(np.float32)

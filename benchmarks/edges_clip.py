@@ -77,7 +77,7 @@ class Stage:
         self._wall = background(*SIZE, rng)
         self._other_wall = np.ascontiguousarray(255 - 0.8 * self._wall[:, ::-1])
         spread = 0.6 * np.sqrt(self.fitting.model.variances)
-        faces = [NewFace.of(spread * rng.standard_normal(len(spread)), self.fitting) for _ in range(2)]
+        faces = [NewFace.photographed(spread * rng.standard_normal(len(spread)), self.fitting) for _ in range(2)]
         self._people = [(face, looks(number, rng)) for number, face in enumerate(faces)]
         height, width = self._people[0][0].picture.shape[:2]
         noise = rng.choice([-1.0, 1.0], (height // 6, width // 6)).astype(np.float32)

@@ -218,7 +218,7 @@ def _draw(models: Models, number: int) -> list[Sprite]:
     rng = np.random.default_rng((number, 3))
     model = models.fitting.model
     donors = models.gallery.identities
-    face = NewFace.of(1.2 * donors[rng.permutation(len(donors))[:3]].mean(axis=0), models.fitting)
+    face = NewFace.photographed(1.2 * donors[rng.permutation(len(donors))[:3]].mean(axis=0), models.fitting)
     body = looks(number, rng)
     scale = float(rng.uniform(58, 72)) / model.frame_size[0]
     middle = np.array([_CANVAS / 2, _CANVAS / 2 - 4.0])

@@ -34,7 +34,7 @@ from streamdeid.colour import rectangle_to_rgb
 from streamdeid.deidentify.draw_face import Blending, draw_surrogate
 from streamdeid.deidentify.light import LightFrame
 from streamdeid.deidentify.neutral import NeutralEstimator
-from streamdeid.deidentify.new_face import NewFace, mean_photograph
+from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.observation import Observation, Observer
 from streamdeid.deidentify.occluders import OccluderMask
 from streamdeid.deidentify.opening import Opening, shown_through
@@ -102,7 +102,7 @@ class Run:
     def __init__(self, models: Models) -> None:
         self._models = models
         self._fitting = fitting = models.fitting
-        self._mean = mean_photograph(fitting)
+        self._mean = NewFace.photographed(np.zeros(len(fitting.model.variances)), fitting).small_texture
         self._light = LightFrame.of(fitting)
         some = np.random.default_rng(3).standard_normal(len(fitting.model.variances))
         self._face = NewFace.of(0.7 * some * np.sqrt(fitting.model.variances), fitting)

@@ -78,7 +78,7 @@ def changes(points: Array) -> dict[str, Callable[[Planes], tuple[Planes, Hidden 
 def measured(photographs: list[Path]) -> list[dict[str, Any]]:
     """A row for each lamp and thing. Raises StreamdeidError."""
     fitting = load_models(None).fitting
-    mean = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
+    mean = NewFace.photographed(np.zeros(len(fitting.model.variances)), fitting)
     sums: dict[str, Found] = {}
     with contextlib.closing(default_detector(Settings())) as detect:
         for path in photographs:

@@ -66,7 +66,7 @@ class Albedo:
         """Lids are neither plain skin nor brow: their soft colour, shadow of a brow or make-up of a donor, is held back
         by itself."""
         log = np.log(np.maximum(picture, 0) + _FLOOR)
-        away = masked_blur(log, self.zones.lids, (0.02,)) - np.median(log[self.zones.skin > 0], axis=0)
+        away = masked_blur(log - np.median(log[self.zones.skin > 0], axis=0), self.zones.lids, (0.02,))
         level = (away @ LUMA)[:, :, None]
         kept = np.clip(_KEPT_LID * level, *_LID) + np.clip(_KEPT_TINT * (away - level), -_TINT, _TINT)
         gain = (kept - away) * self.zones.lids[:, :, None]

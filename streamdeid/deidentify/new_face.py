@@ -39,6 +39,17 @@ class NewFace:
         model: AppearanceModel = fitting.model
         shape, texture = model.decode(vector)
         picture = sharpened(model.albedo.even(extended(texture, model.table), beard), model)
+        return cls._drawable(vector, shape, picture, fitting, beard)
+
+    @classmethod
+    def photographed(cls, vector: Points, fitting: FitModel) -> NewFace:
+        """Decode a vector (d,) as somebody whom a camera sees: with skin of their own, and the training set's light."""
+        shape, texture = fitting.model.decode(vector)
+        return cls._drawable(vector, shape, extended(texture, fitting.model.table), fitting, True)
+
+    @classmethod
+    def _drawable(cls, vector: Points, shape: Points, picture: Pixels, fitting: FitModel, beard: bool) -> NewFace:
+        model = fitting.model
         small = reduced_texture(picture, fitting.table)
         left, right = (
             eye_colours(picture, model.mean_shape[lids], iris)
@@ -47,15 +58,6 @@ class NewFace:
         for lids in (LEFT_EYE, RIGHT_EYE):
             shut(picture, model.mean_shape[lids])
         return cls(vector, shape, picture, small, alike(left, right), beard)
-
-
-def mean_photograph(fitting: FitModel) -> Pixels:
-    """Small texture (f, 3) of the mean face as it was photographed, eyes shut: what most faces look like."""
-    model = fitting.model
-    picture = extended(model.mean_texture, model.table)
-    for lids in (LEFT_EYE, RIGHT_EYE):
-        shut(picture, model.mean_shape[lids])
-    return reduced_texture(picture, fitting.table)
 
 
 def reduced_texture(picture: Pixels, table: WarpTable) -> Pixels:

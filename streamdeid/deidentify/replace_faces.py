@@ -21,7 +21,7 @@ from streamdeid.deidentify.light import LightFrame
 from streamdeid.deidentify.mask_faces import face_extent, grown
 from streamdeid.deidentify.masks import Box, fill
 from streamdeid.deidentify.measured_faces import Followed, Judge, Measured, MeasuredFaces
-from streamdeid.deidentify.new_face import NewFace, mean_photograph
+from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.person_templates import Templates
 from streamdeid.deidentify.quiet_face import draw_quiet_face
 from streamdeid.deidentify.soft_head import Head, head_of
@@ -107,7 +107,7 @@ class ReplaceFaces:
         self._register = register
         self._transfer = transfer
         self._copy_eyes, self._strict = copy_eyes, strict
-        mean = mean_photograph(fitting)
+        mean = NewFace.photographed(np.zeros(len(fitting.model.variances)), fitting).small_texture
         self._light = LightFrame.of(fitting)
         self._faces = MeasuredFaces(fitting, mean, register, self._choose, judge, templates)
         self._memories: dict[int, SoftMemory] = {}

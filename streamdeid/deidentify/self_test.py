@@ -66,7 +66,7 @@ def self_test(
 def known_face(fitting: FitModel) -> tuple[Frame, tuple[float, float, float, float]]:
     """A picture of the model's mean face on grey, and the box of its mesh in pixels."""
     model = fitting.model
-    mean = NewFace.of(np.zeros(len(model.variances)), fitting)
+    mean = NewFace.photographed(np.zeros(len(model.variances)), fitting)
     grey = Planes(
         np.full((_SIDE, _SIDE), 110, np.uint8),
         np.full((_SIDE // 2, _SIDE // 2), 128, np.uint8),

@@ -56,7 +56,7 @@ def drawn_portrait(
     """
     model = fitting.model
     width, height = size[0] * _FINER, size[1] * _FINER
-    face = NewFace.of(distinct_people(fitting, gallery, 2, rng)[1], fitting)
+    face = NewFace.photographed(distinct_people(fitting, gallery, 2, rng)[1], fitting)
     face = replace(face, picture=face.picture * _TONE, small_texture=face.small_texture * _TONE)
     pose = _pose(model, np.array(place, np.float64) * _FINER, scale * _FINER)
     canvas = _Canvas(width, height, pose)

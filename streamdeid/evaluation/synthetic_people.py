@@ -96,7 +96,7 @@ def synthetic_people(
     vectors = distinct_people(fitting, gallery, people, rng)
     for number, vector in enumerate(vectors):
         body = looks(number, rng)
-        face = NewFace.of(vector, fitting)
+        face = NewFace.photographed(vector, fitting)
         tone = np.array(body.tone, np.float32)
         face = replace(face, picture=face.picture * tone, small_texture=face.small_texture * tone)
         place = np.array([(number + 0.5) * width / people, height * (0.43 + 0.03 * (number % 2))])
