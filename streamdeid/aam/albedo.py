@@ -66,7 +66,8 @@ class Albedo:
         """Lids are neither plain skin nor brow: their soft colour, shadow of a brow or make-up of a donor, is held back
         by itself."""
         log = np.log(np.maximum(picture, 0) + _FLOOR)
-        away = masked_blur(log - np.median(log[self.zones.skin > 0], axis=0), self.zones.lids, (0.02,))
+        plain = np.clip(2.5 * self.zones.lids - 1.5, 0, 1)  # where no lash and no hair of a brow darkens it
+        away = masked_blur(log - np.median(log[self.zones.skin > 0], axis=0), plain, (0.02,))
         level = (away @ LUMA)[:, :, None]
         kept = np.clip(_KEPT_LID * level, *_LID) + np.clip(_KEPT_TINT * (away - level), -_TINT, _TINT)
         gain = (kept - away) * self.zones.lids[:, :, None]
