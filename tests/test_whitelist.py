@@ -445,7 +445,7 @@ def test_settings_that_mean_nothing_are_refused(wrong: dict[str, Any]) -> None:
 def test_a_file_with_a_whitelisted_person(films: dict[str, Path], tmp_path: Path, method: str) -> None:
     report = tmp_path / "report.json"
     # Drawn people in an encoded film are less alike than photographs of one person.
-    options = ["--method", method, "--whitelist", str(films["face"]), "--whitelist-threshold", "0.45"]
+    options = ["--method", method, "--whitelist", str(films["face"]), "--whitelist-threshold", "0.5"]
     code = main(["filter", str(films["talk"]), str(tmp_path / "out.mp4"), "--quiet", "--report", str(report), *options])
     text = report.read_text()
     told = json.loads(text)
