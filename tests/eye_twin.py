@@ -44,7 +44,7 @@ def eye_twin(
         """Value and opacity at a place between the corners; blur: luma pixels to a pixel of the plane."""
         t, h = ((place - corner) / across).real, ((place - corner) / across).imag * length
         top, bottom = length * lid_height(t, points[1], points[2]), length * lid_height(t, points[5], points[4])
-        r_drawn = 0.82 * radius
+        r_drawn = 0.95 * radius
         offset, sun = (place - eye) / level, light / level
         x, y = offset.real / (r_drawn * squash), offset.imag / r_drawn
         r = math.hypot(x, y)

@@ -28,6 +28,10 @@ _NARROWEST = 0.12
 """Opening over width that an eye at rest has at least: below, it was never seen open."""
 _MOST_TURN = 0.5
 """Largest turn, pixels for a pixel of depth (about radians), taken out of a surrogate."""
+_RISE, _REST = 1.5, -0.045
+"""How much of the gaze's rise and fall is drawn for each that the landmarker reads, and the height of an iris at rest,
+eye widths below the line of the corners. It reads of eyes whose gaze is known (drawn ones) 0.3 to 0.6 of the rise and
+fall, so that 1.5 exaggerates none. Chosen on expressions_gaze; medians of three clips at rest: -.03, -.04, -.06."""
 _OUTWARDS = 14.0
 """Pixels of the model's frame by which the surrogate may widen the person's outline."""
 
@@ -127,13 +131,21 @@ def lay(points: Points, corners: tuple[Points, Points], onto: tuple[Points, Poin
 
 
 def eye_maps(shape: Points, laid: Points) -> list[tuple[Points, Points]]:
-    """For each eye the linear part (2, 2) and shift (2,) that took the person's eye onto the new one."""
-    maps = []
+    """For each eye the linear part (2, 2) and shift (2,) that take an iris of the person's eye into the new one.
+
+    Corners lie on corners; heights over the line between them grow by `_RISE` about where an eye at rest looks.
+    """
+    maps: list[tuple[Points, Points]] = []
     for a, b in (LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS):
         old, new = shape[b] - shape[a], laid[b] - laid[a]
         factor = complex(*new) / complex(*old)
-        linear = np.array([[factor.real, -factor.imag], [factor.imag, factor.real]])
-        maps.append((linear, laid[a] - linear @ shape[a]))
+        width = float(np.hypot(*old))
+        down = np.array([-old[1], old[0]]) / width
+        similar = np.array([[factor.real, -factor.imag], [factor.imag, factor.real]])
+        linear = np.asarray(similar @ (np.eye(2) + (_RISE - 1) * np.outer(down, down)), np.float64)
+        rest = (shape[a] + shape[b]) / 2 + _REST * width * down
+        shift = similar @ (rest - shape[a]) + laid[a] - linear @ rest
+        maps.append((linear, shift))
     return maps
 
 
