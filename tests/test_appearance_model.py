@@ -110,7 +110,7 @@ def test_a_saved_model_is_loaded_as_it_was(small: AppearanceModel, tmp_path: Pat
     loaded = load_model(path)
     assert loaded.sha256 == sha256 and loaded.frame_size == small.frame_size and loaded.fit_width == small.fit_width
     kept = ("mean_shape", "depth", "triangles", "shape_basis", "texture_basis", "iris", "fit_basis", "mean_mesh")
-    for name in (*kept, "smile", "smile_weights", "smile_folds"):
+    for name in (*kept, "smile", "smile_weights", "smile_folds", "studio"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(small, name))
     assert save_model(tmp_path / "again.npz", loaded) == sha256
     assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
@@ -167,6 +167,7 @@ def test_a_model_that_lacks_an_array_is_refused(arrays: Arrays, tmp_path: Path, 
         "smile",
         "smile_weights",
         "smile_folds",
+        "studio",
     ],
 )
 def test_a_model_with_an_array_of_the_wrong_shape_is_refused(arrays: Arrays, tmp_path: Path, name: str) -> None:

@@ -10,12 +10,12 @@ All this is a function of the surrogate alone: it tells nothing of the person, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable
 from streamdeid.aam.zones import Zones
 
 LUMA = np.array([0.299, 0.587, 0.114], np.float32)
@@ -104,6 +104,14 @@ class Albedo:
         other = 1 - np.maximum(self.zones.lips, self.zones.eyes)
         gain = (np.clip(away, *_HUE) - away) * other[:, :, None]
         return np.asarray(np.clip((picture + _FLOOR) * np.exp(gain) - _FLOOR, 0, 255), np.float32)
+
+
+def zones_inside(mean_shape: Points, table: WarpTable) -> Zones:
+    """Zones of the model's frame, its mesh at mean_shape (81, 2); skin lies inside the mesh."""
+    zones = Zones.of(mean_shape, table.size[0], table.size)
+    inside = np.zeros(zones.skin.shape, np.float32)
+    inside[table.rows, table.columns] = 1
+    return replace(zones, skin=zones.skin * inside)
 
 
 def studio_field(mean: Pixels, skin: Pixels) -> Pixels:

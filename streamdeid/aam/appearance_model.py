@@ -8,19 +8,17 @@ identity (this is the papers' "brightness component set to zero", made exact and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.albedo import Albedo, studio_field
+from streamdeid.aam.albedo import Albedo, zones_inside
 from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, without_hair
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, scaled_table, warp_table
 from streamdeid.aam.procrustes import align
-from streamdeid.aam.synthesise import extended
-from streamdeid.aam.zones import Zones
 from streamdeid.arrays_file import Arrays, read_arrays, write_arrays
 from streamdeid.errors import ModelError
 from streamdeid.face_mesh import MESH
@@ -72,6 +70,8 @@ class AppearanceModel:
     smile_folds: Pixels
     """float32 (f, 3): natural log of what the mean smile does to the colour of skin in the fit's frame: shadows beside
     the nose and under the cheeks, light on them; 0 where the training set has no smiles."""
+    studio: NDArray[np.float16]
+    """float16 (h, w, 3): natural log of the light that the training photographs were taken in (`aam.albedo`)."""
     sha256: str = ""
 
     @cached_property
@@ -102,11 +102,7 @@ class AppearanceModel:
     @cached_property
     def albedo(self) -> Albedo:
         """What turns a decoded texture into even skin."""
-        zones = Zones.of(self.mean_shape, self.frame_size[0], self.frame_size)
-        inside = np.zeros(zones.skin.shape, np.float32)
-        inside[self.table.rows, self.table.columns] = 1
-        zones = replace(zones, skin=zones.skin * inside)
-        return Albedo(zones, studio_field(extended(self.mean_texture, self.table), zones.skin))
+        return Albedo(zones_inside(self.mean_shape, self.table), self.studio.astype(np.float32))
 
     @cached_property
     def _hair_zone(self) -> Pixels:
@@ -192,6 +188,7 @@ _ARRAYS = {
     "smile": (np.float64, 2),
     "smile_weights": (np.float64, 2),
     "smile_folds": (np.float32, 2),
+    "studio": (np.float16, 3),
 }
 
 
@@ -220,6 +217,7 @@ def _check_sizes(path: Path, arrays: Arrays) -> None:
         "smile": (POINTS, 2),
         "smile_weights": (POINTS, 2),
         "smile_folds": (grey, 3),
+        "studio": (int(arrays["frame_size"][1]), int(arrays["frame_size"][0]), 3),
     }
     for name, shape in expected.items():
         if arrays[name].shape != shape:

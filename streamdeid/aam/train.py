@@ -10,12 +10,14 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.aam.albedo import studio_field, zones_inside
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, without_hair
 from streamdeid.aam.pca import principal_components
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, scaled_table, triangulate, warp_table
 from streamdeid.aam.procrustes import align, generalised_procrustes
 from streamdeid.aam.smile import learn_smile
+from streamdeid.aam.synthesise import extended
 from streamdeid.errors import InputError
 from streamdeid.face_mesh import MESH_MIRROR
 from streamdeid.faces import Face
@@ -126,6 +128,8 @@ def train(
     smile = learn_smile(rest, smiling, mean_shape, shape_components, size[0])
     small = [_small_texture(s, mean_shape, triangles, size, settings.fit_width) for s in everything]
     fit_mean, fit_basis, fit_variances = _fit_model(small, settings)
+    mean_texture = texture_components.mean.reshape(-1, 3).astype(np.float32)
+    studio = studio_field(extended(mean_texture, table), zones_inside(mean_shape, table).skin)
     return AppearanceModel(
         frame_size=size,
         mean_shape=mean_shape,
@@ -133,7 +137,7 @@ def train(
         triangles=triangles,
         shape_basis=shape_components.basis,
         shape_variances=shape_components.variances,
-        mean_texture=texture_components.mean.reshape(-1, 3).astype(np.float32),
+        mean_texture=mean_texture,
         texture_basis=texture_components.basis.astype(np.float16),
         texture_variances=texture_components.variances,
         iris=iris,
@@ -145,6 +149,7 @@ def train(
         smile=smile.direction,
         smile_weights=smile.weights,
         smile_folds=learn_folds(small, smiles) * _skin_alone(mean_shape, triangles, size, settings.fit_width),
+        studio=studio.astype(np.float16),
     )
 
 
