@@ -215,7 +215,7 @@ def test_a_wider_surrogate_pushes_the_outline_out_and_a_narrower_leaves_it(
     away = ((got - shape[OUTLINE]) * (neutral[OUTLINE] - centre)).sum(axis=1)
     if outwards:
         assert (away > 0).all() and moved.mean() > 1.0
-        assert moved.max() < 14.1, "by a fourteenth of the width at most: far out there is the neck"
+        assert moved.max() < 10, "a little: far out there is the neck"
     else:
         assert moved.max() < 1e-9
 

@@ -109,3 +109,14 @@ def test_a_model_that_knows_no_smiles_takes_nothing_out(model: AppearanceModel) 
     shape = model.mean_shape + 2 * model.smile
     np.testing.assert_array_equal(at_rest(shape, plain), shape)
     assert not folds(shape, model.mean_shape, plain).any()
+
+
+def test_a_wink_is_no_rest(model: AppearanceModel) -> None:
+    even, wink = model.mean_shape, model.mean_shape.copy()
+    wink[48:68, 1] += np.linspace(-8, 8, 20)[np.argsort(np.argsort(even[48:68, 0]))]
+    rested = at_rest(wink, model)
+    before, after = (float(shape[54, 1] - shape[48, 1]) for shape in (wink, rested))
+    assert before > 14 and 0 < after < 6
+    slight = even.copy()
+    slight[48:68, 1] += np.linspace(-1, 1, 20)[np.argsort(np.argsort(even[48:68, 0]))]
+    np.testing.assert_allclose((at_rest(slight, model) - at_rest(even, model))[[48, 54], 1], [-1, 1], atol=0.35)

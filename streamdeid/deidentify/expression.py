@@ -32,7 +32,7 @@ _RISE, _REST = 1.5, -0.045
 """How much of the gaze's rise and fall is drawn for each that the landmarker reads, and the height of an iris at rest,
 eye widths below the line of the corners. It reads of eyes whose gaze is known (drawn ones) 0.3 to 0.6 of the rise and
 fall, so that 1.5 exaggerates none. Chosen on expressions_gaze; medians of three clips at rest: -.03, -.04, -.06."""
-_OUTWARDS = 14.0
+_OUTWARDS = 9.0
 """Pixels of the model's frame by which the surrogate may widen the person's outline."""
 
 
