@@ -11,6 +11,8 @@ A detector is foreign code: a plug-in, a network, a graph in C++. What it says i
 * More than `MOST_FACES` faces: withheld, before they cost time.
 * Points that make sense by themselves but do not belong to their box (elsewhere, collapsed, ten times as large): the
   landmarker failed; the face is kept without them, so that a redaction covers the whole box.
+* A mesh that is not where the landmarks are: the face is kept without it. A turned head is drawn where its mesh is, and
+  the face beside it would be left open.
 """
 
 from __future__ import annotations
@@ -37,6 +39,9 @@ _LEAST_SHARE, _MOST_SHARE = 0.4, 2.0
 plug-in's box may end at the brows, and the points reach to the hairline."""
 _ASIDE, _ABOVE, _BELOW = 0.25, 0.4, 0.25
 """Farthest that the middle of a face's points may lie from that of its box, shares of its sides: 0.16 on the clips."""
+_MESH_BESIDE, _MESH_LARGER = 0.1, 1.6
+"""How far landmarks may lie outside of the rectangle of their mesh, share of its sides, and how much larger the mesh
+may be than they are. The default detector's landmarks are points of its mesh, or lie between such: none is outside."""
 _POINTS = {
     "landmarks": (LANDMARKS, 2),
     "forehead": (13, 2),
@@ -110,6 +115,8 @@ def _checked(face: object, frame: Frame) -> Face:
     face = replace(face, box=(x0, y0, x1, y1))
     if face.landmarks is not None and face.forehead is not None and not _belong(face.landmarks, face.forehead, box):
         return replace(face, landmarks=None, forehead=None, iris=None, depth=None, mesh=None)
+    if face.mesh is not None and not _of_mesh(face.landmarks, face.forehead, face.mesh):
+        return replace(face, mesh=None)
     return face
 
 
@@ -122,6 +129,19 @@ def _belong(landmarks: NDArray[np.float64], forehead: NDArray[np.float64], box: 
     right, down = (middle - (box[:2] + box[2:]) / 2) / sides
     near = abs(right) <= _ASIDE and -_ABOVE <= down <= _BELOW
     return bool((share >= _LEAST_SHARE).all() and (share <= _MOST_SHARE).all() and near)
+
+
+def _of_mesh(
+    landmarks: NDArray[np.float64] | None, forehead: NDArray[np.float64] | None, mesh: NDArray[np.float64]
+) -> bool:
+    """Whether points, (68, 2) and (13, 2), can be those of a mesh (468, 3)."""
+    if landmarks is None or forehead is None:
+        return False
+    points = np.concatenate([landmarks, forehead])
+    low, high = mesh[:, :2].min(axis=0), mesh[:, :2].max(axis=0)
+    reach = _MESH_BESIDE * (high - low)
+    within = ((points >= low - reach) & (points <= high + reach)).all()
+    return bool(within and (high - low <= _MESH_LARGER * np.ptp(points, axis=0)).all())
 
 
 def _numbers(value: object) -> NDArray[np.float64] | None:

@@ -71,6 +71,9 @@ def test_parts_have_no_parts_and_people_apart_keep_their_own() -> None:
         (face(200, 150, 60), False),  # the landmarker saw a face in it: it may be a child's
         (face(200, 141.5, 20, marked=False), False),  # as much of it lies within, but its middle does not
         (replace(face(200, 143, 60, marked=False), box=(125.0, 123.5, 275.0, 162.5)), False),  # a band behind the head
+        (face(250, 200, 60, marked=False), False),  # somebody behind, of whom one half is seen beside the head
+        (face(245, 200, 76, marked=False), False),
+        (face(200, 145, 76, marked=False), False),  # and above it
     ],
 )
 def test_what_has_no_landmarks_is_a_part_when_its_middle_lies_on_the_face(other: Face, gone: bool) -> None:

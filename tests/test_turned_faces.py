@@ -271,3 +271,20 @@ def test_a_turned_head_is_an_own_face_to_a_profile(fitting: FitModel, degrees: i
     if degrees > 50:
         assert not recognisable(seen, areas), "shown, but nobody is known by it"
         assert not unblemished(found), "and the whitelist does not open it"
+
+
+@pytest.mark.parametrize("wrong", ["beside", "small"])
+def test_a_mesh_that_is_not_the_landmarks_own_leaves_no_face_open(
+    face: NewFace, fitting: FitModel, light: LightFrame, wrong: str
+) -> None:
+    planes, found = _head(fitting, _mesh(fitting, 0.7))
+    assert found.mesh is not None
+    middle = found.mesh.mean(axis=0)
+    mesh = found.mesh + np.array([60, -40, 0]) if wrong == "beside" else middle + 0.4 * (found.mesh - middle)
+    noise = np.random.default_rng(5).integers(16, 236, planes.y.shape).astype(np.uint8)
+    planes = replace(planes, y=noise)
+    seen = _seen(fitting, planes, replace(found, mesh=mesh))
+    assert seen.turned is not None and seen.turned.share == 1
+    out = _drawn(planes, seen, face, fitting, light)
+    core = cv2.erode(_hull(found.mesh), np.ones((15, 15), np.uint8)) > 0
+    assert (out.y == planes.y)[core].mean() < 0.02

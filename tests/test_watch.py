@@ -49,14 +49,38 @@ def points(box: tuple[float, float, float, float] = BOX) -> np.ndarray[Any, np.d
 def face(**changed: Any) -> Face:
     """A sound face, or one with something changed."""
     p = points()
-    sound = Face(BOX, 0.9, p[:68], p[68:], np.full((2, 5, 2), 60.0), 1.0, np.zeros(81), mesh=np.zeros((468, 3)))
+    sound = Face(BOX, 0.9, p[:68], p[68:], np.full((2, 5, 2), 60.0), 1.0, np.zeros(81), mesh=mesh())
     return replace(sound, **changed)
+
+
+def mesh() -> np.ndarray[Any, np.dtype[np.float64]]:
+    """468 vertices, those points among them."""
+    return np.column_stack([np.resize(points(), (468, 2)), np.zeros(468)])
 
 
 def spoilt(shape: tuple[int, ...], value: float) -> np.ndarray[Any, np.dtype[np.float64]]:
     array = np.full(shape, 60.0)
     array.ravel()[-1] = value
     return array
+
+
+@pytest.mark.parametrize(
+    ("moved", "kept"),
+    [
+        (mesh(), True),
+        (mesh() + np.array([4.0, -4.0, 0.0]), True),  # another network's, a little off
+        (mesh() + np.array([20.0, 0.0, 0.0]), False),  # beside the landmarks
+        (0.5 * mesh() + np.array([35.0, 35.0, 0.0]), False),  # half a face
+        (70 + 3 * (mesh() - 70), False),  # three faces wide
+        (np.zeros((468, 3)), False),
+    ],
+)
+def test_a_mesh_that_is_not_where_the_landmarks_are_is_left_out(
+    moved: np.ndarray[Any, np.dtype[np.float64]], kept: bool
+) -> None:
+    (found,) = checked([face(mesh=moved)], frame())
+    assert found.landmarks is not None
+    assert (found.mesh is moved) if kept else found.mesh is None
 
 
 def test_sound_faces_pass_as_they_are() -> None:

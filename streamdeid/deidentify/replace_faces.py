@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
+import cv2
 import numpy as np
 
 from streamdeid.aam.fit import FitModel
@@ -38,6 +39,8 @@ EARLIER = -1
 """Key in `ReplaceFaces.persons` of all of them."""
 
 
+_NOT_DRAWN = ArithmeticError, ValueError, IndexError, cv2.error
+"""What arithmetic on points or pixels that are no face's raises (a ValueError is what no linear system solves, too)."""
 _HEAD = 1.36, 1.56
 """A soft redaction is so many times as wide and high as a face's box (`soft_head`)."""
 _log = logging.getLogger(__name__)
@@ -252,7 +255,7 @@ class ReplaceFaces:
             try:
                 soft_redaction(out, frame.planes, plan.head, memory, others, tone=seen and not self._strict)
                 return Level.SOFT
-            except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            except _NOT_DRAWN:
                 _log.warning("no soft redaction could be computed; a solid one covers the face")
         box = plan.track.box if plan.track.face is None else face_extent(plan.track, plan.track.face)
         fill(out, grown(box, out.size))
@@ -263,11 +266,13 @@ class ReplaceFaces:
         if plan.measured is None or plan.followed is None or plan.face is None:
             return plan.level, plan.cause
         if plan.level is Level.OWN_FACE:
-            if self._draw(out, frame, plan.measured, plan.followed, plan.face):
-                return plan.level, plan.cause
+            with _or_redacted():
+                if self._draw(out, frame, plan.measured, plan.followed, plan.face):
+                    return plan.level, plan.cause
             return self._redact(out, frame, replace(plan, level=self._hidden), others), Cause.NO_LANDMARKS
-        if draw_quiet_face(out, plan.measured.seen, plan.face, self._fitting, self._light):
-            return plan.level, plan.cause
+        with _or_redacted():
+            if draw_quiet_face(out, plan.measured.seen, plan.face, self._fitting, self._light):
+                return plan.level, plan.cause
         if self._strict:  # what it was to be drawn into is a soft one
             self._redact(out, frame, replace(plan, level=self._hidden), others)
         return self._hidden, plan.cause
@@ -304,6 +309,16 @@ class ReplaceFaces:
                 self._new_faces.popitem(last=False)
         self._new_faces.move_to_end(person)
         return person, face
+
+
+@contextlib.contextmanager
+def _or_redacted() -> Iterator[None]:
+    """A face that cannot be drawn is redacted by what follows: one odd face is not to end the whole run. Drawing writes
+    into the picture last of all, and a redaction goes over whatever that was."""
+    try:
+        yield
+    except _NOT_DRAWN:
+        _log.warning("no face could be drawn; a redaction covers it")
 
 
 def _sides(box: Box) -> tuple[float, float]:

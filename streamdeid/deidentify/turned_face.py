@@ -223,8 +223,8 @@ def _rendered(
 
 def _outline(view: TurnedView, seen: Observation) -> Points:
     """Convex outline (n, 2) of the person's head: where the landmarker sees it, and as far as it moved while the
-    shutter was open."""
-    places = view.mesh[:, :2]
+    shutter was open. A mesh that is not the landmarks' own may leave some of them outside."""
+    places = np.concatenate([view.mesh[:, :2], seen.raw])
     sweep = (2.0 if seen.onset else 1.0) * seen.sweep.mean(axis=0)
     swept = np.concatenate([places, places - sweep, places + sweep])
     hull: Points = cv2.convexHull(swept.astype(np.float32)).reshape(-1, 2).astype(np.float64)

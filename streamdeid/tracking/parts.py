@@ -25,6 +25,10 @@ _WITHIN, _REACH = 0.7, 1.15
 hair line stick out of it."""
 _WITHIN_BARE = 0.4
 """The same for what has no landmarks, if its middle lies in that hull: a fringe, with the forehead below it."""
+_FRINGE, _ASIDE = 0.4, 0.1
+"""Such a fringe has less than this share of the face's area, and its middle lies no farther to the side than this share
+of the face's width: nothing covers what of it sticks out, and it might be somebody half hidden behind the head. In
+expressions_gaze it has 0.23 to 0.31, and lies 0.01 to 0.05 aside."""
 _SHARED, _LARGEST, _CONCENTRIC = 0.7, 4.0, 0.25
 """A ghost shares this much of the smaller of both boxes, has at most so many times the face's area, and its middle lies
 within this share of its sides from the face's. One that is as large as the face would join it (`association`), and make
@@ -51,7 +55,9 @@ def without_parts(faces: Sequence[Face], boxes: Floats) -> list[int]:
                 continue
             if areas[other] < _SMALLER * areas[row]:
                 hull = _hull(face) if hull is None else hull
-                if _is_part(boxes[other], hull, rival.landmarks is None):
+                share = _inside(boxes[other], hull) / float(areas[other])
+                fringe = rival.landmarks is None and share >= _WITHIN_BARE
+                if share >= _WITHIN or (fringe and _is_fringe(boxes[other], boxes[row], hull)):
                     gone.add(other)
             elif rival.landmarks is None and _is_ghost(boxes[other], boxes[row], float(shared[other])):
                 gone.add(other)
@@ -67,11 +73,13 @@ def _hull(face: Face) -> NDArray[np.float32]:
     return np.asarray(middle + _REACH * (hull - middle), np.float32)
 
 
-def _is_part(box: Floats, hull: NDArray[np.float32], bare: bool) -> bool:
-    """Whether enough of a box (4,) lies in a face's hull (h, 2); bare: of a detection without landmarks."""
-    share = _inside(box, hull) / float((box[2:] - box[:2]).prod())
+def _is_fringe(box: Floats, face: Floats, hull: NDArray[np.float32]) -> bool:
+    """Whether a box (4,) without landmarks lies in the middle of a face's box (4,), at the rim of its hull (h, 2)."""
+    sides, face_sides = box[2:] - box[:2], face[2:] - face[:2]
     x, y = (float(v) for v in (box[:2] + box[2:]) / 2)
-    return share >= _WITHIN or (bare and share >= _WITHIN_BARE and cv2.pointPolygonTest(hull, (x, y), False) >= 0)
+    aside = abs(x - float(face[0] + face[2]) / 2) / float(face_sides[0])
+    small = float(sides.prod()) < _FRINGE * float(face_sides.prod())
+    return small and aside <= _ASIDE and cv2.pointPolygonTest(hull, (x, y), False) >= 0
 
 
 def _inside(box: Floats, hull: NDArray[np.float32]) -> float:
