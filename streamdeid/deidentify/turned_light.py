@@ -15,7 +15,7 @@ _FARTHEST = 0.2
 """How far the plane goes on beyond the middle, halves of the width: what lies there was not seen."""
 _MOST = 0.9
 """Largest change, natural log."""
-_FLOOR = 8.0
+_FLOOR = 2.0
 """Grey levels added above and below a ratio: dark pixels are mostly noise."""
 _SPREAD = 0.1
 """Deviation, natural log, from which a pixel counts less."""

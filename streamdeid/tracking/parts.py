@@ -23,7 +23,7 @@ _SMALLER = 0.6
 _WITHIN, _REACH = 0.7, 1.15
 """Share of a part's box that lies in the hull of the face's points, which is drawn so many times as large: ears and the
 hair line stick out of it."""
-_WITHIN_BARE = 0.4
+_WITHIN_BARE = 0.6
 """The same for what has no landmarks, if its middle lies in that hull: a fringe, with the forehead below it."""
 _FRINGE, _ASIDE = 0.4, 0.1
 """Such a fringe has less than this share of the face's area, and its middle lies no farther to the side than this share
