@@ -67,7 +67,7 @@ def test_parts_have_no_parts_and_people_apart_keep_their_own() -> None:
 @pytest.mark.parametrize(
     ("other", "gone"),
     [
-        (face(200, 150, 60, marked=False), True),  # a fringe, that sticks out over the forehead by half
+        (face(200, 162, 60, marked=False), True),  # a fringe, that sticks out over the forehead by a third
         (face(200, 150, 60), False),  # the landmarker saw a face in it: it may be a child's
         (face(200, 141.5, 20, marked=False), False),  # as much of it lies within, but its middle does not
         (replace(face(200, 143, 60, marked=False), box=(125.0, 123.5, 275.0, 162.5)), False),  # a band behind the head
