@@ -19,7 +19,7 @@ from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable
 from streamdeid.aam.zones import Zones
 
 LUMA = np.array([0.299, 0.587, 0.114], np.float32)
-_FLOOR = np.float32(8)
+FLOOR = np.float32(8)
 """Grey levels added before a logarithm is taken: dark pixels are mostly noise."""
 _STUDIO_SCALES = (0.035, 0.07, 0.14, 0.3)
 """Blurs of the studio field, shares of the frame's width: the narrow one where there is skin, wider ones to carry it
@@ -65,16 +65,16 @@ class Albedo:
     def _with_even_lids(self, picture: Pixels) -> Pixels:
         """Lids are neither plain skin nor brow: their soft colour, shadow of a brow or make-up of a donor, is held back
         by itself."""
-        log = np.log(np.maximum(picture, 0) + _FLOOR)
+        log = np.log(np.maximum(picture, 0) + FLOOR)
         plain = np.clip(2.5 * self.zones.lids - 1.5, 0, 1)  # where no lash and no hair of a brow darkens it
         away = masked_blur(log - np.median(log[self.zones.skin > 0], axis=0), plain, (0.02,))
         level = (away @ LUMA)[:, :, None]
         kept = np.clip(_KEPT_LID * level, *_LID) + np.clip(_KEPT_TINT * (away - level), -_TINT, _TINT)
         gain = (kept - away) * self.zones.lids[:, :, None]
-        return np.asarray((picture + _FLOOR) * np.exp(gain) - _FLOOR, np.float32)
+        return under_gain(picture, gain)
 
     def _without_blotches(self, picture: Pixels, beard: bool) -> Pixels:
-        soft = masked_blur(np.log(np.maximum(picture, 0) + _FLOOR), self.zones.skin, _BLOTCH_SCALES)
+        soft = masked_blur(np.log(np.maximum(picture, 0) + FLOOR), self.zones.skin, _BLOTCH_SCALES)
         away = soft - np.median(soft[self.zones.skin > 0], axis=0)
         level = (away @ LUMA)[:, :, None]
         hairy = self.zones.lower[:, :, None] * np.float32(beard)
@@ -84,26 +84,31 @@ class Albedo:
         gain = kept + tint - away
         gain -= (np.maximum(gain @ LUMA - _LIP_LIFT, 0) * self.zones.lips)[:, :, None]
         gain = cv2.GaussianBlur(gain.astype(np.float32), (0, 0), 0.01 * picture.shape[1])
-        return np.asarray((picture + _FLOOR) * np.exp(gain) - _FLOOR, np.float32)
+        return under_gain(picture, gain)
 
     def _shaved(self, picture: Pixels) -> Pixels:
         width, lips = picture.shape[1], self.zones.lips
-        level = np.log(np.maximum(picture, 0) + _FLOOR) @ LUMA
+        level = np.log(np.maximum(picture, 0) + FLOOR) @ LUMA
         dark = level - masked_blur(level[:, :, None], self.zones.skin, (0.12,))[:, :, 0]
         kept = np.where(dark < _STUBBLE, _STUBBLE + _KEPT_STUBBLE * (dark - _STUBBLE), dark)
         gain = (kept - dark) * self.zones.lower * (1 - lips)
         blotches = cv2.GaussianBlur(level - level[lips > 0.8].mean(), (0, 0), 0.0125 * width)
         gain = gain - _LIP_SHADOW * np.minimum(blotches, 0) * lips
         gain = cv2.GaussianBlur(gain.astype(np.float32), (0, 0), 0.004 * width)
-        return np.asarray((picture + _FLOOR) * np.exp(gain)[:, :, None] - _FLOOR, np.float32)
+        return under_gain(picture, gain[:, :, None])
 
     def _of_one_hue(self, picture: Pixels) -> Pixels:
-        log = np.log(np.maximum(picture, 0) + _FLOOR)
+        log = np.log(np.maximum(picture, 0) + FLOOR)
         colour = log - (log @ LUMA)[:, :, None]
         away = colour - np.median(colour[self.zones.skin > 0], axis=0)
         other = 1 - np.maximum(self.zones.lips, self.zones.eyes)
         gain = (np.clip(away, *_HUE) - away) * other[:, :, None]
-        return np.asarray(np.clip((picture + _FLOOR) * np.exp(gain) - _FLOOR, 0, 255), np.float32)
+        return np.asarray(np.clip(under_gain(picture, gain), 0, 255), np.float32)
+
+
+def under_gain(picture: Pixels, gain: Pixels) -> Pixels:
+    """A picture float32 (h, w, 3) with a gain (h, w, 1 or 3), natural log, on what lies above `FLOOR`."""
+    return np.asarray((picture + FLOOR) * np.exp(gain) - FLOOR, np.float32)
 
 
 def zones_inside(mean_shape: Points, table: WarpTable) -> Zones:

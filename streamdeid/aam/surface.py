@@ -20,6 +20,8 @@ OVAL = np.array(
 _JOINT = 0.08
 """Width of the rim over which the mesh goes over into its continuation, share of the frame's."""
 _STEEPEST = 1.2
+_MOST_SLIDE = 12.0
+"""Pixels of the model's frame by which a point may come nearer or go away."""
 _NOSE = slice(27, 36)
 
 
@@ -57,3 +59,10 @@ def vertex_slopes(normals: Pixels, mean_shape: Points) -> Points:
     for still in (JAW, _NOSE, FOREHEAD):
         slopes[still] = 0
     return slopes
+
+
+def slid_depth(depth: Points, moved: Points, slopes: Points) -> Points:
+    """Depth (81,) of points that moved (81, 2) over a surface with these slopes (81, 2) from where it was depth (81,):
+    a point that slides over the surface of a face comes nearer or goes away."""
+    slid: Points = depth + np.clip((moved * slopes).sum(axis=1), -_MOST_SLIDE, _MOST_SLIDE)
+    return slid

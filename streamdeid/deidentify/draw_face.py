@@ -11,6 +11,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, Triangles, spread
 from streamdeid.aam.pose import HeadPose
+from streamdeid.aam.surface import slid_depth
 from streamdeid.aam.synthesise import Patch, draw
 from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no_membrane
 from streamdeid.deidentify.copied_pixels import copy_polygon
@@ -40,8 +41,6 @@ _SHARP_FEATHER = 0.03
 _STRIP = 0.08
 """How far about the strip between outline and silhouette the sharp feather holds, share of the face's width: the width
 of the soft one."""
-_MOST_SLIDE = 12.0
-"""Pixels of the model's frame by which a surrogate's points may come nearer or go away."""
 _LAG = 0.03
 """Lag of the smoothed lips, share of the face's width, from which the mouth is taken from where the raw ones are."""
 _MEMBRANE_SHARE = 0.4
@@ -81,9 +80,8 @@ class Blending:
             lit = static_light(light, neutral.small_texture, face, neutral.hair)
             rest = at_rest(neutral.shape, model)
             shape = facing(face.shape, rest, model.depth)
-            # A point that slides over the surface of a face comes nearer or goes away.
-            slid = np.clip(((shape - rest) * light.slopes).sum(axis=1), -_MOST_SLIDE, _MOST_SLIDE)
-            self._static = Static(lit, dressed(face, lit, model.albedo.zones), shape, model.depth + slid, rest)
+            depth = slid_depth(model.depth, shape - rest, light.slopes)
+            self._static = Static(lit, dressed(face, lit, model.albedo.zones), shape, depth, rest)
             self._of = neutral, face
         return self._static
 
@@ -142,7 +140,7 @@ def draw_surrogate(
         share, alpha = seen.turned.share, turned.weights
         if float(seen.bulge.max()) > 1 and share < 1:
             alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, turned.patch, points, seen) - alpha)
-        return _blended(out, original, turned.patch, alpha, seen, fitting, blending, opening)
+        return _blended(out, original, turned.patch, turned.patch, alpha, seen, fitting, blending, opening)
     field = static.light.field + change + smile
     texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
     triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
@@ -170,30 +168,28 @@ def draw_surrogate(
     alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
     if float(seen.bulge.max()) > 1:
         alpha = sharp_edge(alpha, patch, reached, seen)
-    if opening is not None:
-        alpha *= shown_through(opening, patch, original, seen, fitting)
-    if seen.fresh:
-        blending.membrane = None  # that of another scene
-    correction = no_membrane() if rim is None else blending.mean(membrane(rim, original))
-    return composed(patch, Blend(alpha, correction), out)
+    return _blended(out, original, patch, rim, alpha, seen, fitting, blending, opening)
 
 
 def _blended(
     out: Planes,
     original: Planes,
     patch: Patch,
+    rim: Patch | None,
     alpha: Pixels,
     seen: Observation,
     fitting: FitModel,
     blending: Blending,
     opening: Opening | None,
 ) -> bool:
-    """Blend a patch of these weights (h, w), which is its own rim, into the planes, in place; False as `composed`."""
+    """Blend a patch of these weights (h, w) into the planes, in place; False as `composed`. rim: the drawing whose rim
+    the membrane looks at, None where there is none in the picture."""
     if opening is not None:
         alpha *= shown_through(opening, patch, original, seen, fitting)
     if seen.fresh:
         blending.membrane = None  # that of another scene
-    return composed(patch, Blend(alpha, blending.mean(membrane(patch, original))), out)
+    correction = no_membrane() if rim is None else blending.mean(membrane(rim, original))
+    return composed(patch, Blend(alpha, correction), out)
 
 
 def draw_ringed(

@@ -1,8 +1,8 @@
 """Light of the scene on a surrogate: brightness and colour by the shape of a face (METHODS 2.4, 4.0 step 4, 6.3).
 
-A face at rest is relit by a few terms: normals of the mean face and the place on it to first order, and how much of the
-general shading of any face there is. Terms of second order carry the relief of the person's own face: a strong
-recogniser knows a tenth more people by them, and few viewers miss them. They are fitted robustly to plain skin, on
+A face at rest is relit by a few terms: normals of the mean face, the place on it, and how much of the general shading
+of any face there is. Second-order terms of the normals carry the relief of the person's own face: a strong recogniser
+knows a tenth more people by them, and few viewers miss them. They are fitted robustly to plain skin, on
 which a beard counts little and eyes, brows, lips and hair nothing: what is dark on a person darkens nobody else. In
 each frame the same is done with the change since the face at rest, plus a little of the soft folds. Everything is
 measured in the fit's small frame.
@@ -45,7 +45,7 @@ darkness of 0.5 passes (60 % at a weight of 0.2 and a ridge like the others'), a
 followed as well as without."""
 _BEND = 7
 """Number of that term."""
-_MOST = 0.9
+MOST = 0.9
 """Largest brightening or darkening of a place against the whole face, natural log."""
 _USUAL_SHADE = 0.65
 """Share of a face's general shading that is expected before anything is seen."""
@@ -164,6 +164,10 @@ class LightFrame:
         blurred = _blur(spread(texture * self.skin[:, None], self.table), _NOISE)[at]
         return np.where(self.near[:, None] > 0.05, blurred / np.maximum(self.near, 0.05)[:, None], texture)
 
+    def brighter(self, soft: Pixels, other: Pixels) -> Pixels:
+        """How much brighter a soft skin (f, 3) is than another one, natural log float32 (p,), where it is fitted."""
+        return np.log((soft @ LUMA + _FLOOR) / (other @ LUMA + _FLOOR))[self.fitted]
+
     def soft(self, texture: Pixels) -> Pixels:
         """Picture float32 (h, w, 3) of a small texture (f, 3), blurred to the scale of folds."""
         smooth: Pixels = _blur(spread(texture, self.table), _SIGMA * self.table.size[0]) / self.inside[:, :, None]
@@ -174,13 +178,13 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
     """The light of a person's small neutral texture (f, 3) on a surrogate. hair: log darkness of the person's."""
     at = light.table.rows, light.table.columns
     person, own = light.soft_skin(neutral), light.soft_skin(face.small_texture)
-    level = np.log((person @ LUMA + _FLOOR) / (own @ LUMA + _FLOOR))[light.fitted]
+    level = light.brighter(person, own)
     ridge = np.full(light.terms.shape[2], 1e-3)
     ridge[0], ridge[_BEND], ridge[-1] = 0, _BEARD_RIDGE, 1e-4
     usual = np.zeros(len(ridge))
     usual[-1] = _USUAL_SHADE
     found = robust_fit(light.terms[at][light.fitted], level, light.bright, usual, ridge, 0.12, 6)
-    bright = np.clip(light.terms[:, :, :-1] @ found[:-1] - found[0], -_MOST, _MOST) + found[0]
+    bright = np.clip(light.terms[:, :, :-1] @ found[:-1] - found[0], -MOST, MOST) + found[0]
     shade = (light.studio @ LUMA)[:, :, None] * np.float32(np.clip(found[-1], 0, 1))
     tint = _tint(light, person, own * np.exp(shade[at]), bright)
     towards = np.array([0.7 * np.clip(2 * found[1], -1, 1), -0.75 + 0.3 * np.clip(2 * found[2], -1, 1)])
@@ -197,12 +201,12 @@ def light_change(light: LightFrame, texture: Pixels, neutral: Pixels) -> Pixels:
     """Log gain float32 (h, w, 1) of light and folds in a small texture (f, 3) of a frame, over the neutral's (f, 3)."""
     at = light.table.rows, light.table.columns
     soft, at_rest = light.soft_skin(texture), light.soft_skin(neutral)
-    level = np.log((soft @ LUMA + _FLOOR) / (at_rest @ LUMA + _FLOOR))[light.fitted]
+    level = light.brighter(soft, at_rest)
     terms = light.terms[:, :, :-1]
     ridge = np.full(terms.shape[2], 2e-3)
     ridge[0] = 0
     found = robust_fit(terms[at][light.fitted], level, light.bright, np.zeros(len(ridge)), ridge, 0.1, 3)
-    change = np.clip(terms @ found, -_MOST, _MOST)
+    change = np.clip(terms @ found, -MOST, MOST)
     ratio = (light.soft(texture) + _FLOOR) / (light.soft(neutral) + _FLOOR)
     folds = np.log(np.clip(ratio, *_RATIO) @ LUMA) - change
     return np.asarray((change + np.clip(folds, *_FOLDS))[:, :, None], np.float32)

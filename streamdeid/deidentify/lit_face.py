@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from streamdeid.aam.albedo import LUMA, masked_blur
+from streamdeid.aam.albedo import FLOOR, LUMA, masked_blur, under_gain
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.aam.zones import Zones
@@ -19,17 +19,16 @@ from streamdeid.kernel_cache import kernel
 _KNEE = 235.0
 """Grey level from which highlights are compressed, with their hue: a lamp that is brighter here than in the studio is
 not to burn out."""
-_FLOOR = np.float32(8)
 
 
 def dressed(face: NewFace, light: StaticLight, zones: Zones) -> Pixels:
     """The surrogate's picture float32 (h, w, 3), brows and lips in tones that go with the person's hair."""
-    log = np.log(face.picture + _FLOOR)
+    log = np.log(face.picture + FLOOR)
     skin = masked_blur(log, zones.skin, (0.06,))
     hair = np.minimum((log - skin) @ LUMA, 0)
     gain = (zones.brows * np.float32(light.brows - 1) * hair)[:, :, None]
     gain = gain + zones.lips[:, :, None] * light.lips.astype(np.float32)
-    return np.asarray((face.picture + _FLOOR) * np.exp(gain) - _FLOOR, np.float32)
+    return under_gain(face.picture, gain)
 
 
 def lit_texture(picture: Pixels, field: Pixels, colour: Colour, size: tuple[int, int] | None = None) -> Pixels:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from streamdeid.aam.albedo import LUMA
+from streamdeid.aam.albedo import FLOOR, LUMA, under_gain
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.ibug68 import NOSE_BRIDGE, NOSTRILS
@@ -23,8 +23,6 @@ _DONORS = np.array([[0.019, 0.030, 0.065], [0.050, 0.047, 0.066], [0.025, 0.035,
 the gallery as `Albedo.even` shows them (`detail`). Halves of the donors differ by a twentieth."""
 _MOST = 1.35
 """Largest gain: more begins to draw rings about lids and nostrils."""
-_FLOOR = np.float32(8)
-"""Grey levels added before a logarithm is taken: dark pixels are mostly noise."""
 
 
 def sharpened(picture: Pixels, model: AppearanceModel) -> Pixels:
@@ -35,7 +33,7 @@ def sharpened(picture: Pixels, model: AppearanceModel) -> Pixels:
     for zone, wanted in zip(zones, _DONORS, strict=True):
         more = np.clip(wanted / np.maximum(_detail(bands, zone), 1e-6), 1, _MOST) - 1
         gain += zone * np.tensordot(more.astype(np.float32), bands, axes=1)
-    return np.asarray(np.clip((picture + _FLOOR) * np.exp(gain)[:, :, None] - _FLOOR, 0, 255), np.float32)
+    return np.asarray(np.clip(under_gain(picture, gain[:, :, None]), 0, 255), np.float32)
 
 
 def detail(picture: Pixels, model: AppearanceModel) -> Pixels:
@@ -46,7 +44,7 @@ def detail(picture: Pixels, model: AppearanceModel) -> Pixels:
 
 def _bands(picture: Pixels) -> Pixels:
     """Log luma of a picture (h, w, 3) between two blurs: (3, h, w), the finest first."""
-    last = np.asarray(np.log(np.maximum(picture @ LUMA, 0) + _FLOOR), np.float32)
+    last = np.asarray(np.log(np.maximum(picture @ LUMA, 0) + FLOOR), np.float32)
     level, bands = last, []
     for share in _BANDS:
         soft = np.asarray(cv2.GaussianBlur(level, (0, 0), share * picture.shape[1]), np.float32)

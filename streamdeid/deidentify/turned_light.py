@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.aam.albedo import LUMA
 from streamdeid.aam.piecewise_affine import Pixels
-from streamdeid.deidentify.light import LightFrame, robust_fit
+from streamdeid.deidentify.light import MOST, LightFrame, robust_fit
 from streamdeid.deidentify.turned_view import TurnedView
 
 _NEAR = 0.15, 0.3
 """How far beyond the middle of the face a pixel still counts, and over what it fades, halves of its width."""
 _FARTHEST = 0.2
 """How far the plane goes on beyond the middle, halves of the width: what lies there was not seen."""
-_MOST = 0.9
-"""Largest change, natural log."""
-_FLOOR = 2.0
-"""Grey levels added above and below a ratio: dark pixels are mostly noise."""
 _SPREAD = 0.1
 """Deviation, natural log, from which a pixel counts less."""
 _ACROSS, _DOWN = 4, 5
@@ -28,12 +23,12 @@ def turned_change(light: LightFrame, texture: Pixels, neutral: Pixels, change: P
     plane. texture, neutral (f, 3): small textures of the frame and of the face at rest. change: `light_change`."""
     at = light.table.rows, light.table.columns
     soft, at_rest = light.soft_skin(texture), light.soft_skin(neutral)
-    level = np.log((soft @ LUMA + _FLOOR) / (at_rest @ LUMA + _FLOOR))[light.fitted]
+    level = light.brighter(soft, at_rest)
     terms = light.terms[:, :, [0, _ACROSS, _DOWN]].copy()
     side = float(np.sign(view.pose.yaw))
     near = np.clip((side * terms[at][light.fitted][:, 1] + _NEAR[0]) / _NEAR[1], 0, 1)
     ridge = np.array([0, 4e-3, 4e-3])
     found = robust_fit(terms[at][light.fitted], level, light.bright * near, np.zeros(3), ridge, _SPREAD, 4)
     terms[:, :, 1] = np.maximum(side * terms[:, :, 1], -_FARTHEST) * side
-    plane = np.clip(terms @ found, -_MOST, _MOST)[:, :, None]
+    plane = np.clip(terms @ found, -MOST, MOST)[:, :, None]
     return np.asarray(change + np.float32(view.share) * (plane - change), np.float32)

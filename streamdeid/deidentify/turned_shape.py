@@ -11,6 +11,7 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Points
+from streamdeid.aam.surface import slid_depth
 from streamdeid.deidentify.expression import facing
 from streamdeid.deidentify.turned_view import Gesture
 from streamdeid.ibug68 import (
@@ -42,8 +43,6 @@ _SMILE_PULLS = 6.0
 """Pixels that a smile pulls them outwards."""
 _SMILING = np.concatenate([np.arange(31, 36), np.arange(48, 68)])
 """Points of a smile that follow it: nostrils and mouth. Eyes and brows have numbers of their own."""
-_DEEPEST = 12.0
-"""Largest difference of depth, pixels of the frame, between a surrogate and the mean."""
 _STEP = 0.12
 """The outline is grown by this share of its distance from the middle or not at all: what the person's own reaches
 beyond is filled in (`turned_rim`). With as many steps of 0.06 as are needed these three numbers alone told 67 % of 26
@@ -71,8 +70,7 @@ class RestingSolid:
         rest = facing(shape, model.mean_shape, model.depth)
         if slopes is None:
             return cls(rest, model.depth)
-        slid = ((rest - model.mean_shape) * slopes).sum(axis=1)
-        return cls(rest, model.depth + np.clip(slid, -_DEEPEST, _DEEPEST))
+        return cls(rest, slid_depth(model.depth, rest - model.mean_shape, slopes))
 
 
 class Growth:

@@ -14,9 +14,8 @@ import numpy as np
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
-from streamdeid.aam.procrustes import align
-from streamdeid.aam.smile import amount
 from streamdeid.aam.solid_face import SolidFace
+from streamdeid.deidentify.rest import smile_in
 from streamdeid.deidentify.smoothing import FaceSmoother
 from streamdeid.faces import Face
 from streamdeid.ibug68 import MIRROR, NOSE_BRIDGE
@@ -149,7 +148,7 @@ class TurnedReader:
         far = (model.mean_shape[:, 0] - model.mean_shape[_NOSE_BASE, 0]) * np.sign(yaw) < 0
         whole[far] = undone[MIRROR][far]
         whole[far, 0] = 2 * undone[NOSE_BRIDGE, 0].mean() - mirrored[far]
-        found = amount(align(whole[:, :2], model.mean_shape)(whole[:, :2]), model.mean_shape, model.smile_weights)
+        found = smile_in(whole[:, :2], model)
         whole[:, :2] -= np.clip(found, 0, 1) * model.smile
         return found, whole
 
