@@ -17,6 +17,7 @@ from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no
 from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps, facing, transfer_expression
 from streamdeid.deidentify.eyes import draw_eye, narrowed
+from streamdeid.deidentify.hairline import Hairline
 from streamdeid.deidentify.light import LightFrame, StaticLight, light_change, static_light
 from streamdeid.deidentify.lit_face import at_eye, dressed, lit_eye, lit_texture
 from streamdeid.deidentify.mouth import draw_mouth
@@ -30,7 +31,7 @@ from streamdeid.deidentify.scene_grain import SceneGrain
 from streamdeid.deidentify.turned_face import Copied, LitFace, TurnedMemory, draw_turned_face
 from streamdeid.deidentify.turned_light import turned_change
 from streamdeid.frames import Planes
-from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE, RING
+from streamdeid.ibug68 import CHIN, FOREHEAD, INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE, RING
 
 _FEATHER = 0.07
 """Feather inside the hull, share of the face's width (METHODS 4.4)."""
@@ -70,6 +71,7 @@ class Blending:
     membrane: Pixels | None = None
     turned: TurnedMemory = field(default_factory=TurnedMemory)
     scene: SceneGrain = field(default_factory=SceneGrain)
+    hairline: Hairline = field(default_factory=Hairline)
     _of: tuple[Neutral, NewFace] | None = None
     _static: Static | None = None
 
@@ -186,8 +188,12 @@ def _blended(
     the membrane looks at, None where there is none in the picture."""
     if opening is not None:
         alpha *= shown_through(opening, patch, original, seen, fitting)
-    if seen.fresh:
-        blending.membrane = None  # that of another scene
+    if seen.fresh:  # what is remembered is of another scene
+        blending.membrane = None
+        blending.hairline.forget()
+    centre = seen.points[OUTLINE].mean(axis=0)
+    brows = seen.points[FOREHEAD].mean(axis=0) - seen.points[CHIN]
+    blending.hairline.continue_over(patch, original, centre, float(np.arctan2(brows[1], brows[0])), seen.width)
     correction = no_membrane() if rim is None else blending.mean(membrane(rim, original))
     return composed(patch, Blend(alpha, correction), out)
 

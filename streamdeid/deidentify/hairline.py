@@ -1,0 +1,256 @@
+"""What lies over the rim of a face - hair of the forehead and temples, a cap, a beard under the chin - goes on into the
+new face.
+
+The cover ends where the model's face ends. A fringe, a brim or a beard crosses that rim, and a new face that is bare
+skin from rim to rim cuts it off in a line. So the material just outside the rim is continued inwards, moved and not
+mirrored (strands keep their direction), as far as it reached in the original; it ends strand by strand. Its colours come from outside the cover alone; of the
+inside enters, for each direction, one smoothed number: how deep the material reaches. It is measured on colours as
+blurred as those that the light is measured on, so no detail of the face passes (tests/test_non_interference.py).
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.synthesise import Patch
+from streamdeid.frames import Planes
+from streamdeid.kernel_cache import kernel
+
+DIRECTIONS = 96
+"""Rays from the middle of the face; 0 points to the right of the picture when the head is upright."""
+_STEP = 0.015
+"""Distance between places on a ray, share of the face's width."""
+_INSIDE, _OUTSIDE = 20, 12
+"""Places looked at on either side of the rim."""
+_NEXT = 4
+"""Places next to the rim whose mean is the material's colour."""
+_BLUR = 0.06
+"""Blur of what is seen inside, share of the face's width: the scale of the light field."""
+_DEEPEST = (0.26, 0.13, 0.05)
+"""Deepest that material is continued, shares of the face's width, above, below and at the sides: it ends above the
+eyes, below the lips, and takes no cheek away."""
+_CONTRAST = (16.0, 34.0)
+"""Difference of the material from the new skin, grey levels over Y, U and V, from which it is continued at all and
+wholly. Half of the lower one is a light that the field did not follow, which may stay as it is."""
+_LIKE = (0.4, 0.8)
+"""Share of the way from the new skin to the material at which a place is beginning to be material, and is."""
+_BROKEN = (0.55, 1.35)
+"""Where the material's end begins to thin out and has ended, shares of its depth."""
+_SPARE = 1.5
+"""How far the material is moved, depths: its strands reach beyond the depth."""
+_ALIKE = 8
+"""Rays to either side on which it is moved nearly as far."""
+_STRANDS = (0.45, 16.0)
+"""How much farther a dark strand reaches and sooner a light one ends, share of the depth, and the grey levels from the
+material's mean at which it does."""
+_FOLLOW = 0.25
+"""Share of the newest frame in the running mean of the depths."""
+
+
+class Hairline:
+    """How deep the material about a track's face reaches, smoothed over its frames."""
+
+    def __init__(self) -> None:
+        self._depth: Pixels | None = None
+
+    def continue_over(self, patch: Patch, original: Planes, centre: Points, up: float, width: float) -> None:
+        """Continue what lies about a drawn face into it, in place.
+
+        centre (2,): its middle, pixels of the picture; up: direction of its forehead, radians as of atan2(y, x); width:
+        the face's, pixels.
+        """
+        angles = (up + np.pi / 2 + np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)).astype(np.float32)
+        middle = centre[0] - patch.x0, centre[1] - patch.y0
+        rim = rays_to_rim(patch.covered_luma, *middle, angles)
+        seen, drawn, known = profiles(patch, original, middle, angles, rim, np.float32(_STEP * width))
+        depth, thickness, tone = continued(seen, drawn, known)
+        if self._depth is not None:
+            depth = self._depth + np.float32(_FOLLOW) * (depth - self._depth)
+        self._depth = depth
+        if float(depth.max()) > _STEP:
+            planes = original.y, original.u, original.v
+            reach = depth * np.float32(width), shifts(depth, thickness) * np.float32(width), tone
+            moved_inwards(patch.y, patch.uv, patch.covered_luma, planes, (patch.x0, patch.y0), middle, angles, rim, *reach)
+
+    def forget(self) -> None:
+        """What comes next is another scene."""
+        self._depth = None
+
+
+def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_]) -> tuple[Pixels, Pixels, Pixels]:
+    """How deep the material outside reaches (d,) and how thick it is outside (d,), shares of the face's width, and its
+    luma (d,).
+
+    seen (d, _OUTSIDE + _INSIDE, 3): the original's Y, U, V on rays from outside to the inside; drawn (d, _INSIDE, 3):
+    the new face's; known (d,): the ray lies in the picture.
+    """
+    outside = _blurred(seen[:, :_OUTSIDE], 0.0)
+    material = outside[:, _OUTSIDE - _NEXT :].mean(axis=1)
+    skin = _blurred(drawn, _BLUR / _STEP)
+    inside = _blurred(seen[:, _OUTSIDE:], _BLUR / _STEP)
+    way = material[:, None] - skin
+    length = np.maximum(np.linalg.norm(way, axis=2), 1e-3)
+    moved = inside - skin
+    along = (moved * way).sum(axis=2) / length**2
+    aside = np.linalg.norm(moved - along[:, :, None] * way, axis=2) / length
+    like = _ramp(along - 0.5 * aside, _LIKE) * _ramp(length, _CONTRAST)
+    depth = np.minimum(np.minimum.accumulate(like, axis=1).sum(axis=1) * _STEP, _deepest())
+    depth = np.where(known, depth, 0).astype(np.float32)
+    near = np.linalg.norm(outside - material[:, None], axis=2) < 0.5 * length[:, :1]
+    thick = np.minimum.accumulate(near[:, ::-1], axis=1).sum(axis=1) * _STEP
+    around = np.concatenate([depth, depth, depth])[:, None]
+    smooth = cv2.GaussianBlur(around, (1, 0), 1e-3, None, 1.5)[DIRECTIONS : 2 * DIRECTIONS, 0]
+    thickness = np.maximum(thick, _NEXT * _STEP)
+    return np.asarray(smooth, np.float32), thickness.astype(np.float32), material[:, 0].copy()
+
+
+def shifts(depth: Pixels, thickness: Pixels) -> Pixels:
+    """How far outside of a place its material is taken from (d,), shares of the face's width, of depths (d,) that it
+    is to reach and thicknesses (d,) that there are: nearly the same on neighbouring rays, or strands would break."""
+    wanted = np.minimum(_SPARE * depth, thickness)
+    neighbours = np.stack([np.roll(wanted, step) for step in range(-_ALIKE, _ALIKE + 1)])
+    around = np.tile(neighbours.max(axis=0), 3)[:, None]
+    smooth = cv2.GaussianBlur(around, (1, 0), 1e-3, None, _ALIKE / 2)[DIRECTIONS : 2 * DIRECTIONS, 0]
+    return np.asarray(np.maximum(smooth, _STEP), np.float32)
+
+
+def _deepest() -> Pixels:
+    """Deepest for each direction (d,)."""
+    angle = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
+    up = -np.sin(angle)
+    above, below, side = _DEEPEST
+    t = np.abs(up) ** 1.5
+    return np.where(up > 0, side + (above - side) * t, side + (below - side) * t).astype(np.float32)
+
+
+def _blurred(profile: Pixels, along: float) -> Pixels:
+    """Profiles (d, n, 3) blurred over neighbouring rays, and along them by so many places."""
+    rays = np.concatenate([profile[-4:], profile, profile[:4]])
+    picture = cv2.GaussianBlur(rays, (0, 0), max(along, 1e-3), None, 1.3, cv2.BORDER_REFLECT)
+    return np.asarray(picture[4:-4], np.float32)
+
+
+def _ramp(values: Pixels, ends: tuple[float, float]) -> Pixels:
+    t = np.clip((values - ends[0]) / (ends[1] - ends[0]), 0, 1)
+    return np.asarray(t * t * (3 - 2 * t), np.float32)
+
+
+@kernel
+def rays_to_rim(covered: NDArray[np.uint8], x: float, y: float, angles: Pixels) -> Pixels:
+    """How far the cover (h, w) reaches from (x, y) in each direction, pixels: the farthest covered place."""
+    height, width = covered.shape
+    reach = np.zeros(len(angles), np.float32)
+    for a in range(len(angles)):
+        c, s = np.cos(angles[a]), np.sin(angles[a])
+        far = np.float32(np.hypot(width, height))
+        while far > 1:
+            px, py = int(x + far * c + 0.5), int(y + far * s + 0.5)
+            if 0 <= px < width and 0 <= py < height and covered[py, px]:
+                break
+            far -= np.float32(0.5)
+        reach[a] = far
+    return reach
+
+
+def profiles(
+    patch: Patch, original: Planes, middle: tuple[float, float], angles: Pixels, rim: Pixels, step: np.float32
+) -> tuple[Pixels, Pixels, NDArray[np.bool_]]:
+    """Y, U, V on rays across the rim: of the original (d, _OUTSIDE + _INSIDE, 3) from outside inwards, of the patch
+    (d, _INSIDE, 3), and whether the outside lies in the picture (d,)."""
+    offset = (np.arange(_OUTSIDE, -_INSIDE, -1, dtype=np.float32) - np.float32(0.5)) * step
+    far = np.maximum(rim[:, None] + offset, 0)
+    x, y = middle[0] + far * np.cos(angles)[:, None], middle[1] + far * np.sin(angles)[:, None]
+    x, y = x.astype(np.float32), y.astype(np.float32)
+    width, height = original.size
+    px, py = x + np.float32(patch.x0), y + np.float32(patch.y0)
+    out = slice(0, _OUTSIDE)
+    known = ((px >= 0) & (py >= 0) & (px < width) & (py < height))[:, out].all(axis=1)
+    seen = _sampled((original.y, original.u, original.v), px, py)
+    inner = slice(_OUTSIDE, None)
+    drawn = _sampled(
+        (patch.y, patch.uv[:, :, 0], patch.uv[:, :, 1]),
+        np.ascontiguousarray(x[:, inner]),
+        np.ascontiguousarray(y[:, inner]),
+    )
+    return seen, drawn, known
+
+
+def _sampled(planes: tuple[np.ndarray, np.ndarray, np.ndarray], x: Pixels, y: Pixels) -> Pixels:  # type: ignore[type-arg]
+    """Y, U and V (..., 3) at places of the luma plane."""
+    hx, hy = (x - np.float32(0.5)) / 2, (y - np.float32(0.5)) / 2
+    parts = [
+        cv2.remap(np.ascontiguousarray(p), px, py, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        for p, (px, py) in zip(planes, ((x, y), (hx, hy), (hx, hy)), strict=True)
+    ]
+    return np.stack([p.astype(np.float32) for p in parts], axis=2)
+
+
+@kernel
+def moved_inwards(
+    luma: Pixels,
+    chroma: Pixels,
+    covered: NDArray[np.uint8],
+    planes: tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]],
+    origin: tuple[int, int],
+    middle: tuple[float, float],
+    angles: Pixels,
+    rim: Pixels,
+    depth: Pixels,
+    shift: Pixels,
+    tone: Pixels,
+) -> None:
+    """Lay what is outside the rim over the inside, moved along the rays: luma (h, w), chroma (ceil(h / 2),
+    ceil(w / 2), 2) of a patch at `origin` of the planes, in place. depth and shift (d,): pixels; tone (d,): luma of
+    the material."""
+    count = len(angles)
+    for plane in range(2):
+        scale = 1 + plane
+        height, width = luma.shape if plane == 0 else chroma.shape[:2]
+        for row in range(height):
+            for column in range(width):
+                y, x = row * scale + 0.5 * plane, column * scale + 0.5 * plane
+                if not covered[min(int(y), covered.shape[0] - 1), min(int(x), covered.shape[1] - 1)]:
+                    continue
+                dx, dy = x - middle[0], y - middle[1]
+                place = (np.arctan2(dy, dx) - angles[0]) * (count / (2 * np.pi))
+                low = int(np.floor(place))
+                share = place - low
+                a, b = low % count, (low + 1) % count
+                deep = depth[a] + share * (depth[b] - depth[a])
+                far = np.sqrt(dx * dx + dy * dy)
+                inner = max(rim[a] + share * (rim[b] - rim[a]) - far, 0.0)
+                if deep <= 0 or inner >= deep * (_BROKEN[1] + _STRANDS[0]):
+                    continue
+                step = shift[a] + share * (shift[b] - shift[a])
+                away = step
+                while away < inner + 1:  # never from inside
+                    away += step
+                grow = 1 + away / max(far, 1e-6)
+                sx, sy = middle[0] + dx * grow + origin[0], middle[1] + dy * grow + origin[1]
+                value = _bilinear(planes[0], sx, sy)
+                strand = (value - tone[a] - share * (tone[b] - tone[a])) / _STRANDS[1]
+                strand = _STRANDS[0] * min(max(strand, -1.0), 1.0)
+                t = (inner / deep + strand - _BROKEN[0]) / (_BROKEN[1] - _BROKEN[0])
+                t = min(max(t, 0.0), 1.0)
+                weight = np.float32(1 - t * t * (3 - 2 * t))
+                if plane == 0:
+                    luma[row, column] += weight * (value - luma[row, column])
+                else:
+                    for c in range(2):
+                        value = _bilinear(planes[1 + c], (sx - 0.5) / 2, (sy - 0.5) / 2)
+                        chroma[row, column, c] += weight * (value - chroma[row, column, c])
+
+
+@kernel
+def _bilinear(plane: NDArray[np.uint8], x: float, y: float) -> np.float32:
+    """The plane at a place, its border repeated."""
+    height, width = plane.shape
+    x, y = min(max(x, 0.0), width - 1.0), min(max(y, 0.0), height - 1.0)
+    c, r = min(int(x), width - 2), min(int(y), height - 2)
+    u, v = x - c, y - r
+    top = plane[r, c] * (1 - u) + plane[r, c + 1] * u
+    below = plane[r + 1, c] * (1 - u) + plane[r + 1, c + 1] * u
+    return np.float32(top * (1 - v) + below * v)
