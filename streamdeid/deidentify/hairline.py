@@ -1,14 +1,18 @@
-"""What lies over the rim of a face - hair of the forehead and temples, a cap, a beard under the chin - goes on into the
-new face.
+"""The rim of a face, and what lies over it - hair of forehead and temples, a cap, a beard - go on into the new face.
 
 The cover ends where the model's face ends. A fringe, a brim or a beard crosses that rim, and a new face that is bare
 skin from rim to rim cuts it off in a line. So the material just outside the rim is continued inwards, moved and not
-mirrored (strands keep their direction), as far as it reached in the original; it ends strand by strand. Its colours come from outside the cover alone; of the
-inside enters, for each direction, one smoothed number: how deep the material reaches. It is measured on colours as
-blurred as those that the light is measured on, so no detail of the face passes (tests/test_non_interference.py).
+mirrored (strands keep their direction), as far as it reached in the original; it ends strand by strand. Where the
+forehead's skin goes on over the rim, the new skin next to it takes its tone.
+
+Colours come from outside the cover alone. Of the inside enters, for each direction, one smoothed number: how deep the
+material reaches. It is measured on colours as blurred as those that the light is measured on, so no detail of the face
+passes (tests/test_non_interference.py).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import cv2
 import numpy as np
@@ -30,8 +34,8 @@ _NEXT = 4
 _BLUR = 0.06
 """Blur of what is seen inside, share of the face's width: the scale of the light field."""
 _DEEPEST = (0.26, 0.13, 0.05)
-"""Deepest that material is continued, shares of the face's width, above, below and at the sides: it ends above the
-eyes, below the lips, and takes no cheek away."""
+"""Deepest that material is continued, shares of the face's width, above, below and at the temples: it ends above the
+eyes and below the lips. Not at the cheeks: what the cover takes in there beside the face is to stay covered."""
 _CONTRAST = (16.0, 34.0)
 """Difference of the material from the new skin, grey levels over Y, U and V, from which it is continued at all and
 wholly. Half of the lower one is a light that the field did not follow, which may stay as it is."""
@@ -46,15 +50,20 @@ _ALIKE = 8
 _STRANDS = (0.45, 16.0)
 """How much farther a dark strand reaches and sooner a light one ends, share of the depth, and the grey levels from the
 material's mean at which it does."""
+_SKIN = np.array([42.0, 13.0, 13.0], np.float32)
+"""Difference in Y, U and V of what is outside from the new skin at which it is taken for skin by 1 / e: the membrane's
+(`blend`)."""
+_FADE = 0.2
+"""Where the tone of the rim has faded into the new face's, share of its width."""
 _FOLLOW = 0.25
 """Share of the newest frame in the running mean of the depths."""
 
 
 class Hairline:
-    """How deep the material about a track's face reaches, smoothed over its frames."""
+    """How deep the material about a track's face reaches and the tones of its rim, smoothed over its frames."""
 
     def __init__(self) -> None:
-        self._depth: Pixels | None = None
+        self._last: tuple[Pixels, Pixels] | None = None
 
     def continue_over(self, patch: Patch, original: Planes, centre: Points, up: float, width: float) -> None:
         """Continue what lies about a drawn face into it, in place.
@@ -65,19 +74,21 @@ class Hairline:
         angles = (up + np.pi / 2 + np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)).astype(np.float32)
         middle = centre[0] - patch.x0, centre[1] - patch.y0
         rim = rays_to_rim(patch.covered_luma, *middle, angles)
-        seen, drawn, known = profiles(patch, original, middle, angles, rim, np.float32(_STEP * width))
+        seen, drawn, known = profiles(patch, original, middle, angles, rim, _STEP * width)
         depth, thickness, tone = continued(seen, drawn, known)
-        if self._depth is not None:
-            depth = self._depth + np.float32(_FOLLOW) * (depth - self._depth)
-        self._depth = depth
-        if float(depth.max()) > _STEP:
-            planes = original.y, original.u, original.v
-            reach = depth * np.float32(width), shifts(depth, thickness) * np.float32(width), tone
-            moved_inwards(patch.y, patch.uv, patch.covered_luma, planes, (patch.x0, patch.y0), middle, angles, rim, *reach)
+        skin = rim_tones(seen, drawn)
+        if self._last is not None:
+            depth, skin = (
+                old + np.float32(_FOLLOW) * (new - old) for old, new in zip(self._last, (depth, skin), strict=True)
+            )
+        self._last = depth, skin
+        planes = original.y, original.u, original.v
+        scaled = depth * np.float32(width), shifts(depth, thickness) * np.float32(width), tone, skin, _FADE * width
+        moved_inwards(patch.y, patch.uv, patch.covered_luma, planes, (patch.x0, patch.y0), middle, angles, rim, *scaled)
 
     def forget(self) -> None:
         """What comes next is another scene."""
-        self._depth = None
+        self._last = None
 
 
 def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_]) -> tuple[Pixels, Pixels, Pixels]:
@@ -107,6 +118,16 @@ def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_]) -> tuple[Pi
     return np.asarray(smooth, np.float32), thickness.astype(np.float32), material[:, 0].copy()
 
 
+def rim_tones(seen: Pixels, drawn: Pixels) -> Pixels:
+    """Differences (d, 3) in Y, U and V of the skin above the forehead's rim from the new one below it; towards 0 where
+    that is no skin, and at the sides. Below, a jaw has its shadow. seen and drawn as of `continued`."""
+    outside = _blurred(seen[:, _OUTSIDE - _NEXT : _OUTSIDE], 0.0).mean(axis=1)
+    difference = outside - _blurred(drawn[:, :_NEXT], 0.0).mean(axis=1)
+    difference *= np.exp(-((difference / _SKIN) ** 2).sum(axis=1, keepdims=True))
+    above = np.maximum(_upwards(), 0)[:, None] ** 0.5
+    return np.ascontiguousarray(_blurred((difference * above)[:, None], 0.0)[:, 0])
+
+
 def shifts(depth: Pixels, thickness: Pixels) -> Pixels:
     """How far outside of a place its material is taken from (d,), shares of the face's width, of depths (d,) that it
     is to reach and thicknesses (d,) that there are: nearly the same on neighbouring rays, or strands would break."""
@@ -119,11 +140,16 @@ def shifts(depth: Pixels, thickness: Pixels) -> Pixels:
 
 def _deepest() -> Pixels:
     """Deepest for each direction (d,)."""
-    angle = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
-    up = -np.sin(angle)
-    above, below, side = _DEEPEST
-    t = np.abs(up) ** 1.5
-    return np.where(up > 0, side + (above - side) * t, side + (below - side) * t).astype(np.float32)
+    up, (above, below, side) = _upwards(), _DEEPEST
+    temples = side * np.clip(1 + up / 0.3, 0, 1)
+    return np.where(
+        up > 0, side + (above - side) * np.maximum(up, 0) ** 1.5, np.maximum(temples, below * _ramp(-up, (0.6, 0.9)))
+    ).astype(np.float32)
+
+
+def _upwards() -> Pixels:
+    """How far each direction points to the forehead (d,): -1 to 1."""
+    return np.asarray(-np.sin(np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)), np.float32)
 
 
 def _blurred(profile: Pixels, along: float) -> Pixels:
@@ -156,36 +182,40 @@ def rays_to_rim(covered: NDArray[np.uint8], x: float, y: float, angles: Pixels) 
 
 
 def profiles(
-    patch: Patch, original: Planes, middle: tuple[float, float], angles: Pixels, rim: Pixels, step: np.float32
+    patch: Patch, original: Planes, middle: tuple[float, float], angles: Pixels, rim: Pixels, step: float
 ) -> tuple[Pixels, Pixels, NDArray[np.bool_]]:
-    """Y, U, V on rays across the rim: of the original (d, _OUTSIDE + _INSIDE, 3) from outside inwards, of the patch
-    (d, _INSIDE, 3), and whether the outside lies in the picture (d,)."""
-    offset = (np.arange(_OUTSIDE, -_INSIDE, -1, dtype=np.float32) - np.float32(0.5)) * step
+    """Y, U, V on rays across the rim, averages over areas of `step` pixels: of the original (d, _OUTSIDE + _INSIDE, 3)
+    from outside inwards, of the patch (d, _INSIDE, 3), and whether the outside lies in the picture (d,)."""
+    offset = (np.arange(_OUTSIDE, -_INSIDE, -1) - 0.5) * step
     far = np.maximum(rim[:, None] + offset, 0)
     x, y = middle[0] + far * np.cos(angles)[:, None], middle[1] + far * np.sin(angles)[:, None]
-    x, y = x.astype(np.float32), y.astype(np.float32)
     width, height = original.size
-    px, py = x + np.float32(patch.x0), y + np.float32(patch.y0)
-    out = slice(0, _OUTSIDE)
-    known = ((px >= 0) & (py >= 0) & (px < width) & (py < height))[:, out].all(axis=1)
-    seen = _sampled((original.y, original.u, original.v), px, py)
+    margin = 2 * round(_OUTSIDE * step / 2 + 1)
+    x0, y0 = max(0, patch.x0 - margin), max(0, patch.y0 - margin)
+    x1, y1 = min(width, patch.x0 + patch.size[0] + margin), min(height, patch.y0 + patch.size[1] + margin)
+    half = slice(y0 // 2, (y1 + 1) // 2), slice(x0 // 2, (x1 + 1) // 2)
+    px, py = x + patch.x0 - x0, y + patch.y0 - y0
+    outer = slice(0, _OUTSIDE)
+    known = ((px >= 0) & (py >= 0) & (px < x1 - x0) & (py < y1 - y0))[:, outer].all(axis=1)
+    seen = _averaged((original.y[y0:y1, x0:x1], original.u[half], original.v[half]), px, py, step)
     inner = slice(_OUTSIDE, None)
-    drawn = _sampled(
-        (patch.y, patch.uv[:, :, 0], patch.uv[:, :, 1]),
-        np.ascontiguousarray(x[:, inner]),
-        np.ascontiguousarray(y[:, inner]),
-    )
+    drawn = _averaged((patch.y, patch.uv[:, :, 0], patch.uv[:, :, 1]), x[:, inner], y[:, inner], step)
     return seen, drawn, known
 
 
-def _sampled(planes: tuple[np.ndarray, np.ndarray, np.ndarray], x: Pixels, y: Pixels) -> Pixels:  # type: ignore[type-arg]
-    """Y, U and V (..., 3) at places of the luma plane."""
-    hx, hy = (x - np.float32(0.5)) / 2, (y - np.float32(0.5)) / 2
-    parts = [
-        cv2.remap(np.ascontiguousarray(p), px, py, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-        for p, (px, py) in zip(planes, ((x, y), (hx, hy), (hx, hy)), strict=True)
+def _averaged(
+    planes: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], x: NDArray[Any], y: NDArray[Any], step: float
+) -> Pixels:
+    """Y, U and V (..., 3) at places of the luma plane: averages over areas of `step` pixels."""
+    height, width = planes[0].shape
+    size = max(2, round(width / max(step, 1.0))), max(2, round(height / max(step, 1.0)))
+    small = cv2.merge([cv2.resize(plane, size, interpolation=cv2.INTER_AREA) for plane in planes])
+    mx, my = [
+        ((v + 0.5) * n / whole - 0.5).astype(np.float32)
+        for v, n, whole in zip((x, y), size, (width, height), strict=True)
     ]
-    return np.stack([p.astype(np.float32) for p in parts], axis=2)
+    found = cv2.remap(small, mx, my, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return np.asarray(found, np.float32)
 
 
 @kernel
@@ -201,10 +231,12 @@ def moved_inwards(
     depth: Pixels,
     shift: Pixels,
     tone: Pixels,
+    skin: Pixels,
+    fade: float,
 ) -> None:
     """Lay what is outside the rim over the inside, moved along the rays: luma (h, w), chroma (ceil(h / 2),
     ceil(w / 2), 2) of a patch at `origin` of the planes, in place. depth and shift (d,): pixels; tone (d,): luma of
-    the material."""
+    the material; skin (d, 3): added to the tones of the new skin next to the rim, to nothing at `fade` pixels."""
     count = len(angles)
     for plane in range(2):
         scale = 1 + plane
@@ -222,6 +254,15 @@ def moved_inwards(
                 deep = depth[a] + share * (depth[b] - depth[a])
                 far = np.sqrt(dx * dx + dy * dy)
                 inner = max(rim[a] + share * (rim[b] - rim[a]) - far, 0.0)
+                if inner < fade:
+                    t = inner / fade
+                    there = np.float32(1 - t * t * (3 - 2 * t))
+                    if plane == 0:
+                        luma[row, column] += there * np.float32(skin[a, 0] + share * (skin[b, 0] - skin[a, 0]))
+                    else:
+                        for c in range(1, 3):
+                            tone_here = skin[a, c] + share * (skin[b, c] - skin[a, c])
+                            chroma[row, column, c - 1] += there * np.float32(tone_here)
                 if deep <= 0 or inner >= deep * (_BROKEN[1] + _STRANDS[0]):
                     continue
                 step = shift[a] + share * (shift[b] - shift[a])
