@@ -17,6 +17,7 @@ from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no
 from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps, facing, transfer_expression
 from streamdeid.deidentify.eyes import draw_eye, narrowed
+from streamdeid.deidentify.glasses import draw_glasses
 from streamdeid.deidentify.hairline import Hairline
 from streamdeid.deidentify.light import LightFrame, StaticLight, light_change, static_light
 from streamdeid.deidentify.lit_face import at_eye, dressed, lit_eye, lit_texture
@@ -137,6 +138,7 @@ def draw_surrogate(
         turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin, copied)
         if turned is None:
             return False
+        _with_glasses(turned.patch, seen, turned.points, original, model)
         mouth = turned.points[INNER_LIP]
         blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh, mouth)
         share, alpha = seen.turned.share, turned.weights
@@ -161,6 +163,7 @@ def draw_surrogate(
             draw_eye(
                 patch, points[lids], linear @ seen.iris[i] + shift, radius, colours, narrowed(seen.pose.yaw), towards
             )
+    _with_glasses(patch, seen, points, original, model)
     blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
     if copy_eyes:  # like the mouth's inside after sharpness and grain: it has the scene's own
         for lids in (LEFT_EYE, RIGHT_EYE):
@@ -235,6 +238,14 @@ def sharp_edge(alpha: Pixels, patch: Patch, points: Points, seen: Observation) -
     near = cv2.GaussianBlur(about, (0, 0), max(0.25 * _STRIP * seen.width, 0.5))
     sharp = feathered(patch.covered, _SHARP_FEATHER * seen.width / 2)
     return np.asarray(np.maximum(alpha, near * sharp), np.float32)
+
+
+def _with_glasses(patch: Patch, seen: Observation, points: Points, original: Planes, model: AppearanceModel) -> None:
+    """Draw a plain frame before the eyes of a drawn mesh (81, 2), in place, where glasses are worn."""
+    if seen.glasses is not None:
+        eyes = np.stack([points[LEFT_EYE].mean(axis=0), points[RIGHT_EYE].mean(axis=0)])
+        span = float(np.linalg.norm(model.mean_shape[LEFT_EYE].mean(axis=0) - model.mean_shape[RIGHT_EYE].mean(axis=0)))
+        draw_glasses(patch, seen.glasses, eyes, seen.pose, span, original.colour)
 
 
 def _lips(seen: Observation) -> Points:

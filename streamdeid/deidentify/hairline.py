@@ -50,9 +50,9 @@ _ALIKE = 8
 _STRANDS = (0.45, 16.0)
 """How much farther a dark strand reaches and sooner a light one ends, share of the depth, and the grey levels from the
 material's mean at which it does."""
-_SKIN = np.array([42.0, 13.0, 13.0], np.float32)
-"""Difference in Y, U and V of what is outside from the new skin at which it is taken for skin by 1 / e: the membrane's
-(`blend`)."""
+_SKIN = 22.0
+"""Difference of what is outside from the new skin, grey levels, at which it is taken for skin by 1 / e. With 42, as for
+the membrane, skin next to hair grew dark: steps of the forehead fell to half of what belongs there."""
 _FADE = 0.2
 """Where the tone of the rim has faded into the new face's, share of its width."""
 _FOLLOW = 0.25
@@ -76,7 +76,7 @@ class Hairline:
         rim = rays_to_rim(patch.covered_luma, *middle, angles)
         seen, drawn, known = profiles(patch, original, middle, angles, rim, _STEP * width)
         depth, thickness, tone = continued(seen, drawn, known)
-        skin = rim_tones(seen, drawn)
+        skin = rim_tones(seen, drawn) * known[:, None].astype(np.float32)
         if self._last is not None:
             depth, skin = (
                 old + np.float32(_FOLLOW) * (new - old) for old, new in zip(self._last, (depth, skin), strict=True)
@@ -107,15 +107,19 @@ def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_]) -> tuple[Pi
     moved = inside - skin
     along = (moved * way).sum(axis=2) / length**2
     aside = np.linalg.norm(moved - along[:, :, None] * way, axis=2) / length
-    like = _ramp(along - 0.5 * aside, _LIKE) * _ramp(length, _CONTRAST)
+    darker = np.maximum(-way[:, :, 0], 0)
+    # A beard is darker than skin; what is lighter below a face is a wall or a collar beside a narrow jaw.
+    contrast = np.where(_upwards()[:, None] < 0, np.minimum(length, darker), length)
+    like = _ramp(along - 0.5 * aside, _LIKE) * _ramp(contrast, _CONTRAST)
+    # At the border of the picture there is no outside, and what is next to it is the face.
+    like *= known[:, None]
     depth = np.minimum(np.minimum.accumulate(like, axis=1).sum(axis=1) * _STEP, _deepest())
-    depth = np.where(known, depth, 0).astype(np.float32)
     near = np.linalg.norm(outside - material[:, None], axis=2) < 0.5 * length[:, :1]
     thick = np.minimum.accumulate(near[:, ::-1], axis=1).sum(axis=1) * _STEP
     around = np.concatenate([depth, depth, depth])[:, None]
     smooth = cv2.GaussianBlur(around, (1, 0), 1e-3, None, 1.5)[DIRECTIONS : 2 * DIRECTIONS, 0]
     thickness = np.maximum(thick, _NEXT * _STEP)
-    return np.asarray(smooth, np.float32), thickness.astype(np.float32), material[:, 0].copy()
+    return np.asarray(smooth * known, np.float32), thickness.astype(np.float32), material[:, 0].copy()
 
 
 def rim_tones(seen: Pixels, drawn: Pixels) -> Pixels:
@@ -267,7 +271,7 @@ def moved_inwards(
                     continue
                 step = shift[a] + share * (shift[b] - shift[a])
                 away = step
-                while away < inner + 1:  # never from inside
+                while away < inner + 2:  # never from inside, nor from chroma that is half inside
                     away += step
                 grow = 1 + away / max(far, 1e-6)
                 sx, sy = middle[0] + dx * grow + origin[0], middle[1] + dy * grow + origin[1]

@@ -14,6 +14,7 @@ from streamdeid.aam.piecewise_affine import Pixels, Points, sample
 from streamdeid.aam.pose import HeadPose, pose_of
 from streamdeid.aam.procrustes import Similarity
 from streamdeid.colour import rectangle_to_rgb
+from streamdeid.deidentify.glasses import Glasses, GlassesReader
 from streamdeid.deidentify.outline import bulge
 from streamdeid.deidentify.signals import SignalReader, Signals, relative_sharpness
 from streamdeid.deidentify.smoothing import FaceSmoother
@@ -82,6 +83,8 @@ class Observation:
     """float64 (30,): factors by which the outline grows to the silhouette (`outline.bulge`), smoothed."""
     turned: TurnedView | None = None
     """What is seen of a head that is turned; None for one that hardly is, and without the landmarker's mesh."""
+    glasses: Glasses | None = None
+    """The stubs of somebody's glasses beside the cover; None where no glasses are worn."""
 
     @property
     def width(self) -> float:
@@ -133,6 +136,7 @@ class Observer:
         self._last: tuple[Points, float] | None = None
         self._half: Points | None = None
         self._bulge: Points | None = None
+        self._glasses = GlassesReader()
         self._turned = TurnedReader(fitting.solid, fitting.model)
 
     def __call__(
@@ -159,6 +163,7 @@ class Observer:
         fresh, half, onset = self._moved(raw, time)
         if fresh:
             self._smooth, self._correction, self._bulge = FaceSmoother(), None, None
+            self._glasses = GlassesReader()
         pose, frontal = self._smooth(*_posed(raw, model), time)
         points = pose.to_image(frontal, model.depth)
         iris = None
@@ -182,6 +187,7 @@ class Observer:
         signals = self._signals(small, fitted, time, fresh)
         sweep = _bounded(half, float(np.ptp(raw[:, 0])), signals.sharpness)
         bare, turned = _bare(raw, face.box), self._turned(face, raw, time, fresh)
+        glasses = self._glasses(reduced, places, pose.yaw, float(np.ptp(raw[:, 0])))
         return Observation(
             points,
             pose,
@@ -198,6 +204,7 @@ class Observer:
             bare,
             self._bulge,
             turned,
+            glasses,
         )
 
     def _moved(self, raw: Points, time: float) -> tuple[bool, Points, bool]:
