@@ -15,6 +15,7 @@ from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.colour import planes_from_rgb
 from streamdeid.detection import yunet
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
+from streamdeid.detection.networks import Networks
 from streamdeid.detection.plugged_in import PluggedIn
 from streamdeid.detection.second_look import SecondLook, stretched, view
 from streamdeid.detection.yunet import YuNet
@@ -140,7 +141,7 @@ def test_nobody_is_seen_where_a_face_was(detector: MediapipeFaces, model: Appear
 
 @pytest.mark.parametrize("second", [yunet.load(), None], ids=["yunet", "mediapipe alone"])
 def test_a_second_look_knows_faces_from_noise(model: AppearanceModel, second: YuNet | None) -> None:
-    look = SecondLook(second)
+    look = SecondLook(Networks(), second)
     picture = drawn_faces.room((640, 480))
     box = put(picture, model, 1, 90, 200, 200)
     planes = frame(picture).planes
@@ -169,7 +170,7 @@ class _Says:
 def test_mediapipe_is_asked_again_only_where_that_can_decide(
     monkeypatch: pytest.MonkeyPatch, score: float, other: float, asked: int
 ) -> None:
-    look = SecondLook(_Says(other))  # type: ignore[arg-type]
+    look = SecondLook(Networks(), _Says(other))  # type: ignore[arg-type]
     glances = []
     monkeypatch.setattr(look, "_glance", lambda planes, box: glances.append(box) or 0.0)
     planes = frame(drawn_faces.room((640, 480))).planes

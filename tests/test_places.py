@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from streamdeid.detection.candidates import Candidate
-from streamdeid.detection.mediapipe_graphs import Region
 from streamdeid.detection.places import Place, matched, remembered, without_twins
+from streamdeid.detection.region import Region
 
 
 def sighting(score: float, side: float = 60.0, x: float = 100.0) -> Candidate:

@@ -8,7 +8,8 @@ import numpy as np
 
 from streamdeid.colour import rectangle_to_rgb
 from streamdeid.detection.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mesh, iris_from_mesh
-from streamdeid.detection.mediapipe_graphs import LandmarkGraph, Region
+from streamdeid.detection.networks import Networks
+from streamdeid.detection.region import Region
 from streamdeid.face_mesh import MESH
 from streamdeid.faces import Face, Points
 from streamdeid.frames import Planes
@@ -25,11 +26,11 @@ _PRESENCE = 0.5
 
 
 class Landmarks:
-    """Finds the mesh of a face, float64 (478, 3) in pixels, and its presence score. Holds a running mediapipe graph."""
+    """Finds the mesh of a face, float64 (478, 3) in pixels, and its presence score. Holds a running network."""
 
-    def __init__(self, *, quick: bool = False) -> None:
+    def __init__(self, networks: Networks, *, quick: bool = False) -> None:
         """quick: reduce large faces in a faster way (`colour.rectangle_to_rgb`), for streams."""
-        self._graph = LandmarkGraph()
+        self._find = networks.mesh(_PRESENCE)
         self._quick = quick
 
     def __call__(self, planes: Planes, region: Region) -> tuple[Points, float, Region] | None:
@@ -48,8 +49,8 @@ class Landmarks:
         return mesh, presence, better
 
     def close(self) -> None:
-        """Stop the graph."""
-        self._graph.close()
+        """Stop the model."""
+        self._find.close()
 
     def _mesh(self, planes: Planes, region: Region) -> tuple[Points | None, float]:
         """Mesh (478, 3) in pixels of the frame, and presence. Only the region's rectangle is converted to RGB."""
@@ -63,7 +64,7 @@ class Landmarks:
         rgb = rectangle_to_rgb(planes, x0, y0, x1, y1, scale, quick=self._quick)
         sx, sy = rgb.shape[1] / (x1 - x0), rgb.shape[0] / (y1 - y0)
         inside = Region(((region.centre[0] - x0) * sx, (region.centre[1] - y0) * sy), region.side * sx, region.angle)
-        mesh, presence = self._graph(rgb, inside)
+        mesh, presence = self._find(rgb, inside)
         return (None if mesh is None else mesh / (sx, sy, sx) + (x0, y0, 0)), presence
 
 

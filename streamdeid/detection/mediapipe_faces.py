@@ -15,7 +15,7 @@ from streamdeid.colour import rectangle_to_rgb
 from streamdeid.detection import yunet
 from streamdeid.detection.candidates import Candidate, joined, overlap, part_of
 from streamdeid.detection.landmarks import Landmarks, face_of, outline_of, region_of_box
-from streamdeid.detection.mediapipe_graphs import DetectionGraph
+from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import Place, matched, remembered, without_twins
 from streamdeid.detection.second_look import SecondLook
 from streamdeid.detection.tiles import INPUT, Rounds, Tile, least_face, tiles_of
@@ -46,10 +46,11 @@ class MediapipeFaces:
     """
 
     def __init__(self, threshold: float = 0.5, min_face: float | None = None, interval: int = 32) -> None:
-        self._detect = DetectionGraph(_FAINT * threshold)
-        self._look = SecondLook(yunet.load())
+        networks = Networks()
+        self._detect = networks.detector(_FAINT * threshold)
+        self._look = SecondLook(networks, yunet.load())
         self._quick = min_face != math.inf  # photographs are few, and what was trained on them is to be found again
-        self._landmarks = Landmarks(quick=self._quick)
+        self._landmarks = Landmarks(networks, quick=self._quick)
         self._threshold = threshold
         self._min_face, self._interval = min_face, interval
         self._size: tuple[int, int] | None = None
@@ -86,7 +87,7 @@ class MediapipeFaces:
         self._rounds.restart()
 
     def close(self) -> None:
-        """Stop the graphs."""
+        """Stop the networks."""
         self._detect.close()
         self._look.close()
         self._landmarks.close()

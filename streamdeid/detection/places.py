@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streamdeid.detection.candidates import Candidate, overlap
-from streamdeid.detection.mediapipe_graphs import Region
+from streamdeid.detection.region import Region
 from streamdeid.faces import Points
 
 Box = tuple[float, float, float, float]
