@@ -76,3 +76,20 @@ def cut(layer: Array, place: Array, side: int) -> Array:
                     for column in range(width):
                         out[j, i] += max(0, 1 - abs(x - column)) * max(0, 1 - abs(y - row)) * layer[row, column]
     return out
+
+
+def crop_map(points: Array, level: Array, reach: float) -> Array:
+    """The map (2, 3) from a crop of 16 pixels to the layer, of which a pixel has four of the input's."""
+    angle = math.atan2(level[1], level[0])
+    turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+    straight = points @ turn / 4
+    low, high = straight.min(axis=0), straight.max(axis=0)
+    linear = turn * (reach * (high - low) / 16)
+    middle = turn @ ((low + high) / 2)
+    return np.concatenate([linear, (middle - linear @ (8, 8))[:, None]], axis=1)
+
+
+def along(line: Array, t: Array) -> Array:
+    """Points at shares of the length of a polyline, the length measured in its first two coordinates."""
+    length = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line[:, :2], axis=0).T))])
+    return np.stack([np.interp(t * length[-1], length, axis) for axis in line.T], axis=1)

@@ -6,6 +6,7 @@ import logging
 import sys
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,9 +15,12 @@ from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels
-from streamdeid.detection import litert, networks
+from streamdeid.colour import planes_from_rgb
+from streamdeid.detection import landmarks, litert, networks
 from streamdeid.detection.detection_network import DetectionNetwork, decoded, together
+from streamdeid.detection.ibug68_from_mesh import along
 from streamdeid.detection.landmark_network import LandmarkNetwork, crop_map, cut
+from streamdeid.detection.landmarks import Landmarks
 from streamdeid.detection.litert import DETECTION, LANDMARKS, Network, Unusable, model_file
 from streamdeid.detection.mediapipe_graphs import DetectionGraph, LandmarkGraph
 from streamdeid.detection.model_parts import Model
@@ -24,6 +28,7 @@ from streamdeid.detection.networks import CHOICE, Networks
 from streamdeid.detection.region import Region
 from streamdeid.detection.sampling import letterboxed
 from streamdeid.errors import SettingsError
+from streamdeid.frames import Colour, Planes
 from tests import drawn_faces, network_twins
 
 INTERPRETER = "ai_edge_litert.interpreter"
@@ -110,6 +115,48 @@ def test_a_result_is_not_overwritten_by_the_next_one(model: AppearanceModel) -> 
     kept = mesh.copy()
     find(portrait(model, 2, 90, (256, 256)), region)
     assert (mesh == kept).all()
+
+
+@pytest.mark.parametrize(("size", "width"), [((640, 600), 260), ((641, 603), 330), ((1001, 999), 600)])
+def test_a_large_face_is_found_where_it_lies_though_its_picture_is_halved(
+    model: AppearanceModel, size: tuple[int, int], width: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planes = planes_from_rgb(portrait(model, 1, width, size))
+    find = Landmarks(Networks(), quick=True)
+    region = Region((size[0] / 2 + 7, size[1] / 2 - 9), 1.5 * width, 0.05)
+    halved = find(planes, region)
+    monkeypatch.setattr(landmarks, "_LARGEST", 1e9)
+    whole = find(planes, region)
+    find.close()
+    assert halved is not None
+    assert whole is not None
+    assert np.linalg.norm((halved[0] - whole[0])[:, :2], axis=1).mean() < 0.005 * width
+    assert abs(halved[1] - whole[1]) < 0.01
+
+
+@pytest.mark.parametrize("side", [100.0, 330.0, 700.0, 1290.0])
+@pytest.mark.parametrize("size", [(1400, 1400), (1401, 1399)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_nothing_is_shifted_by_halving(side: float, size: tuple[int, int], axis: int) -> None:
+    region = Region((711.3, 688.8), side, 0.2)
+    period, height = 160.0, 100.0  # a wave that is at its middle, and steepest, in the middle of the region
+    wave = 128 + height * np.sin(2 * np.pi / period * (np.arange(size[axis]) - region.centre[axis]))
+    luma = np.tile(wave, (size[1], 1)) if axis == 0 else np.tile(wave[:, None], (1, size[0]))
+    chroma = np.full(((size[1] + 1) // 2, (size[0] + 1) // 2), 128, np.uint8)
+    planes = Planes(luma.round().astype(np.uint8), chroma, chroma, Colour(full_range=True))
+    seen: list[float] = []
+
+    def find(rgb: Pixels, inside: Region) -> tuple[Pixels, float]:
+        x, y = inside.centre
+        seen.append(float(cv2.getRectSubPix(rgb[:, :, 0].astype(np.float32), (1, 1), (x, y))[0, 0]))
+        return np.tile([x, y, 0.0], (478, 1)), 1.0
+
+    model = Landmarks(Networks(), quick=True)
+    model._find = find  # type: ignore[assignment]
+    mesh, _ = model._mesh(planes, region)
+    assert mesh is not None
+    np.testing.assert_allclose(mesh[0, :2], region.centre, atol=1e-6)
+    assert abs(seen[0] - 128) / (height * 2 * np.pi / period) < 0.25  # pixels; half a one and more if it is forgotten
 
 
 def test_a_part_that_needs_more_than_its_inputs_is_refused() -> None:
@@ -244,11 +291,31 @@ def test_cut_is_its_twin(seed: int) -> None:
 
 def test_a_crop_is_level_with_its_points_and_as_large_as_its_reach() -> None:
     points = np.array([[40.0, 80.0], [80.0, 120.0], [50.0, 110.0], [70.0, 90.0]])  # a square standing on its tip, cut
-    place = crop_map(points, np.array([1.0, 1.0]), 1.5)
+    place = crop_map(points, np.arange(4), 0, 1, 1.5)
     middle = place @ (8.0, 8.0, 1.0)
     np.testing.assert_allclose(4 * middle, [60.0, 100.0], atol=1e-9)
     along = 4 * (place @ (16.0, 8.0, 1.0) - place @ (0.0, 8.0, 1.0))
     np.testing.assert_allclose(along, np.full(2, 1.5 * 40.0), atol=1e-9)  # 1.5 times the diagonal, in its direction
+
+
+@hypothesis_settings(max_examples=15, deadline=None)
+@given(st.integers(0, 999))
+def test_crop_map_is_its_twin(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    mesh, points = random.normal(90, 40, (478, 3)), random.integers(0, 478, 20)
+    twin = network_twins.crop_map(mesh[points, :2], mesh[9, :2] - mesh[5, :2], 1.4)
+    np.testing.assert_allclose(crop_map(mesh, points, 5, 9, 1.4), twin, atol=1e-9)
+
+
+@hypothesis_settings(max_examples=15, deadline=None)
+@given(st.integers(0, 999), st.integers(2, 12), st.integers(2, 3))
+def test_along_is_its_twin(seed: int, count: int, dimensions: int) -> None:
+    random = np.random.default_rng(seed)
+    line = random.normal(0, 9, (count, dimensions))
+    line[count // 2 :] = line[count // 2 - 1] if seed % 5 == 0 else line[count // 2 :]  # the rest in one point
+    t = np.sort(random.random(7))
+    np.testing.assert_allclose(along(line, t), network_twins.along(line, t), atol=1e-9)
+    np.testing.assert_allclose(along(line, np.array([1.0]))[0], line[-1], atol=1e-9)
 
 
 def test_a_crop_of_what_is_not_finite_is_empty() -> None:

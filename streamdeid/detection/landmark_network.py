@@ -95,8 +95,7 @@ class LandmarkNetwork:
 
     def _refine(self, mesh: NDArray[np.float64], layer: NDArray[np.float32]) -> None:
         """Lips, eyes and irises of a mesh (478, 3), in pixels of the input, found again in their crops."""
-        flat = mesh[:, :2]
-        maps = [crop_map(flat[one.points], flat[one.right] - flat[one.left], one.reach) for one in self._features]
+        maps = [crop_map(mesh, one.points, one.left, one.right, one.reach) for one in self._features]
         for crop, place in zip(self._crops, maps, strict=True):
             cut(layer, place, crop)
         lips, left, left_iris, right, right_iris = self._parts(*self._crops)
@@ -123,18 +122,29 @@ def placed(mesh: NDArray[np.float64], region: Region) -> NDArray[np.float64]:
     return np.stack([left + along * x - across * y, top + across * x + along * y, mesh[:, 2] * scale], axis=1)
 
 
-def crop_map(points: NDArray[np.float64], level: NDArray[np.float64], reach: float) -> NDArray[np.float64]:
-    """The affine map (2, 3) from pixels of a crop to those of the layer.
+@kernel
+def crop_map(
+    mesh: NDArray[np.float64], points: NDArray[np.int64], left: int, right: int, reach: float
+) -> NDArray[np.float64]:
+    """The affine map (2, 3) from pixels of a crop to those of the layer, for a mesh (n, d) in pixels of the input.
 
-    points: (n, 2) in pixels of the input, whose box, level with the direction (2,), is the crop but for its reach.
+    The box of some of its points, level with the line from `left` to `right`, is the crop but for its reach.
+    Twin: tests/network_twins.py.
     """
-    angle = math.atan2(level[1], level[0])
-    turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-    straight = points @ turn / _STRIDE
-    low, high = straight.min(axis=0), straight.max(axis=0)
-    linear = turn * (reach * (high - low) / _CROP)
-    middle = turn @ ((low + high) / 2)
-    return np.concatenate([linear, (middle - linear @ (_CROP / 2, _CROP / 2))[:, None]], axis=1)
+    angle = np.arctan2(mesh[right, 1] - mesh[left, 1], mesh[right, 0] - mesh[left, 0])
+    across, along = np.sin(angle), np.cos(angle)
+    u0 = v0 = np.inf
+    u1 = v1 = -np.inf
+    for k in points:
+        u = (along * mesh[k, 0] + across * mesh[k, 1]) / _STRIDE
+        v = (along * mesh[k, 1] - across * mesh[k, 0]) / _STRIDE
+        u0, u1, v0, v1 = min(u0, u), max(u1, u), min(v0, v), max(v1, v)
+    wide, high = reach * (u1 - u0) / _CROP, reach * (v1 - v0) / _CROP
+    u, v = (u0 + u1) / 2 - wide * _CROP / 2, (v0 + v1) / 2 - high * _CROP / 2
+    place = np.empty((2, 3))
+    place[0, 0], place[0, 1], place[0, 2] = along * wide, -across * high, along * u - across * v
+    place[1, 0], place[1, 1], place[1, 2] = across * wide, along * high, across * u + along * v
+    return place
 
 
 @kernel

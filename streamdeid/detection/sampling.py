@@ -30,8 +30,8 @@ def letterboxed(rgb: NDArray[np.uint8], out: NDArray[np.float32]) -> tuple[float
     """
     height, width = rgb.shape[:2]
     side = out.shape[0]
-    step = max(height, width) / side
-    x0, y0 = (width - step * side) / 2, (height - step * side) / 2
+    longer = max(height, width)
+    step, x0, y0 = longer / side, (width - longer) / 2, (height - longer) / 2
     scale, one = np.float32(2 / 255), np.float32(1)
     for j in range(side):
         y = int(np.rint(32 * (y0 + j * step)))
