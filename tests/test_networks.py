@@ -157,7 +157,7 @@ def test_halving_shifts_nothing_against_256_pixels(side: float, size: tuple[int,
     assert mesh is not None
     np.testing.assert_allclose(mesh[0, :2], region.centre, atol=1e-6)
     aside = 0.5 / min(1.0, 256 / side) - 0.5  # what the models were trained with
-    assert abs((seen[0] - 128) / (height * 2 * np.pi / period) - aside) < 0.15  # pixels
+    assert abs((seen[0] - 128) / (height * 2 * np.pi / period) - aside) < 0.25  # pixels; 8 bits are 0.13
 
 
 def test_a_part_that_needs_more_than_its_inputs_is_refused() -> None:
