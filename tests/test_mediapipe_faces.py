@@ -16,6 +16,7 @@ from streamdeid.colour import planes_from_rgb
 from streamdeid.detection import yunet
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.networks import Networks
+from streamdeid.detection.places import Place
 from streamdeid.detection.plugged_in import PluggedIn
 from streamdeid.detection.second_look import SecondLook, stretched, view
 from streamdeid.detection.yunet import YuNet
@@ -177,6 +178,21 @@ def test_mediapipe_is_asked_again_only_where_that_can_decide(
     assert look.evidence(planes, (100, 100, 160, 160), score) == pytest.approx((score / (1 + asked) + other) / 2)
     assert len(glances) == asked
     look.close()
+
+
+@pytest.mark.parametrize(("apart", "asked"), [(10.0, 0), (90.0, 1)])
+def test_a_lost_face_is_not_searched_for_where_another_is_seen(apart: float, asked: int) -> None:
+    detect = MediapipeFaces()
+    planes = frame(drawn_faces.room((640, 480))).planes
+    lost, seen = (Place((x, 100.0, x + 60, 160.0), 0.8, 0, evidence=0.8) for x in (100.0, 100.0 + apart))
+    lost.missed = 1
+    detect._places = [lost, seen]
+    searched: list[Box] = []
+    detect._look.near = lambda planes, box: searched.append(box)  # type: ignore[func-returns-value, method-assign]
+    detect._find_again(planes)
+    assert len(searched) == asked
+    assert lost.missed == 1
+    detect.close()
 
 
 def test_a_picture_in_the_dark_is_stretched_and_a_plain_wall_is_not_made_a_pattern() -> None:
