@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import subprocess
 import sys
 from pathlib import Path
 
@@ -158,6 +159,32 @@ def test_halving_shifts_nothing_against_256_pixels(side: float, size: tuple[int,
     np.testing.assert_allclose(mesh[0, :2], region.centre, atol=1e-6)
     aside = 0.5 / min(1.0, 256 / side) - 0.5  # what the models were trained with
     assert abs((seen[0] - 128) / (height * 2 * np.pi / period) - aside) < 0.25  # pixels; 8 bits are 0.13
+
+
+@here
+def test_nothing_is_compiled_in_a_first_frame() -> None:
+    code = """
+import numpy as np
+from fractions import Fraction
+from streamdeid.colour import planes_from_rgb
+from streamdeid.detection.mediapipe_faces import MediapipeFaces
+from streamdeid.detection.region import Region
+from streamdeid.frames import Frame
+from streamdeid.kernel_cache import caches
+ready = lambda: sum(len(each.entries) for each in caches())
+planes = planes_from_rgb(np.full((100, 120, 3), 128, np.uint8))
+faces = MediapipeFaces()
+before = ready()
+faces(Frame(planes, Fraction(0), 0))
+faces._landmarks._find._least = 0.0
+faces._landmarks(planes, Region((60.0, 50.0), 80.0, 0.0))
+faces._detect._threshold = 0.0
+faces(Frame(planes, Fraction(0), 0))
+print(before, ready())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    before, after = done.stdout.split()
+    assert int(before) == int(after) > 0
 
 
 def test_a_part_that_needs_more_than_its_inputs_is_refused() -> None:

@@ -33,6 +33,7 @@ class DetectionNetwork:
         """Raises Unusable where LiteRT or the model is missing."""
         self._net = Network(model_file(DETECTION))
         self._input = np.zeros((INPUT, INPUT, 3), np.float32)
+        self(np.zeros((48, 64, 3), np.uint8), 0.0)  # compiles or loads the kernels now: a first frame has a deadline
 
     def __call__(
         self, rgb: NDArray[np.uint8], threshold: float

@@ -40,6 +40,8 @@ _LIDS = (
 """The points of each eye whose mean depth is that of its iris (mediapipe's face_landmarks refinement)."""
 _IRIS = 5
 """Points of an iris."""
+POINTS = MESH + 2 * _IRIS
+"""Points of the face and both irises: 478."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,11 @@ class LandmarkNetwork:
         except ValueError as error:
             raise Unusable("the landmark model is not the one that is known") from error
         self._whole, self._parts = Network(whole), Network(features)
-        self._least = least
         self._input = np.zeros((INPUT, INPUT, 3), np.float32)
         self._crops = np.zeros((len(_CROPS), _CROP, _CROP, 32), np.float32)
+        self._least = 0.0
+        self(np.zeros((48, 64, 3), np.uint8), Region((32.0, 24.0), 48.0, 0.0))  # kernels are ready before a first frame
+        self._least = least
 
     def __call__(self, rgb: NDArray[np.uint8], region: Region) -> tuple[NDArray[np.float64] | None, float]:
         """Mesh of the face in the region of an RGB picture, uint8 (h, w, 3), two pixels or more each way.
@@ -85,7 +89,7 @@ class LandmarkNetwork:
         presence = 1 / (1 + math.exp(-float(np.clip(flag, -100, 100)[0, 0, 0])))
         if presence < self._least:
             return None, presence
-        mesh = np.empty((MESH + 2 * _IRIS, 3))
+        mesh = np.empty((POINTS, 3))
         mesh[:MESH] = points.reshape(MESH, 3)
         self._refine(mesh, layer)
         return placed(mesh, region), presence

@@ -8,6 +8,7 @@ import numpy as np
 
 from streamdeid.colour import rectangle_to_rgb
 from streamdeid.detection.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mesh, iris_from_mesh
+from streamdeid.detection.landmark_network import POINTS
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.region import Region
 from streamdeid.face_mesh import MESH
@@ -36,6 +37,7 @@ class Landmarks:
         """quick: reduce large faces in a faster way, by halving, for streams."""
         self._find = networks.mesh(_PRESENCE)
         self._quick = quick
+        ibug68_from_mesh(np.zeros((POINTS, 3)))  # its kernel is ready before a first frame, which has a deadline
 
     def __call__(self, planes: Planes, region: Region) -> tuple[Points, float, Region] | None:
         """The mesh in a region, its presence, and the region to look into next; None when there is no face.
