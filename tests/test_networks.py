@@ -241,7 +241,8 @@ def test_without_litert_the_graphs_run_and_one_line_says_so(
     for one in (*detectors, mesh):
         one.close()
     assert [record.getMessage() for record in caplog.records] == [
-        "ai-edge-litert is not installed, or does not load; mediapipe's graphs run instead, at about one and a half times the cost"
+        "ai-edge-litert is not installed, or does not load; mediapipe's graphs run instead,"
+        " at about one and a half times the cost"
     ]
 
 
