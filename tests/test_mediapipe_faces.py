@@ -15,6 +15,8 @@ from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.colour import planes_from_rgb
 from streamdeid.detection import yunet
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
+from streamdeid.detection.networks import Networks
+from streamdeid.detection.places import Place
 from streamdeid.detection.plugged_in import PluggedIn
 from streamdeid.detection.second_look import SecondLook, stretched, view
 from streamdeid.detection.yunet import YuNet
@@ -140,7 +142,7 @@ def test_nobody_is_seen_where_a_face_was(detector: MediapipeFaces, model: Appear
 
 @pytest.mark.parametrize("second", [yunet.load(), None], ids=["yunet", "mediapipe alone"])
 def test_a_second_look_knows_faces_from_noise(model: AppearanceModel, second: YuNet | None) -> None:
-    look = SecondLook(second)
+    look = SecondLook(Networks(), second)
     picture = drawn_faces.room((640, 480))
     box = put(picture, model, 1, 90, 200, 200)
     planes = frame(picture).planes
@@ -169,13 +171,26 @@ class _Says:
 def test_mediapipe_is_asked_again_only_where_that_can_decide(
     monkeypatch: pytest.MonkeyPatch, score: float, other: float, asked: int
 ) -> None:
-    look = SecondLook(_Says(other))  # type: ignore[arg-type]
+    look = SecondLook(Networks(), _Says(other))  # type: ignore[arg-type]
     glances = []
     monkeypatch.setattr(look, "_glance", lambda planes, box: glances.append(box) or 0.0)
     planes = frame(drawn_faces.room((640, 480))).planes
     assert look.evidence(planes, (100, 100, 160, 160), score) == pytest.approx((score / (1 + asked) + other) / 2)
     assert len(glances) == asked
     look.close()
+
+
+@pytest.mark.parametrize(("apart", "followed"), [(10.0, False), (90.0, True)])
+def test_a_lost_face_is_followed_but_not_onto_one_that_is_seen(apart: float, followed: bool) -> None:
+    detect = MediapipeFaces()
+    planes = frame(drawn_faces.room((640, 480))).planes
+    lost, seen = (Place((x, 100.0, x + 60, 160.0), 0.8, 0, evidence=0.8) for x in (100.0, 100.0 + apart))
+    lost.missed = 1
+    detect._places = [lost, seen]
+    detect._look.near = lambda planes, box: box  # type: ignore[method-assign]
+    detect._find_again(planes)
+    assert (lost.missed == 0) == followed
+    detect.close()
 
 
 def test_a_picture_in_the_dark_is_stretched_and_a_plain_wall_is_not_made_a_pattern() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from streamdeid.detection.candidates import Candidate
-from streamdeid.detection.mediapipe_graphs import Region
 from streamdeid.detection.places import Place, matched, remembered, without_twins
+from streamdeid.detection.region import Region
 
 
 def sighting(score: float, side: float = 60.0, x: float = 100.0) -> Candidate:
@@ -95,6 +95,63 @@ def test_a_face_that_its_landmarks_follow_needs_no_detector() -> None:
     assert one.wanted  # to be checked
     one.sighted(sighting(0.9))
     assert not one.wanted
+
+
+def test_a_lost_face_is_searched_for_by_the_second_network_at_once_and_then_seldom() -> None:
+    one = place(0.9)
+    one.looked(0.9)
+    asked = []
+    for frame in range(1, 12):
+        one.next_frame()
+        if one.lost:
+            asked.append(frame)
+    assert asked == [1, 2, 5, 8]
+    one.followed((101.0, 100.0, 161.0, 160.0))
+    one.next_frame()
+    assert one.lost  # found: asked again in the very next frame
+
+
+def test_what_may_be_no_face_is_not_searched_for_by_the_second_network() -> None:
+    one = place(0.4)
+    one.least = 0.5
+    one.looked(0.4)
+    one.next_frame()
+    assert not one.lost
+
+
+def sightings_with_landmarks_due(one: Place, count: int) -> list[int]:
+    """At which of the next sightings landmarks are asked for, the model never seeing any."""
+    due = []
+    for sighted in range(1, count + 1):
+        one.next_frame()
+        one.sighted(sighting(0.8))
+        if one.landmarks_due():
+            due.append(sighted)
+    return due
+
+
+def test_who_gets_no_landmarks_is_asked_for_them_thrice_and_then_every_fourth_time() -> None:
+    one = place(0.8)
+    one.looked(0.6)
+    assert sightings_with_landmarks_due(one, 16) == [1, 2, 3, 4, 8, 12, 16]
+
+
+def test_who_had_landmarks_or_turns_to_the_camera_is_asked_for_them_at_once() -> None:
+    one = place(0.8)
+    one.looked(0.5)
+    sightings_with_landmarks_due(one, 9)
+    one.meshed(np.zeros((478, 3)), 0.9, Region((130.0, 130.0), 90.0, 0.0))
+    one.region = None
+    assert sightings_with_landmarks_due(one, 5) == [1, 2, 3, 4]
+    one.looked(0.9)
+    assert sightings_with_landmarks_due(one, 5) == [1, 2, 3, 4]
+
+
+def test_what_is_hardly_a_face_is_not_asked_for_landmarks() -> None:
+    one = place(0.4)
+    one.least = 0.5
+    one.looked(0.35)
+    assert not one.landmarks_due()
 
 
 def test_the_detectors_box_moves_along_with_the_landmarks() -> None:

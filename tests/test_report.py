@@ -26,7 +26,7 @@ from streamdeid.evaluation.report import (
 from streamdeid.settings import ALL_METHODS
 
 NUMBER = (int, float)
-VERSIONS = ("python", "machine", "streamdeid", "mediapipe", "opencv-python", "numpy", "numba", "av")
+VERSIONS = ("python", "machine", "streamdeid", "mediapipe", "ai-edge-litert", "opencv-python", "numpy", "numba", "av")
 SIDE = {"name": str, "sha256": str, "bytes": int}
 FILE = {
     "input": SIDE,

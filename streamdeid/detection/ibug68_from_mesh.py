@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from streamdeid.faces import Points
+from streamdeid.kernel_cache import kernel
 
 # Jaw points are resampled by arc length: picking vertices lets them slide along the contour (RUNTIME section 4).
 _LEFT_OVAL = np.array([127, 234, 93, 132, 58, 172, 136, 150, 149, 176, 148, 152])
@@ -26,8 +27,8 @@ _IRIS = np.array([[468, 469, 470, 471, 472], [473, 474, 475, 476, 477]])
 
 def ibug68_from_mesh(mesh: Points) -> Points:
     """The 68 landmarks, float64 (68, d), of a mesh, float64 (478, d) with d = 2 or 3 coordinates."""
-    left = _along(mesh[_LEFT_OVAL], _ARC)
-    right = _along(mesh[_RIGHT_OVAL], _ARC)
+    left = along(mesh[_LEFT_OVAL], _ARC)
+    right = along(mesh[_RIGHT_OVAL], _ARC)
     return np.concatenate([left, right[-2::-1], mesh[_INNER]])
 
 
@@ -43,8 +44,24 @@ def iris_from_mesh(mesh: Points) -> Points:
     return points
 
 
-def _along(line: Points, t: Points) -> Points:
-    """Points at the shares t (k,) of the length, in the picture, of an open polyline (n, d)."""
-    length = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line[:, :2], axis=0).T))])
-    at = t * length[-1]
-    return np.stack([np.interp(at, length, axis) for axis in line.T], axis=1)
+@kernel
+def along(line: Points, t: Points) -> Points:
+    """Points at the shares t (k,), ascending, of the length, in the picture, of an open polyline (n, d).
+
+    Twin: tests/network_twins.py.
+    """
+    count = line.shape[0]
+    length = np.zeros(count)
+    for i in range(1, count):
+        length[i] = length[i - 1] + np.hypot(line[i, 0] - line[i - 1, 0], line[i, 1] - line[i - 1, 1])
+    found = np.empty((t.shape[0], line.shape[1]))
+    before = 0
+    for k in range(t.shape[0]):
+        at = t[k] * length[count - 1]
+        while before < count - 2 and length[before + 1] <= at:
+            before += 1
+        step = length[before + 1] - length[before]
+        share = (at - length[before]) / step if step > 0 else 0.0
+        for d in range(line.shape[1]):
+            found[k, d] = line[before, d] + share * (line[before + 1, d] - line[before, d])
+    return found

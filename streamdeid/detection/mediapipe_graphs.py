@@ -7,18 +7,17 @@ downloaded. This file and its neighbours are the only ones that import mediapipe
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import logging
 import os
 import sys
 import types
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from streamdeid.detection.quiet_libraries import quiet
+from streamdeid.detection.region import Region
 
 _MATPLOTLIB = ("matplotlib", "matplotlib.pyplot")
 
@@ -57,43 +56,6 @@ _BLANK = np.full((48, 64, 3), 128, np.uint8)
 """First picture of every graph: the models are loaded, and say so on stderr, when they see it."""
 
 
-@dataclass(frozen=True)
-class Region:
-    """A rotated square in pixels, the landmark model's field of view."""
-
-    centre: tuple[float, float]
-    side: float
-    angle: float
-    """Clockwise on the screen, radians: the roll of the face in it."""
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep what mediapipe's C++ libraries write to stderr from the user, unless our own log is at debug level.
-
-    They ask no logging set-up (absl is not initialised in the wheel), so the file descriptor itself points elsewhere
-    for as long as a graph starts and sees its first picture; after that they are silent. Lines that other threads
-    write to stderr in that time are lost.
-    """
-    if logging.getLogger("streamdeid").isEnabledFor(logging.DEBUG):
-        yield
-        return
-    try:
-        kept = os.dup(2)
-    except OSError:  # there is no stderr
-        yield
-        return
-    try:
-        sys.stderr.flush()
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 2)
-        os.close(nowhere)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-
-
 def _solution_base() -> Any:
     """mediapipe's graph runner, imported without matplotlib (three quarters of its import time, never used here)."""
     os.environ.setdefault("GLOG_minloglevel", "2")  # mediapipe logs each graph start to stderr
@@ -112,7 +74,7 @@ class DetectionGraph:
     """The full-range face detector (sparse BlazeFace) on one picture. Holds a running mediapipe graph."""
 
     def __init__(self, threshold: float) -> None:
-        with _quiet():
+        with quiet():
             base = _solution_base()
             from google.protobuf import text_format
             from mediapipe.framework import calculator_pb2
@@ -154,7 +116,7 @@ class LandmarkGraph:
     """The attention face mesh (478 points) on one region of one picture. Holds a running mediapipe graph."""
 
     def __init__(self, threshold: float = 0.0) -> None:
-        with _quiet():
+        with quiet():
             base = _solution_base()
             from google.protobuf import text_format
             from mediapipe.framework import calculator_pb2

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streamdeid.detection.candidates import Candidate, overlap
-from streamdeid.detection.mediapipe_graphs import Region
+from streamdeid.detection.region import Region
 from streamdeid.faces import Points
 
 Box = tuple[float, float, float, float]
@@ -20,6 +20,12 @@ _FORGOTTEN = 50
 """Frames after which a place where nothing is seen any more is forgotten."""
 _WAITED_FOR = 8
 """Frames for which a face that was lost is looked for in each frame; after that, when its tile's turn comes."""
+_SEARCHED = (1, 2, 5, 8)
+"""Frames after it was last seen in which the second network searches for a lost face. It finds 1 of 2 (crowds) to 9 of
+10 at the first try, 1 of 8 at the second and 1 of 20 at each later one."""
+_REFUSED, _RETRIED = 3, 4
+"""Sightings in a row in which the landmark model may see no face, and those after which it is asked again from then on:
+of the first three calls 1 of 4 tells anything, of later ones 1 of 20."""
 _LOOKS = 4
 """Second looks after which a place is known well enough to be looked at seldom ..."""
 _OFTEN, _SELDOM = 3, 12
@@ -63,6 +69,7 @@ class Place:
     _since_look: int = 0
     _score_then: float = 0.0
     _doubts: int = 0
+    _without: int = 0
     _offset: Points = field(default_factory=lambda: np.zeros((2, 2)))
 
     @property
@@ -80,10 +87,16 @@ class Place:
         doubted = self._looks >= _LOOKS and self.evidence < _DOUBTFUL
         return self.possible and (not doubted or self.missed >= _DOUBTFUL_PAUSE)
 
-    @property
-    def likely(self) -> bool:
-        """Whether it is worth asking for landmarks."""
-        return self.evidence >= min(_LIKELY, self.least)
+    def landmarks_due(self) -> bool:
+        """Whether this sighting of a place without landmarks is worth asking for them."""
+        if self.evidence < min(_LIKELY, self.least):
+            return False
+        self._without += 1
+        return self._without <= _REFUSED or self._without % _RETRIED == 0
+
+    def meshed(self, mesh: Points, presence: float, region: Region) -> None:
+        """The landmark model sees it: a mesh (478, 3), and where to look in the next frame."""
+        self.mesh, self.region, self._without = (mesh, presence), region, 0
 
     def next_frame(self) -> None:
         """A frame has passed."""
@@ -95,14 +108,14 @@ class Place:
     def sighted(self, candidate: Candidate) -> None:
         """The detector saw it in this frame."""
         if self.region is None and self.missed > _WAITED_FOR:
-            self._looks = 0  # perhaps something else
+            self._looks = self._without = 0  # perhaps something else
         self.score, self.tile, self.missed, self._doubts = candidate.score, candidate.tile, 0, 0
         self.box, self._unseen = candidate.box, 0
 
     @property
     def lost(self) -> bool:
-        """Whether what was here a few frames ago, and likely is a face, was not seen in this one."""
-        return self.region is None and 0 < self.missed <= _WAITED_FOR and self.evidence >= min(_DOUBTFUL, self.least)
+        """Whether what was here a few frames ago, and likely is a face, is to be searched for by the second network."""
+        return self.region is None and self.missed in _SEARCHED and self.evidence >= min(_DOUBTFUL, self.least)
 
     def followed(self, box: Box) -> None:
         """The second network alone sees it here: what that says of the evidence is known from its looks."""
@@ -118,7 +131,9 @@ class Place:
     def looked(self, seen: float) -> None:
         """Note the evidence of this sighting, after a second look."""
         # Who turns to the camera is judged by that; a lucky look is soon outvoted, since looks are frequent again.
-        self._looks = 1 if seen > self.evidence + _RISEN else self._looks + 1
+        if seen > self.evidence + _RISEN:
+            self._looks = self._without = 0
+        self._looks += 1
         self.evidence += (seen - self.evidence) / min(self._looks, _LOOKS)
         self._since_look, self._score_then = 0, self.score
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from streamdeid.colour import rectangle_to_rgb
 from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
+from streamdeid.detection.networks import Networks
 from streamdeid.errors import FailedClosed
 from streamdeid.faces import Face
 from streamdeid.frames import Frame
@@ -26,7 +27,7 @@ class PluggedIn:
 
     def __init__(self, find: Find, *, landmarks: bool = True) -> None:
         self._find = find
-        self._landmarks = Landmarks(quick=True) if landmarks else None
+        self._landmarks = Landmarks(Networks(), quick=True) if landmarks else None
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         """Faces of an upright frame; boxes that miss the picture are left out. FailedClosed for what is no box."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.colour import rectangle_to_rgb
-from streamdeid.detection.mediapipe_graphs import DetectionGraph
+from streamdeid.detection.networks import Networks
 from streamdeid.detection.tiles import INPUT
 from streamdeid.detection.yunet import YuNet
 from streamdeid.frames import Planes
@@ -55,11 +55,11 @@ on a wall is not made one."""
 
 
 class SecondLook:
-    """Looks again at places of a picture. Holds a running mediapipe graph."""
+    """Looks again at places of a picture. Holds a running network."""
 
-    def __init__(self, yunet: YuNet | None) -> None:
+    def __init__(self, networks: Networks, yunet: YuNet | None) -> None:
         """yunet: the second network; None: mediapipe's looks a second time."""
-        self._detect = DetectionGraph(_FAINTEST)
+        self._detect = networks.detector(_FAINTEST)
         self._yunet = yunet
 
     def evidence(self, planes: Planes, box: Box, score: float) -> float:
@@ -85,7 +85,7 @@ class SecondLook:
         return total / len(_LOOK)
 
     def close(self) -> None:
-        """Stop the graph."""
+        """Stop the network."""
         self._detect.close()
 
     def near(self, planes: Planes, box: Box) -> Box | None:

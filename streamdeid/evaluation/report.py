@@ -22,7 +22,7 @@ from streamdeid.errors import OutputError
 SCHEMA = "streamdeid.report"
 VERSION = 1
 
-_LIBRARIES = ("streamdeid", "mediapipe", "opencv-python", "numpy", "numba", "av")
+_LIBRARIES = ("streamdeid", "mediapipe", "ai-edge-litert", "opencv-python", "numpy", "numba", "av")
 
 
 @dataclass(frozen=True)

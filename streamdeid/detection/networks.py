@@ -1,0 +1,114 @@
+"""Which way mediapipe's networks run here: by LiteRT where its wheel exists, otherwise in mediapipe's own graphs.
+
+Both give the same numbers (detector to a millionth, meshes to a ten-thousandth of the face's width), LiteRT at about
+two thirds of the cost and without importing mediapipe.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import logging
+import os
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.detection.detection_network import DetectionNetwork
+from streamdeid.detection.landmark_network import LandmarkNetwork
+from streamdeid.detection.litert import Unusable
+from streamdeid.detection.mediapipe_graphs import DetectionGraph, LandmarkGraph
+from streamdeid.detection.region import Region
+from streamdeid.errors import SettingsError
+
+CHOICE = "STREAMDEID_NETWORKS"
+"""Environment variable: "litert" or "graphs" forces one of them."""
+_log = logging.getLogger(__name__)
+
+_Made = TypeVar("_Made")
+Found = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+class Detects(Protocol):
+    """The full-range detector at some threshold."""
+
+    def __call__(self, rgb: NDArray[np.uint8], /) -> Found:
+        """Boxes (n, 4), keypoints (n, 6, 2) and scores (n,) in an RGB picture, uint8 (h, w, 3), in its pixels."""
+        ...
+
+    def close(self) -> None:
+        """Stop it."""
+        ...
+
+
+class FindsMesh(Protocol):
+    """The attention mesh."""
+
+    def __call__(self, rgb: NDArray[np.uint8], region: Region, /) -> tuple[NDArray[np.float64] | None, float]:
+        """Mesh (478, 3) of the face in a region of an RGB picture, uint8 (h, w, 3), in its pixels, and presence."""
+        ...
+
+    def close(self) -> None:
+        """Stop it."""
+        ...
+
+
+class Networks:
+    """The networks of one detector: several users of one network share it. Not for several threads at once."""
+
+    def __init__(self) -> None:
+        """Raises SettingsError where the choice in the environment is none."""
+        self._choice = os.environ.get(CHOICE, "")
+        if self._choice not in ("", "graphs", "litert"):
+            raise SettingsError(f"{CHOICE} is {self._choice!r}, not 'litert' or 'graphs'")
+        self._detection: DetectionNetwork | None = None
+
+    def detector(self, threshold: float) -> Detects:
+        """The detector, telling what has a score of `threshold`, 0 to 1, or more.
+
+        Raises SettingsError where LiteRT is forced and cannot run.
+        """
+        self._detection = self._detection or self._by_litert(DetectionNetwork)
+        return DetectionGraph(threshold) if self._detection is None else _Thresholded(self._detection, threshold)
+
+    def mesh(self, least: float) -> FindsMesh:
+        """The landmark model; below the presence `least` it need not say where. Raises as `detector` does."""
+        return self._by_litert(lambda: LandmarkNetwork(least)) or LandmarkGraph()
+
+    def _by_litert(self, make: Callable[[], _Made]) -> _Made | None:
+        """What runs on LiteRT, or None where that is not wanted or does not work."""
+        if self._choice == "graphs":
+            return None
+        try:
+            return make()
+        except Unusable as error:
+            if self._choice:
+                raise SettingsError(f"{CHOICE} is 'litert', but {error}") from error
+            _say(str(error))
+            return None
+
+
+def by_litert_at_all() -> bool:
+    """Whether LiteRT is installed here."""
+    return importlib.util.find_spec("ai_edge_litert") is not None
+
+
+@functools.cache
+def _say(reason: str) -> None:
+    """Tell the user once in a process, however many networks there are."""
+    _log.warning("%s; mediapipe's graphs run instead, at about one and a half times the cost", reason)
+
+
+class _Thresholded:
+    """A detector that is shared, at a threshold of one of its users."""
+
+    def __init__(self, network: DetectionNetwork, threshold: float) -> None:
+        self._network, self._threshold = network, threshold
+
+    def __call__(self, rgb: NDArray[np.uint8], /) -> Found:
+        return self._network(rgb, self._threshold)
+
+    def close(self) -> None:
+        """Nothing: the network goes with its last user."""

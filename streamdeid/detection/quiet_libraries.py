@@ -1,0 +1,36 @@
+"""Keeps from the user what libraries in C++ write to stderr when they start."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Nothing that is written to file descriptor 2 comes through, unless our own log is at debug level.
+
+    mediapipe and LiteRT ask no logging set-up (absl is not initialised in the wheel), so the file descriptor itself
+    points elsewhere for as long as a network starts and sees its first picture; after that they are silent. Lines that
+    other threads write to stderr in that time are lost.
+    """
+    if logging.getLogger("streamdeid").isEnabledFor(logging.DEBUG):
+        yield
+        return
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is no stderr
+        yield
+        return
+    try:
+        sys.stderr.flush()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
