@@ -12,7 +12,7 @@ from streamdeid.deidentify.attributes import EITHER, rule_for
 from streamdeid.deidentify.banks import Banks
 from streamdeid.deidentify.certificate import Limits, Plausibility, default_limits
 from streamdeid.deidentify.clusters import pairwise
-from streamdeid.deidentify.surrogate_bank import Bank, draw_bank, excluded_count
+from streamdeid.deidentify.surrogate_bank import Bank, draw_bank, excluded_count, quantiles
 from streamdeid.deidentify.surrogates import METHODS, Surrogate, Surrogates, SurrogateSettings
 from streamdeid.errors import FailedClosed, ModelError, SettingsError
 from tests import simulated_faces
@@ -214,6 +214,13 @@ def test_a_bank_is_drawn_when_somebody_of_its_class_appears_and_is_the_same_when
     late.surrogate(2, man)
     assert early._banks["female"].candidates.tobytes() == late._banks["female"].candidates.tobytes()
     assert early._banks["male"].candidates.tobytes() == late._banks["male"].candidates.tobytes()
+
+
+@pytest.mark.parametrize("q", [0.0, 0.3, 0.5, 0.77, 0.9, 1.0])
+@pytest.mark.parametrize("columns", [1, 2, 7, 1024])
+def test_quantiles_are_numpys_own_to_the_bit(q: float, columns: int) -> None:
+    rows = np.random.default_rng(columns).normal(5.0, 3.0, (20, columns))
+    np.testing.assert_array_equal(quantiles(rows, q), np.quantile(rows, q, axis=1))
 
 
 def test_a_bank_that_cannot_be_filled_raises_each_time_and_in_each_thread() -> None:

@@ -20,6 +20,7 @@ from streamdeid.aam.albedo import Albedo, zones_inside
 from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, without_hair
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, scaled_table, warp_table
 from streamdeid.aam.procrustes import align
+from streamdeid.aam.surface import surface_normals
 from streamdeid.arrays_file import Arrays, read_arrays, write_arrays
 from streamdeid.errors import ModelError
 from streamdeid.face_mesh import MESH
@@ -108,6 +109,11 @@ class AppearanceModel:
     def albedo(self) -> Albedo:
         """What turns a decoded texture into even skin."""
         return Albedo(zones_inside(self.mean_shape, self.table), self.studio.astype(np.float32))
+
+    @cached_property
+    def normals(self) -> Pixels:
+        """Where each pixel of a texture faces, float32 (h, w, 3) (`aam.surface`)."""
+        return surface_normals(self.mean_mesh, self.frame_size)
 
     @cached_property
     def _hair_zone(self) -> Pixels:
