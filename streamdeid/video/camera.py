@@ -15,6 +15,7 @@ from streamdeid.frames import Planes
 from streamdeid.video.backlog import Backlog
 from streamdeid.video.camera_address import is_refusal, opening, reason_of
 from streamdeid.video.coded_gaps import CodedGaps
+from streamdeid.video.picture_ends import PictureEnds
 from streamdeid.video.pictures import colour_of, orientation_of, planes_of, turn_upright
 from streamdeid.video.reading import TEXT, fraction_of, is_cover, open_container
 
@@ -86,6 +87,8 @@ class Camera:
         self._packets: Any = self._container.demux()
         self._codec = self._stream.codec_context.codec.canonical_name
         self._base = fraction_of(self._stream.time_base)
+        rtsp = not file and address.lower().startswith(("rtsp://", "rtsps://"))
+        self._ends = PictureEnds(self._codec) if rtsp else None
         self._gaps = CodedGaps(self._codec, self._stream.codec_context.extradata)
         self._sound = False
         self._format: str | None = None
@@ -112,19 +115,13 @@ class Camera:
         self._backlog.read(begun, now)
         found: list[Picture] = []
         if packet is None:
-            found = self._pictures(None, now)
+            found = [one for last in self._whole(None) for one in self._coded(last, now)] + self._pictures(None, now)
             if not found:
                 raise Lost("the stream ended", ended=True)
             return found
         if packet.stream_index == self._stream.index and packet.size:
             self._packet_at = now
-            if packet.pts is not None:
-                self._arrivals[packet.pts] = now
-                if len(self._arrivals) > _WAITING_MOST:
-                    del self._arrivals[next(iter(self._arrivals))]
-            if packet.is_corrupt or self._gaps.before(bytes(packet)):
-                self._note()
-            found = self._pictures(packet, now)
+            found = [one for whole in self._whole(packet) for one in self._coded(whole, now)]
         if not self._file:
             self._check_patience(bool(found), now)
             if any(self._backlog.late(picture.stamp, now) for picture in found):
@@ -150,6 +147,35 @@ class Camera:
             # At its deadline FFmpeg first gives out the frame that its parser held back, and then waits once more.
             raise Lost(f"nothing came for {self._read_timeout:g} s")
         return packet
+
+    def _whole(self, packet: Any) -> list[Any]:
+        """The packets of whole coded pictures that this one ends; None: the stream did."""
+        if self._ends is None:
+            return [] if packet is None else [packet]
+        if packet is None:
+            given = self._ends.rest()
+        else:
+            if packet.is_corrupt:
+                self._note()
+            given = self._ends.add(bytes(packet), packet.pts)
+        made = []
+        for one in given:
+            whole = av.Packet(one.data)
+            whole.pts, whole.stream = one.stamp, self._stream
+            if self._base is not None:
+                whole.time_base = self._base
+            made.append(whole)
+        return made
+
+    def _coded(self, packet: Any, now: float) -> list[Picture]:
+        """The pictures that a whole coded one completes."""
+        if packet.pts is not None:
+            self._arrivals[packet.pts] = now
+            if len(self._arrivals) > _WAITING_MOST:
+                del self._arrivals[next(iter(self._arrivals))]
+        if packet.is_corrupt or self._gaps.before(bytes(packet)):
+            self._note()
+        return self._pictures(packet, now)
 
     def _pictures(self, packet: Any, now: float) -> list[Picture]:
         try:

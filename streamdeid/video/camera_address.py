@@ -65,6 +65,8 @@ def opening(address: str, transport: str, open_timeout: float, read_timeout: flo
         options |= {
             "timeout": deadline,
             "rtsp_transport": transport,
+            # Its parser would hold each picture back until the next one begins (`picture_ends`).
+            "fflags": "+noparse+nofillin",
             # Sound and data would only cost bandwidth, and time while FFmpeg tries to know them.
             "allowed_media_types": "video",
             "max_delay": str(round(_REORDER * 1_000_000)),
