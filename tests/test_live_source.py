@@ -347,6 +347,7 @@ class DrawnCamera:
 
     rate = 25.0
     damaged = 0
+    codec = "h264"
 
     def __init__(self, act: Callable[[], list[int]]) -> None:
         self._act = act
@@ -367,7 +368,7 @@ def play(monkeypatch: pytest.MonkeyPatch, connect: Callable[[int], DrawnCamera])
     """Let `connect` stand for the camera; it gets the number of the attempt. Returns when attempts began."""
     begun: list[float] = []
 
-    def stand_in(*_: object, file: bool) -> DrawnCamera:
+    def stand_in(*_: object, file: bool, codec: str | None) -> DrawnCamera:
         begun.append(time.monotonic())
         return connect(len(begun))
 

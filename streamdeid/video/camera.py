@@ -15,7 +15,7 @@ from streamdeid.frames import Planes
 from streamdeid.video.backlog import Backlog
 from streamdeid.video.camera_address import is_refusal, opening, reason_of
 from streamdeid.video.coded_gaps import CodedGaps
-from streamdeid.video.picture_ends import PictureEnds
+from streamdeid.video.picture_ends import EARLY, PictureEnds
 from streamdeid.video.pictures import colour_of, orientation_of, planes_of, turn_upright
 from streamdeid.video.reading import TEXT, fraction_of, is_cover, open_container
 
@@ -60,10 +60,19 @@ class Camera:
     """One connection to a camera (URL, device), or one pass over a file.
 
     Timeouts in seconds; opening may take twice its own, reading and closing once each.
-    Raises Lost, in the constructor too.
+    codec: what the last connection had, None for the first. Raises Lost, in the constructor too.
     """
 
-    def __init__(self, address: str, transport: str, open_timeout: float, read_timeout: float, *, file: bool) -> None:
+    def __init__(
+        self,
+        address: str,
+        transport: str,
+        open_timeout: float,
+        read_timeout: float,
+        *,
+        file: bool,
+        codec: str | None = None,
+    ) -> None:
         self._address = address
         self._read_timeout = read_timeout
         self._file = file
@@ -71,7 +80,9 @@ class Camera:
         self.damaged = 0
         """Places where something was missing or could not be decoded."""
         try:
-            self._container = _open(address, transport, open_timeout, read_timeout, file)
+            # Without its parser FFmpeg takes longer to know a stream, a second for HEVC: only where that is of use.
+            parsed = file or not address.lower().startswith(("rtsp://", "rtsps://")) or codec not in (None, EARLY)
+            self._container = _open(address, transport, open_timeout, read_timeout, file, parsed)
         except MemoryError:
             raise
         except (av.FFmpegError, OSError, ValueError) as error:
@@ -87,8 +98,7 @@ class Camera:
         self._packets: Any = self._container.demux()
         self._codec = self._stream.codec_context.codec.canonical_name
         self._base = fraction_of(self._stream.time_base)
-        rtsp = not file and address.lower().startswith(("rtsp://", "rtsps://"))
-        self._ends = PictureEnds(self._codec) if rtsp else None
+        self._ends = None if parsed else PictureEnds(self._codec)
         self._gaps = CodedGaps(self._codec, self._stream.codec_context.extradata)
         self._sound = False
         self._format: str | None = None
@@ -96,6 +106,11 @@ class Camera:
         now = time.monotonic()
         self._packet_at = self._sound_at = self._key_wanted_since = now
         self._backlog = Backlog(now)
+
+    @property
+    def codec(self) -> str:
+        """FFmpeg's name of the codec."""
+        return str(self._codec)
 
     @property
     def rate(self) -> float:
@@ -228,10 +243,12 @@ class Camera:
             raise Lost(f"no picture could be decoded for {max(_KEY_PATIENCE, self._read_timeout):g} s")
 
 
-def _open(address: str, transport: str, open_timeout: float, read_timeout: float, file: bool) -> InputContainer:
+def _open(
+    address: str, transport: str, open_timeout: float, read_timeout: float, file: bool, parsed: bool
+) -> InputContainer:
     if file:
         return open_container(Path(address))
-    how = opening(address, transport, open_timeout, read_timeout)
+    how = opening(address, transport, open_timeout, read_timeout, parsed)
     container: InputContainer = av.open(
         how.name,
         mode="r",

@@ -20,6 +20,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+EARLY = "h264"
+"""The codec whose ends are told early."""
 _SURE = 50
 _MARGIN = 2
 """Bytes by which a packet must be shorter than the longest, whose kind of header is not known."""
@@ -44,7 +46,7 @@ class PictureEnds:
     """Puts packets together to pictures. codec: FFmpeg's name."""
 
     def __init__(self, codec: str) -> None:
-        self._whole, self._told = codec in _WHOLE, codec == "h264"
+        self._whole, self._told = codec in _WHOLE, codec == EARLY
         self._parts: list[bytes] = []
         self._bytes = 0
         self._stamp: int | None = None
