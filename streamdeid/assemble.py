@@ -54,6 +54,8 @@ _RATE = 25.0
 """Frames per second of a stream that does not say."""
 _MOST_WAITING = 512 << 20
 """Bytes of pictures that the look-ahead may hold; large pictures get a shorter look-ahead."""
+_DEPTH = 2
+"""Frames between the loop and the threads that decode and encode, each: they wait for the loop, not it for them."""
 _SELF_TEST_PERSON = 0
 """Number of the drawn person of the self-test; real ones start at 1."""
 _SELF_TEST_BANK = 256
@@ -188,12 +190,12 @@ def write_drawing(path: Path, pictures: Iterable[Planes], rate: int) -> None:
 
 def read_ahead(frames: Iterable[Frame]) -> Generator[Frame, None, None]:
     """The frames, decoded in a thread of their own; close the generator to end it."""
-    return prefetch(frames)
+    return prefetch(frames, _DEPTH)
 
 
 def write_behind(sink: FileSink) -> BackgroundSink:
     """The sink, encoding in a thread of its own; it finishes or aborts the given one."""
-    return BackgroundSink(sink)
+    return BackgroundSink(sink, _DEPTH)
 
 
 class _SelfTestRegister:
