@@ -24,7 +24,6 @@ from streamdeid.live_states import Arrival
 from streamdeid.video import camera as camera_module
 from streamdeid.video import live_source
 from streamdeid.video.camera import Camera, Lost, Picture
-from streamdeid.video.camera_address import opening
 from streamdeid.video.live_source import LiveSource
 from streamdeid.video.source import FileSource
 from tests.rtsp import GstServer, gst_missing
@@ -523,23 +522,6 @@ def test_rtsp_is_read_at_once_and_without_a_growing_delay(server: GstServer, tra
     assert abs(float(np.median(steps)) - 0.04) < 0.005
 
 
-def test_h264_over_rtsp_is_given_when_its_last_packet_came(server: GstServer) -> None:
-    def stamps(codec: str | None) -> tuple[Camera, list[tuple[Fraction, float]]]:
-        camera = Camera(server.url("/live"), "tcp", 3.0, 3.0, file=False, codec=codec)
-        found: list[tuple[Fraction, float]] = []
-        with contextlib.closing(camera):
-            while len(found) < 100:
-                found += [(one.stamp, one.arrived) for one in camera.read() if one.stamp is not None]
-        return camera, found
-
-    camera, early = stamps(None)
-    assert camera.damaged == 0 and camera.codec == "h264"
-    steps = np.diff([float(stamp) for stamp, _ in early])
-    assert np.abs(steps - 0.04).max() < 0.005  # no picture is missing or torn in two
-    delays = [arrived - float(stamp) for stamp, arrived in early]
-    assert np.median(delays[10:45]) - np.median(delays[60:]) > 0.03  # of a frame's 0.04 s
-
-
 def test_the_parser_is_used_again_where_the_last_connection_had_another_codec(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str | None] = []
 
@@ -553,8 +535,6 @@ def test_the_parser_is_used_again_where_the_last_connection_had_another_codec(mo
     with opened("rtsp://drawn/x") as source:
         some(source, 2)
     assert given[:2] == [None, "hevc"]
-    assert "fflags" not in opening("rtsp://h/x", "tcp", 2, 3).options
-    assert "noparse" in opening("rtsp://h/x", "tcp", 2, 3, parsed=False).options["fflags"]
 
 
 def test_rtsp_streams_that_cannot_be_had(server: GstServer) -> None:

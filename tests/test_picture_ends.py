@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
 
 import av
 import numpy as np
 import pytest
 
+from streamdeid.video.camera import Camera
+from streamdeid.video.camera_address import opening
 from streamdeid.video.picture_ends import CodedPicture, PictureEnds
+from tests.rtsp import GstServer, gst_missing
+from tests.synthetic_video import encode
 
+LIVE = {"tune": "zerolatency", "preset": "ultrafast", "g": "12"}
 FRAGMENT = 300
 """Bytes of a NAL unit in a fragment: a short one, so that pictures have many."""
 LEARNT = 50
@@ -125,3 +133,30 @@ def test_a_picture_without_an_end_does_not_fill_the_memory() -> None:
     ends = PictureEnds("h264")
     given = [one for _ in range(50) for one in ends.add(b"x" * (1 << 20), 0)]
     assert given and all(len(one.data) <= (1 << 25) + (1 << 20) for one in given)
+
+
+def test_h264_over_rtsp_is_given_when_its_last_packet_came(tmp_path: Path) -> None:
+    if (missing := gst_missing()) is not None:
+        pytest.skip(missing)
+    clip = encode(tmp_path / "camera.mp4", frames=50, size=(160, 120), options=LIVE)
+
+    def stamps(codec: str | None) -> tuple[Camera, list[tuple[Fraction, float]]]:
+        camera = Camera(server.url("/live"), "tcp", 3.0, 3.0, file=False, codec=codec)
+        found: list[tuple[Fraction, float]] = []
+        with contextlib.closing(camera):
+            while len(found) < 100:
+                found += [(one.stamp, one.arrived) for one in camera.read() if one.stamp is not None]
+        return camera, found
+
+    with GstServer(cam=clip) as server:
+        camera, early = stamps(None)
+    assert camera.damaged == 0 and camera.codec == "h264"
+    steps = np.diff([float(stamp) for stamp, _ in early])
+    assert np.abs(steps - 0.04).max() < 0.005  # no picture is missing or torn in two
+    delays = [arrived - float(stamp) for stamp, arrived in early]
+    assert np.median(delays[10:45]) - np.median(delays[60:]) > 0.03  # of a frame's 0.04 s
+
+
+def test_the_parser_is_left_out_only_where_that_is_asked_for() -> None:
+    assert "fflags" not in opening("rtsp://h/x", "tcp", 2, 3).options
+    assert "noparse" in opening("rtsp://h/x", "tcp", 2, 3, parsed=False).options["fflags"]
