@@ -12,7 +12,7 @@ from typing import Any
 import av
 
 from streamdeid.frames import Frame
-from streamdeid.video.formats import ENCODERS, encoder_options
+from streamdeid.video.formats import ENCODERS, encoder_options, encoder_threads
 from streamdeid.video.picture_memory import picture_of
 from streamdeid.video.source import FileSource
 
@@ -41,6 +41,7 @@ def encode(frames: Iterable[Frame], path: Path, rate: Any, crf: int | None = Non
                 options = encoder_options(CODEC, crf, PRESET, b_frames=True)
                 stream = output.add_stream("libx264", rate=rate, options=options)
                 stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+                stream.codec_context.thread_count = encoder_threads(CODEC, PRESET)
             picture = picture_of(frame.planes, width, height)
             picture.pts, picture.time_base = count, 1 / rate
             output.mux(stream.encode(picture))

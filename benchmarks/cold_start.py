@@ -40,7 +40,7 @@ from streamdeid.shipped_models import load_models, shipped
 
 SIZE = (640, 480)
 ONE_START = """
-import json, resource, sys, time
+import json, sys, time
 LATER = 50
 spent = {}
 def lap(name, wall, cpu):
@@ -75,8 +75,9 @@ with Filter() as filter:
     later = timed("later picture", filter)
     for _ in range(LATER):
         later(picture)
+from streamdeid.evaluation.report import peak_memory_mib
 spent["later picture"] = tuple(seconds / LATER for seconds in spent["later picture"])
-spent["peak memory, MiB"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,) * 2
+spent["peak memory, MiB"] = (peak_memory_mib(),) * 2
 spent["kernels compiled"] = (float(sum(each.compiled for each in caches())),) * 2
 print(json.dumps(spent))
 """
@@ -127,8 +128,7 @@ def measure(runs: int) -> dict[str, dict[str, tuple[float, float]]]:
             starts = [place.start(head, place.environment(**more)) for _ in range(runs)]
             found[name] = {stage: (_median(starts, stage, 0), _median(starts, stage, 1)) for stage in starts[0]}
 
-        warm_up = [sys.executable, "-c", "from streamdeid.cli.main import run; run()", "warmup", "--quiet"]
-        subprocess.run(warm_up, env=place.environment(), cwd=directory, check=True)
+        _warm_up(place)
         state("warm", [])
         mount = ["unshare", "--mount", "sh", "-c", READ_ONLY, directory]
         if shutil.which("unshare") and not subprocess.run([*mount, "true"], check=False).returncode:
@@ -139,6 +139,20 @@ def measure(runs: int) -> dict[str, dict[str, tuple[float, float]]]:
             state("bytecode", mount)
             state("empty", mount, PYTHONPYCACHEPREFIX=os.devnull)
     return found
+
+
+def warm_starts(runs: int) -> dict[str, tuple[float, float]]:
+    """Medians after a warm-up, (wall, CPU) seconds by stage. Raises RuntimeError when a start fails."""
+    with tempfile.TemporaryDirectory() as directory:
+        place = lay_out(Path(directory))
+        _warm_up(place)
+        starts = [place.start([], place.environment()) for _ in range(runs)]
+    return {stage: (_median(starts, stage, 0), _median(starts, stage, 1)) for stage in starts[0]}
+
+
+def _warm_up(place: Place) -> None:
+    command = [sys.executable, "-c", "from streamdeid.cli.main import run; run()", "warmup", "--quiet"]
+    subprocess.run(command, env=place.environment(), cwd=place.root, check=True)
 
 
 def _median(starts: list[dict[str, tuple[float, float]]], stage: str, which: int) -> float:

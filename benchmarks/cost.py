@@ -1,12 +1,20 @@
-"""What the filter costs: CPU milliseconds for a frame, as a whole and by stage, and memory.
+"""What the filter costs, beside a plain transcode of the same clip with the same encoder settings, and beside `deface`.
 
+    python benchmarks/cost.py --videos DIR [--runs 5] [--frames 250] [--deface PATH] [--live 1] [--json]
+    python benchmarks/cost.py --videos DIR --growth OUT [--runs 1] [--frames 100]
     python benchmarks/cost.py VIDEO [--size 640x480] [--frames 1500] [--json]
 
-The clip is first made as long as asked for (played to and fro, so that there are no cuts) and, with --size, cropped to
-that shape about its middle and rescaled. Then, each in a process of its own: `streamdeid filter` as a user runs it; the
-same clip merely decoded and encoded with the same encoder; and the parts one after another in one thread, with the
-encoder held to one thread too, so that its work is not counted against another stage. Times are CPU times of a
-process with all its threads. Memory is the resident set of the run by parts, at frame 1,000 and at the end.
+The first prints one table: for each kind of work CPU milliseconds for a frame (of a process and its children, without
+their start), the number of transcodes that is, the peak of the memory, and `deface` at its default and at its best;
+what a further face costs; and the start to the first filtered picture after a warm-up. With --live MINUTES a camera of
+640x480 over RTSP as well (`live.py`). DIR holds the clips that `cost_clips.py` and `WORK` name. Times are medians of
+--runs; filter and transcode take turns.
+
+The second prints how that grows with faces (0 to 16) and pixels (432p to 2160p), and writes a plot into OUT.
+
+The third is for a clip of one's own, made as long as asked for (played to and fro, so that there are no cuts) and with
+--size cropped to that shape about its middle and rescaled. It also tells the CPU time by stage, of a run with all parts
+one after another in one thread, the encoder held to one thread too, and the resident set at frame 1,000 and the end.
 """
 
 from __future__ import annotations
@@ -15,176 +23,174 @@ import argparse
 import json
 import sys
 import tempfile
-import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from itertools import islice
+from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import cv2
-import numpy as np
 from clips import as_json, encode, markdown
-from processes import COMMAND, ran
+from cold_start import warm_starts
+from cost_clips import RATE, to_and_fro, wall
+from cost_growth import grown, tables, write
+from cost_runs import DEFACE, Cost, deface_program, measured
+from cost_stages import by_stage
+from processes import ran
 
-from streamdeid.assemble import assemble, default_detector, lookahead_frames
 from streamdeid.errors import StreamdeidError
-from streamdeid.frames import Frame, Plane, Planes
-from streamdeid.pipeline import deidentified
-from streamdeid.settings import Settings
-from streamdeid.shipped_models import load_models
-from streamdeid.video.sink import FileSink
+from streamdeid.frames import Frame
 from streamdeid.video.source import FileSource
 
-STAGES = ("decode", "detect", "track", "observe", "deidentify", "encode")
-MARK = 1000
-_Result = TypeVar("_Result")
+
+@dataclass(frozen=True)
+class Work:
+    """One row of the table: a clip of one head, or a wall of several."""
+
+    name: str
+    clip: str | None
+    """None: a wall of `faces` cells and, for an odd number above one, an empty one."""
+    size: tuple[int, int] | None
+    faces: int = 1
+
+    def frames(self, videos: Path, count: int) -> tuple[Iterator[Frame], Fraction]:
+        """`count` frames, and how many of them make a second."""
+        if self.clip is None:
+            assert self.size is not None
+            return wall(videos, self.faces, self.faces + self.faces % 2, self.size, count), RATE
+        path = videos / self.clip
+        return to_and_fro(path, count, self.size), FileSource(path).info.average_rate
 
 
-def to_and_fro(path: Path, count: int, size: tuple[int, int] | None) -> Iterator[Frame]:
-    """`count` frames of a clip, forwards and backwards in turn. At most 500 of its pictures are held in memory."""
-    frames = list(islice(FileSource(path), min(count, 500)))
-    if size is not None:
-        frames = [replace(frame, planes=_reshaped(frame.planes, size)) for frame in frames]
-    step = max(1, 2 * len(frames) - 2)
-    for i in range(count):
-        place = i % step
-        yield frames[place if place < len(frames) else step - place]
+WORK = (
+    Work("640x480, one face", "glasses.mp4", (640, 480)),
+    Work("768x432, one face", "talking_head_200s.mp4", (768, 432)),
+    Work("720p, one face", "presenter_hevc_portrait.mp4", (1280, 720)),
+    Work("720p, five faces", None, (1280, 720), 5),
+    Work("1080p, two faces", None, (1920, 1080), 2),
+    Work("crowd_1080p", "crowd_1080p.mp4", None, 0),
+)
+_FEW, _MANY, _CELLS, _SIZE = 1, 8, 8, (1280, 720)
+"""What a further face costs is read off two walls that differ in their heads only."""
 
 
-def _reshaped(planes: Planes, size: tuple[int, int]) -> Planes:
-    width, height = planes.size
-    scale = max(size[0] / width, size[1] / height)
-    across, down = (min(side, round(wanted / scale)) & ~1 for side, wanted in zip((width, height), size, strict=True))
-    x0, y0 = (width - across) // 2 & ~1, (height - down) // 2 & ~1
-    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
-
-    def cut(plane: Plane, part: int) -> Plane:
-        inside = plane[y0 // part : (y0 + down) // part, x0 // part : (x0 + across) // part]
-        return np.asarray(cv2.resize(inside, (size[0] // part, size[1] // part), interpolation=how), np.uint8)
-
-    return Planes(cut(planes.y, 1), cut(planes.u, 2), cut(planes.v, 2), planes.colour)
-
-
-class Stopwatch:
-    """CPU seconds of the process by stage; a stage that runs inside another is taken off the outer one."""
-
-    def __init__(self) -> None:
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-        self._inner = 0.0
-
-    def timed(self, stage: str, call: Callable[..., _Result]) -> Callable[..., _Result]:
-        """The call, timed."""
-
-        def measured(*given: Any) -> _Result:
-            outer, self._inner = self._inner, 0.0
-            begun = time.process_time()
-            try:
-                return call(*given)
-            finally:
-                spent = time.process_time() - begun
-                self.seconds[stage] += spent - self._inner
-                self._inner = outer + spent
-
-        return measured
+def table(videos: Path, frames: int, runs: int, deface: str | None, tell: Callable[[str], None]) -> dict[str, Any]:
+    """All rows, by name. Raises RuntimeError when a run fails."""
+    rows: dict[str, Any] = {}
+    for work in WORK:
+        tell(work.name)
+        pictures, rate = work.frames(videos, frames)
+        rows[work.name] = measured(pictures, rate, runs, deface)
+    walls = []
+    for faces in (_FEW, _MANY):
+        tell(f"a wall with {faces} of {_CELLS} heads")
+        walls.append(measured(wall(videos, faces, _CELLS, _SIZE, frames), RATE, runs))
+    tell("start")
+    return {"rows": rows, "a further face": _per_face(*walls), "start": warm_starts(runs)}
 
 
-def by_stage(path: Path) -> dict[str, Any]:
-    """Run the parts over a clip in this process; milliseconds for a frame and mebibytes."""
-    settings = Settings()
-    source = FileSource(path)
-    size = source.info.width, source.info.height
-    stream = assemble(settings, load_models(None), default_detector(settings), size=size, rate=source.info.average_rate)
-    watch, memory, count = Stopwatch(), {}, 0
-    frames = iter(source)
-    decoded = iter(watch.timed("decode", lambda: next(frames, None)), None)
-    tracker, deidentifier = stream.tracker, stream.deidentifier
-    tracker.update = watch.timed("track", tracker.update)  # type: ignore[method-assign]
-    deidentifier.observe = watch.timed("observe", deidentifier.observe)  # type: ignore[method-assign]
-    deidentifier.deidentify = watch.timed("deidentify", deidentifier.deidentify)  # type: ignore[method-assign]
-    detect = watch.timed("detect", stream.detect)
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        FileSink(Path(directory) / "o.mp4", source.info, threads=1) as sink,
-    ):
-        write = watch.timed("encode", sink.write)
-        for out in deidentified(decoded, detect, tracker, deidentifier, lookahead_frames(settings, source.info)):
-            write(out)
-            count += 1
-            if count == MARK:
-                memory["at frame 1,000"] = _resident_mib()
-    memory["at the end"] = _resident_mib()
+def _per_face(few: Cost, many: Cost) -> dict[str, float]:
+    """What a further face costs by filter and transcode, ms."""
+    return {name: (getattr(many, name) - getattr(few, name)) / (_MANY - _FEW) for name in ("filter", "transcode")}
+
+
+def _print(found: dict[str, Any], deface: str | None) -> None:
+    header = ["work", "filter, CPU ms a frame", "transcode", "transcodes", *DEFACE, "peak MiB", "redactions a frame"]
+    rows = []
+    for name, cost in found["rows"].items():
+        others = [cost.deface.get(each, "not installed" if deface is None else None) for each in DEFACE]
+        rows.append([name, cost.filter, cost.transcode, cost.ratio, *others, cost.peak, cost.redactions])
+    each = found["a further face"]
+    rows.append(["a further face, 720p", each["filter"], each["transcode"], *[None] * 5])
+    print(markdown(header, rows))
+    stages = [[stage, *times] for stage, times in found["start"].items()]
+    print("\n" + markdown(["start after a warm-up", "seconds", "CPU seconds"], stages))
+    if "live" in found:
+        print("\n" + markdown(["live, 640x480 at 15 a second", "value"], list(found["live"].items())))
+
+
+def _live(minutes: float) -> dict[str, float]:
+    import live  # it needs GStreamer's server
+
+    with tempfile.TemporaryDirectory() as directory:
+        found = live.measure(Path(directory), minutes, warm_up=10.0, progress=False)
+    middle, high, most = found.added
     return {
-        "frames": count,
-        "stages": {stage: 1000 * watch.seconds[stage] / count for stage in STAGES},
-        "memory": memory,
-        "rungs": stream.rungs,
-        "people": stream.people,
+        "added latency, middle, ms": middle,
+        "95 %": high,
+        "most": most,
+        "pictures lost": float(found.dropped + found.unsent + found.missing),
+        "CPU ms a frame, filter": found.cpu_filter,
+        "CPU ms a frame, encoder": found.cpu_encoder,
     }
 
 
-def _resident_mib() -> float:
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * 4096 / (1 << 20)
-
-
-def measure(video: Path, size: tuple[int, int] | None, frames: int) -> dict[str, Any]:
-    """All three runs. Raises RuntimeError when one of them fails."""
+def own_clip(video: Path, size: tuple[int, int] | None, frames: int) -> dict[str, Any]:
+    """Cost and stages of one clip. Raises RuntimeError when a run fails."""
+    rate = FileSource(video).info.average_rate
+    cost = measured(to_and_fro(video, frames, size), rate, 1)
     with tempfile.TemporaryDirectory() as directory:
-        clip, out, report_path = (Path(directory) / name for name in ("clip.mp4", "out.mp4", "report.json"))
-        encode(to_and_fro(video, frames, size), clip, FileSource(video).info.average_rate, crf=16)
-        whole = ran([*COMMAND, "filter", clip, out, "--quiet", "--report", report_path])
-        again = ran([sys.executable, __file__, clip, "--only", "transcode"])
+        clip = Path(directory) / "clip.mp4"
+        encode(to_and_fro(video, frames, size), clip, rate, crf=16)
         parts = ran([sys.executable, __file__, clip, "--only", "stages"])
-        for name, run in (("filter", whole), ("transcode", again), ("stages", parts)):
-            if run.exit_code:
-                raise RuntimeError(f"{name} ended with exit code {run.exit_code}: {run.complaint}")
-        timings = json.loads(report_path.read_text(encoding="utf-8"))["files"][0]["timings"]
-        staged = json.loads(parts.output)
-    return {
-        "filter, start-up included": 1000 * whole.cpu_seconds / frames,
-        "filter": timings["cpu_ms_per_frame"],
-        "plain transcode": float(again.output),
-        "ratio": timings["cpu_ms_per_frame"] / float(again.output),
-        "peak memory, MiB": whole.peak_mib,
-        **staged,
-    }
-
-
-def _transcode(clip: Path) -> float:
-    """CPU milliseconds for a frame of decoding and encoding alone."""
-    begun = time.process_time()
-    with tempfile.TemporaryDirectory() as directory:
-        source = FileSource(clip)
-        count = encode(source, Path(directory) / "again.mp4", source.info.average_rate)
-    return 1000 * (time.process_time() - begun) / count
+    if parts.exit_code:
+        raise RuntimeError(f"the run by stages ended with exit code {parts.exit_code}: {parts.complaint}")
+    figures = {name: value for name, value in asdict(cost).items() if name != "deface"}
+    return {**figures, "transcodes": cost.ratio, **json.loads(parts.output)}
 
 
 def main() -> int:
     """Run; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("video", type=Path)
-    parser.add_argument("--size", help="crop and rescale the clip first, as in 640x480")
-    parser.add_argument("--frames", type=int, default=1500)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--only", choices=["stages", "transcode"], help=argparse.SUPPRESS)
+    parser.add_argument("video", type=Path, nargs="?", help="a clip of one's own")
+    parser.add_argument("--videos", type=Path, help="directory of the clips, for the table")
+    parser.add_argument("--growth", type=Path, metavar="OUT", help="faces by pixels instead of the table")
+    parser.add_argument("--size", help="of a clip of one's own: crop and rescale it first, as in 640x480")
+    parser.add_argument("--frames", type=int, help="of every clip (250; --growth 100; VIDEO 1500)")
+    parser.add_argument("--runs", type=int, default=5, help="of which the medians are taken (%(default)s)")
+    parser.add_argument("--deface", metavar="PATH", help="the program deface, where it is not on PATH")
+    parser.add_argument("--live", type=float, metavar="MINUTES", help="a camera over RTSP as well")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument("--only", choices=["stages"], help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.only:
-        print(as_json(by_stage(given.video) if given.only == "stages" else _transcode(given.video)))
-        return 0
+    if (given.video is None) == (given.videos is None):
+        parser.error("give a video or --videos")
     try:
-        size = None if given.size is None else tuple(int(side) for side in given.size.split("x"))
-        found = measure(given.video, size, given.frames)  # type: ignore[arg-type]
-    except (ValueError, RuntimeError, StreamdeidError) as error:
+        return _run(given)
+    except (ValueError, RuntimeError, OSError, StreamdeidError) as error:
         parser.error(str(error))
-    if given.json:
-        print(as_json(found))
+
+
+def _run(given: argparse.Namespace) -> int:
+    def tell(what: str) -> None:
+        print(f"{what} …", file=sys.stderr, flush=True)
+
+    if given.only:
+        print(as_json(by_stage(given.video)))
         return 0
-    stages, memory = found.pop("stages"), found.pop("memory")
-    print(markdown(["", "value"], list(found.items())))
-    rows = [*stages.items(), ("sum", sum(stages.values()))]
-    print("\n" + markdown(["stage, one thread", "CPU ms a frame"], rows))
+    if given.growth is not None:
+        grid = grown(given.videos, given.frames or 100, given.runs, tell)
+        given.growth.mkdir(parents=True, exist_ok=True)
+        write(given.growth, grid)
+        print(tables(grid))
+        return 0
+    if given.videos is not None:
+        deface = deface_program(given.deface)
+        found = table(given.videos, given.frames or 250, given.runs, deface, tell)
+        if given.live:
+            found["live"] = _live(given.live)
+        if given.json:
+            print(as_json({**found, "rows": {name: asdict(cost) for name, cost in found["rows"].items()}}))
+        else:
+            _print(found, deface)
+        return 0
+    size = None if given.size is None else tuple(int(side) for side in given.size.split("x"))
+    one = own_clip(given.video, size, given.frames or 1500)  # type: ignore[arg-type]
+    if given.json:
+        print(as_json(one))
+        return 0
+    stages, memory = one.pop("stages"), one.pop("memory")
+    print(markdown(["", "value"], list(one.items())))
+    print("\n" + markdown(["stage, one thread", "CPU ms a frame"], [*stages.items(), ("sum", sum(stages.values()))]))
     print("\n" + markdown(["memory by parts", "MiB"], list(memory.items())))
     return 0
 

@@ -41,6 +41,7 @@ from streamdeid.evaluation.published_pictures import TrackRegister
 from streamdeid.faces import Face
 from streamdeid.frames import Frame, Planes
 from streamdeid.ibug68 import LANDMARKS, OUTLINE
+from streamdeid.luma_pyramid import luma_pyramid
 from streamdeid.shipped_models import load_models
 from streamdeid.tracking.cuts import Cuts
 from streamdeid.tracking.tracker import FaceTracker
@@ -89,7 +90,7 @@ def published(stage: Stage, shots: Sequence[Shot], faces: list[list[Face]]) -> t
         waiting = []
         for index, shot in enumerate(shots):
             time = Fraction(index, RATE)
-            if is_cut(shot.planes[0].y):
+            if is_cut(luma_pyramid(shot.planes[0].y)):
                 tracker.cut()
             tracks = tracker.update(faces[index], time)
             deidentifier.observe(Frame(shot.planes[0], time, index), tracks)
@@ -137,7 +138,7 @@ def grown_frames(path: Path) -> dict[str, Any]:
     tracker, is_cut, faces, grown = FaceTracker(), Cuts(), 0, []
     with contextlib.closing(MediapipeFaces()) as detect:
         for frame in FileSource(path):
-            if is_cut(frame.planes.y):
+            if is_cut(frame.luma_levels):
                 tracker.cut()
                 detect.forget()
             for track in tracker.update(detect(frame), frame.time):

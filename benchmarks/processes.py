@@ -22,7 +22,7 @@ class Ran:
     cpu_seconds: float
     """User and system time of the process, all its threads."""
     peak_mib: float
-    """Largest resident set."""
+    """Largest resident set, and no less than what this process has when it starts the command (Linux)."""
     output: str
     """Standard output."""
     complaint: str

@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -53,8 +54,12 @@ _RATE = 25.0
 """Frames per second of a stream that does not say."""
 _MOST_WAITING = 512 << 20
 """Bytes of pictures that the look-ahead may hold; large pictures get a shorter look-ahead."""
+_DEPTH = 2
+"""Frames between the loop and the threads that decode and encode, each: they wait for the loop, not it for them."""
 _SELF_TEST_PERSON = 0
 """Number of the drawn person of the self-test; real ones start at 1."""
+_SELF_TEST_BANK = 256
+"""Candidates for that person."""
 
 
 WRITABLE = tuple(CONTAINERS)
@@ -142,7 +147,9 @@ def assemble(
     watch = _watch(timed, tracker := _tracker(settings, size, rate), hindsight)
     _forget(timed)
     if tested:
-        _test(settings, models, timed, surrogates)
+        _test(
+            settings, models, timed, surrogates if earlier is not None else _surrogates_of_test(settings, models, key)
+        )
     vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate or _RATE))
     deidentifier = _deidentifier(settings, models, surrogates, PersonRegister(persons, part), vectors)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
@@ -183,12 +190,12 @@ def write_drawing(path: Path, pictures: Iterable[Planes], rate: int) -> None:
 
 def read_ahead(frames: Iterable[Frame]) -> Generator[Frame, None, None]:
     """The frames, decoded in a thread of their own; close the generator to end it."""
-    return prefetch(frames)
+    return prefetch(frames, _DEPTH)
 
 
 def write_behind(sink: FileSink) -> BackgroundSink:
     """The sink, encoding in a thread of its own; it finishes or aborts the given one."""
-    return BackgroundSink(sink)
+    return BackgroundSink(sink, _DEPTH)
 
 
 class _SelfTestRegister:
@@ -226,9 +233,17 @@ def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates:
         surrogates.counts.update(counts)
 
 
-def _surrogates(settings: Settings, models: Models, key: bytes | None) -> Surrogates:
+def _surrogates(settings: Settings, models: Models, key: bytes | None, bank_size: int | None = None) -> Surrogates:
     chosen = SurrogateSettings(method=settings.method, k=settings.k, q=settings.q, preserve=settings.preserve)
+    if bank_size is not None:
+        chosen = replace(chosen, bank_size=bank_size)
     return Surrogates(models.gallery, models.fitting.model.variances, chosen, key)
+
+
+def _surrogates_of_test(settings: Settings, models: Models, key: bytes | None) -> Surrogates | None:
+    """What the drawn person gets a surrogate from: a small bank, for a whole one, of a class that nobody else may have,
+    takes a fifth of a second."""
+    return _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises else None
 
 
 def _deidentifier(

@@ -129,6 +129,8 @@ class StreamParts:
         )
         if earlier is not None:
             give_back_memory()
+        elif stream.surrogates is not None:
+            stream.surrogates.draw_ahead()
         self._stream = stream
         return stream
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,13 @@ class Frame:
     """Presentation time in seconds, exact."""
     index: int
     """Number of the frame in its stream, from 0."""
+
+    @cached_property
+    def luma_levels(self) -> tuple[Plane, ...]:
+        """`luma_pyramid` of its planes, which nobody changes; made when it is first asked for."""
+        from streamdeid.luma_pyramid import luma_pyramid  # it needs OpenCV, and the encoder's process does without
+
+        return luma_pyramid(self.planes.y)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Deidentifier(Protocol):
 class Hindsight(Protocol):
     """Chooses what is covered, knowing the frames that followed. `note` runs ahead of `shown` by the look-ahead."""
 
-    def note(self, tracks: Sequence[Track], time: Fraction, luma: Plane, /) -> None: ...
+    def note(self, tracks: Sequence[Track], time: Fraction, levels: Sequence[Plane], /) -> None: ...
 
     def shown(self, tracks: Sequence[Track], /) -> Sequence[Track]: ...
 
@@ -51,7 +51,7 @@ class InHindsight:
     def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
         """Let the inner one observe all tracks, and note them."""
         self._inner.observe(frame, tracks)
-        self._hindsight.note(tracks, frame.time, frame.planes.y)
+        self._hindsight.note(tracks, frame.time, frame.luma_levels)
 
     def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
         """The frame, covered where it has to be, as far as is known by now."""

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from streamdeid.errors import FailedClosed, StreamdeidError
 from streamdeid.face_mesh import MESH
 from streamdeid.faces import Face
-from streamdeid.frames import Frame
+from streamdeid.frames import Frame, Plane
 from streamdeid.ibug68 import LANDMARKS
 from streamdeid.pipeline import Detector
 from streamdeid.timed_detector import MOST_FACES
@@ -55,20 +55,19 @@ _POINTS = {
 class Watch:
     """A `pipeline.Detector` around another one that lets no nonsense pass; see the module.
 
-    detect: the detector, with a deadline of its own (`timed_detector`). is_cut: whether a luma plane, uint8 (h, w), is
-    the first of a new scene; asked once for each frame, in order. on_cut: called when it is, before the detector.
+    detect: the detector, with a deadline of its own (`timed_detector`). is_cut: whether the levels of a luma plane
+    (`luma_pyramid`) are those of the first picture of a new scene; asked once for each frame, in order. on_cut: called
+    when it is, before the detector.
     """
 
-    def __init__(
-        self, detect: Detector, is_cut: Callable[[NDArray[np.uint8]], bool], on_cut: Callable[[], None]
-    ) -> None:
+    def __init__(self, detect: Detector, is_cut: Callable[[Sequence[Plane]], bool], on_cut: Callable[[], None]) -> None:
         self._detect, self._is_cut, self._on_cut = detect, is_cut, on_cut
         self.cuts = 0
         """Scene cuts so far."""
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         """The faces of a frame, boxes as four floats. Raises FailedClosed in any doubt."""
-        if self._is_cut(frame.planes.y):
+        if self._is_cut(frame.luma_levels):
             self.cuts += 1
             self._on_cut()
         try:

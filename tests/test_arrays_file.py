@@ -184,3 +184,39 @@ class _Scratch:
 
 
 _scratch = _Scratch()
+
+
+def test_a_large_array_is_read_like_a_small_one_and_its_bad_halves_are_found(tmp_path: Path) -> None:
+    large = np.linspace(-6e4, 6e4, 1 << 20).astype(np.float16).reshape(1024, 1024)
+    written = write_arrays(tmp_path / "a.npz", {"basis": large, "floats": large.astype(np.float32)})
+    arrays, sha256 = read_arrays(tmp_path / "a.npz")
+    assert sha256 == written == content_sha256(arrays)
+    assert arrays["basis"].dtype == np.float16 and np.array_equal(arrays["basis"], large)
+    assert arrays["floats"].dtype == np.float32 and np.array_equal(arrays["floats"], large)
+    for bad in (np.inf, -np.inf, np.nan):
+        broken = large.copy()
+        broken[700, 3] = bad
+        with zipfile.ZipFile(tmp_path / "b.npz", "w") as archive, archive.open("basis.npy", "w") as member:
+            np.save(member, broken)
+        with pytest.raises(ModelError, match="not finite"):
+            read_arrays(tmp_path / "b.npz")
+
+
+@pytest.mark.parametrize("more", [b"", b"x", b"x" * 4096])
+def test_bytes_before_and_beyond_the_end_of_a_large_array_are_refused(tmp_path: Path, more: bytes) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros(1 << 20, np.float16))
+    data = buffer.getvalue() + more if more else buffer.getvalue()[:-2]
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("basis.npy", data)
+    with pytest.raises(ModelError):
+        read_arrays(tmp_path / "a.npz")
+
+
+def test_a_large_array_of_objects_is_refused(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([{"a": 1}] * (1 << 18), object), allow_pickle=True)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("basis.npy", buffer.getvalue() + bytes(1 << 21))
+    with pytest.raises(ModelError):
+        read_arrays(tmp_path / "a.npz")

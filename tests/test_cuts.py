@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from streamdeid.luma_pyramid import luma_pyramid
 from streamdeid.tracking.cuts import Cuts
 
 Luma = NDArray[np.uint8]
@@ -29,7 +30,7 @@ def moved(picture: Luma, dx: int, dy: int) -> Luma:
 def cuts(pictures: Sequence[Luma]) -> list[int]:
     """Numbers of the pictures that start a scene."""
     watch = Cuts()
-    return [index for index, picture in enumerate(pictures) if watch(picture)]
+    return [index for index, picture in enumerate(pictures) if watch(luma_pyramid(picture))]
 
 
 INDOORS, OUTDOORS = scene(1, 20, 120), scene(2, 100, 240)

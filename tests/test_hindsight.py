@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from streamdeid.faces import Face, Track
+from streamdeid.luma_pyramid import luma_pyramid
 from streamdeid.tracking.evident import evident, refuted
 from streamdeid.tracking.hindsight import Hindsight
 from streamdeid.tracking.tracker import FaceTracker
@@ -62,7 +63,7 @@ def run(
             hindsight.cut()
         time = Fraction(index, RATE)
         tracks = tracker.update(faces, time)
-        hindsight.note(tracks, time, BLANK if pictures is None else pictures[index])
+        hindsight.note(tracks, time, (BLANK,) if pictures is None else luma_pyramid(pictures[index]))
         waiting.append(tracks)
         if len(waiting) > ahead:
             shown.append(hindsight.shown(waiting.popleft()))
@@ -170,7 +171,7 @@ def test_a_gap_longer_than_a_second_is_bridged_when_both_sides_are_known() -> No
         if index < 110:
             time = Fraction(index, RATE)
             waiting.append(tracker.update(faces, time))
-            hindsight.note(waiting[-1], time, BLANK)
+            hindsight.note(waiting[-1], time, (BLANK,))
         if index >= 75:
             x0, y0, x1, y1 = there[index - 75].box
             assert holds(hindsight.shown(waiting.popleft()), (x0 + 15, y0 + 15, x1 - 15, y1 - 15)), index - 75
@@ -188,7 +189,7 @@ def test_times_that_repeat_or_step_back_count_as_none(times: tuple[int, ...]) ->
     waiting = []
     for index, time in enumerate(times):
         tracks = tracker.update([face(300)] if index else [], Fraction(time))
-        hindsight.note(tracks, Fraction(time), BLANK)
+        hindsight.note(tracks, Fraction(time), (BLANK,))
         waiting.append(tracks)
     for index, tracks in enumerate(waiting):
         assert len(hindsight.shown(tracks)) >= (index > 0)

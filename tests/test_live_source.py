@@ -347,6 +347,7 @@ class DrawnCamera:
 
     rate = 25.0
     damaged = 0
+    codec = "h264"
 
     def __init__(self, act: Callable[[], list[int]]) -> None:
         self._act = act
@@ -367,7 +368,7 @@ def play(monkeypatch: pytest.MonkeyPatch, connect: Callable[[int], DrawnCamera])
     """Let `connect` stand for the camera; it gets the number of the attempt. Returns when attempts began."""
     begun: list[float] = []
 
-    def stand_in(*_: object, file: bool) -> DrawnCamera:
+    def stand_in(*_: object, file: bool, codec: str | None) -> DrawnCamera:
         begun.append(time.monotonic())
         return connect(len(begun))
 
@@ -519,6 +520,21 @@ def test_rtsp_is_read_at_once_and_without_a_growing_delay(server: GstServer, tra
     assert arrivals[-1].frame.planes.size == (320, 240) and arrivals[-1].rate == 25
     steps = np.diff([float(arrival.frame.time) for arrival in arrivals[5:]])
     assert abs(float(np.median(steps)) - 0.04) < 0.005
+
+
+def test_the_parser_is_used_again_where_the_last_connection_had_another_codec(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str | None] = []
+
+    def stand_in(*_: object, file: bool, codec: str | None) -> DrawnCamera:
+        given.append(codec)
+        camera = DrawnCamera(dying(Lost("the stream ended", ended=True)))
+        camera.codec = "hevc"
+        return camera
+
+    monkeypatch.setattr(live_source, "Camera", stand_in)
+    with opened("rtsp://drawn/x") as source:
+        some(source, 2)
+    assert given[:2] == [None, "hevc"]
 
 
 def test_rtsp_streams_that_cannot_be_had(server: GstServer) -> None:

@@ -23,7 +23,7 @@ def _look(likeness: float) -> Look:
 
 @pytest.mark.parametrize("reach", [100.0, 2e4, 1e6])
 def test_a_box_of_any_size_is_looked_for_in_little_memory(reach: float) -> None:
-    picture = small(np.random.default_rng(0).integers(0, 255, (480, 640), np.uint8))
+    picture = small([np.random.default_rng(0).integers(0, 255, (480, 640), np.uint8)])
     tracemalloc.start()
     found = found_again(picture, picture, np.array([-reach, -reach, reach, reach]), np.zeros(2))
     _, most = tracemalloc.get_traced_memory()

@@ -9,9 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.deidentify.attributes import EITHER, rule_for
+from streamdeid.deidentify.banks import Banks
 from streamdeid.deidentify.certificate import Limits, Plausibility, default_limits
 from streamdeid.deidentify.clusters import pairwise
-from streamdeid.deidentify.surrogate_bank import Bank, draw_bank, excluded_count
+from streamdeid.deidentify.surrogate_bank import Bank, draw_bank, excluded_count, quantiles
 from streamdeid.deidentify.surrogates import METHODS, Surrogate, Surrogates, SurrogateSettings
 from streamdeid.errors import FailedClosed, ModelError, SettingsError
 from tests import simulated_faces
@@ -203,12 +204,42 @@ def test_limits_that_nobody_meets_are_a_model_error() -> None:
         Surrogates(GALLERY, simulated_faces.VARIANCES, SurrogateSettings(limits=limits, bank_size=100), KEY)
 
 
+def test_a_bank_is_drawn_when_somebody_of_its_class_appears_and_is_the_same_whenever_that_is() -> None:
+    late, early = preserving("gender", size=512), preserving("gender", size=512)
+    early.draw_ahead()
+    man, woman = (DONORS[GALLERY.gender == each].mean(axis=0) * 1.5 for each in ("male", "female"))
+    assert not late._banks._made
+    late.surrogate(1, woman)
+    assert late._banks._made.keys() == {"female"}
+    late.surrogate(2, man)
+    assert early._banks["female"].candidates.tobytes() == late._banks["female"].candidates.tobytes()
+    assert early._banks["male"].candidates.tobytes() == late._banks["male"].candidates.tobytes()
+
+
+@pytest.mark.parametrize("q", [0.0, 0.3, 0.5, 0.77, 0.9, 1.0])
+@pytest.mark.parametrize("columns", [1, 2, 7, 1024])
+def test_quantiles_are_numpys_own_to_the_bit(q: float, columns: int) -> None:
+    rows = np.random.default_rng(columns).normal(5.0, 3.0, (20, columns))
+    np.testing.assert_array_equal(quantiles(rows, q), np.quantile(rows, q, axis=1))
+
+
+def test_a_bank_that_cannot_be_filled_raises_each_time_and_in_each_thread() -> None:
+    limits = Limits(donor_margin=0.0, separation=0.0, donor_distance=1e9, mahalanobis=1e9)
+    settings = SurrogateSettings(limits=limits, bank_size=100, preserve=("gender",))
+    surrogates = Surrogates(LEARNT, simulated_faces.VARIANCES, settings, KEY)
+    surrogates.draw_ahead()
+    for _ in range(2):
+        with pytest.raises(ModelError, match="do not fit together"):
+            surrogates.surrogate(1, PEOPLE[0])
+    assert len(surrogates) == 0
+
+
 def test_a_person_too_like_most_candidates_fails_closed() -> None:
     limits = replace(LIMITS, donor_margin=0.0, separation=0.0)
     surrogates = Surrogates(GALLERY, simulated_faces.VARIANCES, SurrogateSettings(limits=limits, bank_size=256), KEY)
     bank = surrogates._banks[""]
     # Whoever is to be nearer to most candidates than any donor is cannot exist here; so the donors go away instead.
-    surrogates._banks[""] = replace(bank, donor_distance=bank.donor_distance + 1e3)
+    surrogates._banks = Banks({"": lambda: replace(bank, donor_distance=bank.donor_distance + 1e3)})
     with pytest.raises(FailedClosed, match="nearer to most candidates"):
         surrogates.surrogate(1, PEOPLE[0])
     assert surrogates.counts["failed closed"] == 1
@@ -370,8 +401,8 @@ def test_the_class_is_decided_once_for_a_person() -> None:
 
 def test_each_class_has_the_exact_bound_of_its_own_bank() -> None:
     surrogates = preserving("gender", size=512)
-    for label, bank in surrogates._banks.items():
-        allowed, failing = bank.allowed(PEOPLE[0], 0.5, surrogates.limits.donor_margin)
+    for label in ("female", "male", EITHER):
+        allowed, failing = surrogates._banks[label].allowed(PEOPLE[0], 0.5, surrogates.limits.donor_margin)
         assert (~allowed).sum() == excluded_count(512, 0.5) and failing <= excluded_count(512, 0.5), label
 
 

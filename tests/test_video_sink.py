@@ -19,6 +19,7 @@ import pytest
 
 from streamdeid.errors import FailedClosed, InputError, OutputError, SettingsError
 from streamdeid.frames import DeidentifiedFrame, Frame, Planes
+from streamdeid.video.formats import encoder_threads
 from streamdeid.video.prefetch import BackgroundSink, prefetch
 from streamdeid.video.sink import FileSink
 from streamdeid.video.source import FileSource
@@ -519,3 +520,11 @@ def no_threads() -> bool:
 
 def planes(frame: Frame) -> tuple[Any, Any, Any]:
     return frame.planes.y, frame.planes.u, frame.planes.v
+
+
+@pytest.mark.parametrize(
+    ("codec", "preset", "threads"),
+    [("libx264", "veryfast", 1), ("libx264", "ultrafast", 1), ("libx264", "medium", 0), ("libx265", "veryfast", 0)],
+)
+def test_quick_encoders_have_one_thread(codec: str, preset: str, threads: int) -> None:
+    assert encoder_threads(codec, preset) == threads

@@ -223,7 +223,7 @@ def test_too_many_faces_are_refused_at_once() -> None:
 
 def watch(detect: Any) -> Watch:
     """A watch without scene cuts."""
-    return Watch(detect, lambda luma: False, lambda: None)
+    return Watch(detect, lambda levels: False, lambda: None)
 
 
 @pytest.mark.parametrize("error", [RuntimeError("graph\nbroke"), MemoryError(), OSError(5, "I/O"), RecursionError()])
@@ -257,7 +257,7 @@ def test_a_cut_is_told_before_the_detector_is_asked() -> None:
         told.append("asked")
         return []
 
-    seen = Watch(detect, lambda luma: len(told) == 1, lambda: told.append("cut"))
+    seen = Watch(detect, lambda levels: len(told) == 1, lambda: told.append("cut"))
     for index in range(3):
         seen(frame(index))
     assert told == ["asked", "cut", "asked", "asked"] and seen.cuts == 1

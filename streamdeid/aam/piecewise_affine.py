@@ -46,10 +46,10 @@ def triangulate(points: Points, outline: NDArray[np.int64]) -> NDArray[np.int32]
         subdivision.insert((float(x), float(y)))
     border = scaled[outline].reshape(-1, 1, 2)
     found = []
-    for corners in np.asarray(subdivision.getTriangleList()).reshape(-1, 3, 2):
-        near = [int(((scaled - corner) ** 2).sum(axis=1).argmin()) for corner in corners]
-        if max(float(np.abs(scaled[i] - c).max()) for i, c in zip(near, corners, strict=True)) > 0.5:
-            continue  # a triangle with one of Subdiv2D's own outer vertices
+    corners = np.asarray(subdivision.getTriangleList()).reshape(-1, 3, 2)
+    nearest = ((scaled - corners[:, :, None]) ** 2).sum(axis=3).argmin(axis=2)
+    own = np.abs(scaled[nearest] - corners).max(axis=(1, 2)) <= 0.5  # the others have one of Subdiv2D's outer vertices
+    for near in nearest[own].tolist():
         centre = scaled[near].mean(axis=0)
         if len(set(near)) == 3 and cv2.pointPolygonTest(border, (float(centre[0]), float(centre[1])), False) > 0:
             (ax, ay), (bx, by), (cx, cy) = scaled[near]

@@ -16,6 +16,7 @@ from streamdeid.cli.live_options import add_live_options, refuse_live_options
 from streamdeid.deidentify.fixed_regions import read_region
 from streamdeid.errors import ExitCode, OutputError
 from streamdeid.evaluation.report import FileFailure, FileReport, Report, write_report
+from streamdeid.process_usage import be_frugal
 from streamdeid.settings import (
     ALL_METHODS,
     BUILT_IN,
@@ -166,6 +167,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Run the command; the exit code of the worst file. Raises what concerns the whole run."""
+    be_frugal()
     live = is_live(arguments)
     settings = settings_of(arguments, lookahead=0.0 if live else Settings().lookahead)
     if live:

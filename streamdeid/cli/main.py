@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import signal
 import sys
@@ -29,6 +30,7 @@ _COMMANDS = {
 def run() -> NoReturn:
     """Entry point of the program: ends the process with the exit code."""
     hide_passwords()
+    gc.disable()  # until everything is imported (`main`): it would look through what only grows, a tenth of the start
     # Read when NumPy is imported. The products here are small: more BLAS threads only spin, 40 % of the CPU time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if "--debug" not in sys.argv and not sys.warnoptions:
@@ -48,6 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     set_up_logging(debug)
     try:
         arguments = _parsed(words)
+        if not gc.isenabled():
+            gc.freeze()  # modules stay: they need not be looked through again and again
+            gc.enable()
         return int(import_module(f"streamdeid.cli.{arguments.command}").run(arguments))
     except SystemExit as ended:  # argparse, after --help and --version
         return int(ended.code or 0)

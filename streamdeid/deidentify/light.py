@@ -22,7 +22,7 @@ from streamdeid.aam.albedo import LUMA
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
-from streamdeid.aam.surface import surface_normals, vertex_slopes
+from streamdeid.aam.surface import vertex_slopes
 from streamdeid.aam.zones import Zones
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.ibug68 import INNER_LIP, NOSE_BRIDGE
@@ -116,7 +116,7 @@ class LightFrame:
         model, table = fitting.model, fitting.table
         size, at = table.size, (table.rows, table.columns)
         zones = Zones.of(model.mean_shape, model.frame_size[0], size)
-        surface = surface_normals(model.mean_mesh, model.frame_size)
+        surface = model.normals
         normals = np.asarray(cv2.resize(surface, size, interpolation=cv2.INTER_AREA), np.float32)
         normals /= np.linalg.norm(normals, axis=2, keepdims=True)
         studio = np.asarray(cv2.resize(model.albedo.studio, size, interpolation=cv2.INTER_AREA), np.float32)

@@ -156,16 +156,28 @@ def _far_for_many(pool: Vectors, donors: Vectors, q: float) -> Mask:
     that, this does (METHODS 2.2: "bound it too by refusing P whose allowed prior mass is low"). Taking candidates out
     moves the quantiles, so it is repeated until it changes nothing.
     """
-    between = pairwise(pool, donors)
+    between = np.ascontiguousarray(pairwise(pool, donors).T)
     keep = np.ones(len(pool), dtype=np.bool_)
     while keep.any():
-        # A thousand give the quantile well enough, and this is most of the start-up time.
-        share = (between >= np.quantile(between[keep][:_CALIBRATION_SIZE], q, axis=0)).mean(axis=1)
+        # A thousand give the quantile well enough, and this is most of what a bank costs.
+        least = quantiles(between[:, np.flatnonzero(keep)[:_CALIBRATION_SIZE]], q)
+        share = (between >= least[:, None]).view(np.uint8).sum(axis=0, dtype=np.int32) / len(donors)
         narrower = keep & (share >= 0.5 * (1.0 - q))
         if narrower.sum() == keep.sum():
             break
         keep = narrower
     return keep
+
+
+def quantiles(rows: Vectors, q: float) -> Vector:
+    """`np.quantile(rows, q, axis=1)` of values (n, m), float64 (n,), the same to the bit: sorting whole rows is three
+    times as fast as what it does."""
+    rows = np.sort(rows, axis=1)
+    place = (rows.shape[1] - 1) * q
+    low = int(place)
+    a, b = rows[:, low], rows[:, min(low + 1, rows.shape[1] - 1)]
+    share = place - low
+    return np.asarray(a + (b - a) * share if share < 0.5 else b - (b - a) * (1 - share), np.float64)
 
 
 def _exaggeration(candidates: Vectors, source: _Source, q: float) -> Vector:

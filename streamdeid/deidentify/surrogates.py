@@ -1,6 +1,6 @@
 """Surrogates of a stream: which vector P is published instead of a person's identity y (DESIGN section 3).
 
-The default method, `k-diff-furthest`, draws. Before anybody is seen, a bank of m candidates is drawn with the key
+The default method, `k-diff-furthest`, draws. A bank of m candidates is drawn with the key, whoever will be seen
 (`surrogate_bank`). For each person the nearest fraction q of them is ruled out, and rejection sampling picks one of
 the rest: attempt t of person p proposes the candidate that the key gives for (p, t), whoever p is.
 
@@ -26,12 +26,14 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from streamdeid.deidentify.attributes import EITHER, GENDER, Discriminant, Price, class_price, donors_of_class, rule_for
+from streamdeid.deidentify.banks import Banks
 from streamdeid.deidentify.certificate import (
     DONOR_MARGIN,
     SEPARATION,
@@ -129,7 +131,8 @@ class Surrogates:
         """Choose from `gallery`; `variances` float64 (d,) are the model's, in the units of the identities.
 
         Without a key fresh random bytes are used and forgotten at the end. Raises SettingsError (key too short, too few
-        donors for k, unknown attribute) and ModelError (gallery and model do not fit together).
+        donors for k, unknown attribute) and ModelError (gallery and model do not fit together; where attributes are
+        preserved, that may only be found when somebody of the class appears, and is raised by `surrogate`).
         """
         self._settings = settings or SurrogateSettings()
         self._key = new_key() if key is None else check_key(key)
@@ -141,11 +144,22 @@ class Surrogates:
         preserve = self._settings.preserve
         self._rules: list[Discriminant] = [rule_for(gallery, attribute) for attribute in preserve]
         self._price = class_price(gallery, preserve, self._rules)
-        self._banks: dict[str, Bank] = {}
         self._maps: dict[str, FixedMap] = {}
+        draws: dict[str, Callable[[], Bank]] = {}
         for label in sorted(self._possible_classes()):
             unsure = [rule.unsure for rule, name in zip(self._rules, label.split(", "), strict=False) if name == EITHER]
-            self._prepare(label, donors_of_class(gallery, preserve, label, self._rules), *unsure)
+            donors = donors_of_class(gallery, preserve, label, self._rules)
+            if len(donors) < self._settings.k:
+                of = f" of class {label!r}" if label else ""
+                raise SettingsError(f"the gallery has {len(donors)} donors{of}, fewer than k = {self._settings.k}")
+            rng = generator(self._key, f"prepare {self._settings.method} {label}")
+            if self._settings.method == DRAWN:
+                draws[label] = partial(self._drawn_bank, donors, rng, *unsure)
+            else:
+                self._maps[label] = MAPS[self._settings.method](donors, self._settings.k, rng)
+        self._banks = Banks(draws)
+        if len(draws) == 1:
+            self._banks[next(iter(draws))]
         self._table: dict[int, Surrogate] = {}
         self.counts: Counter[str] = Counter()
         """How often: "chosen", "separation relaxed" (each step), "failed closed"."""
@@ -183,7 +197,7 @@ class Surrogates:
     def bank(self) -> Bank | None:
         """What is drawn from; None for a fixed map and with preserved attributes. As secret as the key: it is here for
         attacks by somebody who holds that."""
-        return self._banks.get("")
+        return self._banks[""] if "" in self._banks.labels else None
 
     @property
     def fixed_map(self) -> FixedMap | None:
@@ -226,6 +240,10 @@ class Surrogates:
         allowed, _ = bank.allowed(y, self._settings.q, self._limits.donor_margin)
         return bool(allowed[np.flatnonzero((bank.candidates == chosen.vector).all(axis=1))].all())
 
+    def draw_ahead(self) -> None:
+        """Draw in a thread what would otherwise be drawn when the first person of a class appears."""
+        self._banks.draw_ahead()
+
     def forget(self, person: int) -> None:
         """Drop a person who will not come back; the place in the identity space becomes free."""
         self._table.pop(person, None)
@@ -245,25 +263,10 @@ class Surrogates:
         preserve = self._settings.preserve
         return GENDER not in preserve or label.split(", ")[preserve.index(GENDER)] == "male"
 
-    def _prepare(self, label: str, donors: Vectors, accept: Accept | None = None) -> None:
-        if len(donors) < self._settings.k:
-            of = f" of class {label!r}" if label else ""
-            raise SettingsError(f"the gallery has {len(donors)} donors{of}, fewer than k = {self._settings.k}")
-        rng = generator(self._key, f"prepare {self._settings.method} {label}")
-        if self._settings.method == DRAWN:
-            self._banks[label] = draw_bank(
-                donors,
-                self._donors,
-                self._plausibility,
-                self._limits,
-                self._settings.k,
-                self._settings.q,
-                self._settings.bank_size,
-                rng,
-                accept,
-            )
-        else:
-            self._maps[label] = MAPS[self._settings.method](donors, self._settings.k, rng)
+    def _drawn_bank(self, donors: Vectors, rng: np.random.Generator, accept: Accept | None = None) -> Bank:
+        chosen = self._settings
+        limits, size = self._limits, chosen.bank_size
+        return draw_bank(donors, self._donors, self._plausibility, limits, chosen.k, chosen.q, size, rng, accept)
 
     def _in_use(self, person: int) -> Vectors:
         others = [chosen.vector for number, chosen in self._table.items() if number != person]

@@ -25,6 +25,7 @@ from streamdeid.assemble_live import open_live
 from streamdeid.errors import ExitCode, StreamdeidError
 from streamdeid.live import LiveFilter
 from streamdeid.live_states import LiveStatus
+from streamdeid.process_usage import be_frugal
 from streamdeid.service.camera import Camera
 from streamdeid.service.pipe_messages import LONGEST_LINE, picture_head, read_order
 from streamdeid.service.preview import PREVIEW_QUALITY, PREVIEW_WIDTH, jpeg
@@ -93,6 +94,7 @@ def main() -> int:
     """
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # pictures of people stay out of core files
+    be_frugal()
     stop = threading.Event()
     signals: list[int] = []
 

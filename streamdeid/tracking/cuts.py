@@ -14,10 +14,14 @@ the last real one. A missed cut costs a redaction for as long as lost tracks coa
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
+from streamdeid.frames import Plane
+from streamdeid.luma_pyramid import smallest
 
 _SIZE = (32, 18)
 """Width and height of the small copies: a shake of a few pixels disappears in them."""
@@ -45,8 +49,9 @@ class Cuts:
         self._last: Small | None = None
         self._differences: deque[float] = deque(maxlen=_MEMORY)
 
-    def __call__(self, luma: NDArray[np.uint8]) -> bool:
-        """True when this picture, luma uint8 (h, w), is the first of a new scene."""
+    def __call__(self, levels: Sequence[Plane]) -> bool:
+        """True when this picture, its luma and that reduced (`luma_pyramid`), is the first of a new scene."""
+        luma = smallest(levels, 2 * _SIZE[0], 2 * _SIZE[1])
         small: Small = cv2.resize(luma, _SIZE, interpolation=cv2.INTER_AREA).astype(np.float32)
         if small.std() < _UNIFORM:
             return False

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.faces import Track
+from streamdeid.frames import Plane
 from streamdeid.tracking.association import iou
 from streamdeid.tracking.evident import evident, refuted
 from streamdeid.tracking.lost_faces import (
@@ -126,8 +127,8 @@ class Hindsight:
         """The next frame noted is the first of a new scene."""
         self._scene += 1
 
-    def note(self, tracks: Sequence[Track], time: Fraction, luma: NDArray[np.uint8]) -> None:
-        """Note the tracks of a frame, luma uint8 (h, w); frames come in order, each before it is shown.
+    def note(self, tracks: Sequence[Track], time: Fraction, levels: Sequence[Plane]) -> None:
+        """Note the tracks of a frame, levels its `luma_pyramid`; frames come in order, each before it is shown.
 
         time: seconds; one that repeats or steps back counts as no time at all.
         """
@@ -142,7 +143,7 @@ class Hindsight:
                 known.sure += track.face.evidence >= self._threshold
                 recent = [one for one in known.sightings if one.place.time >= self._clock - _AROUND]
                 known.face = known.face or (len(recent) >= _PLENTY and self._evident(recent))
-        self._waiting.append(_Picture(self._index, self._clock, self._scene, small(luma)))
+        self._waiting.append(_Picture(self._index, self._clock, self._scene, small(levels)))
 
     def shown(self, tracks: Sequence[Track]) -> list[Track]:
         """The tracks to cover in the next frame to be shown, whose own these are: those that are faces, and to come."""

@@ -145,7 +145,7 @@ class Looks:
         correlation.
         """
         now = float(frame.time)
-        picture = small(frame.planes.y) if self._patches else None
+        picture = small(frame.luma_levels) if self._patches else None
         self._states = {track.number: self._states.get(track.number) or _State(now) for track in tracks}
         verdict = Verdict([], {}, {})
         for track in tracks:

@@ -8,6 +8,7 @@ turns, and so needs covers that grow to three times the face's width within a se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +16,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.frames import Plane
+
 Floats = NDArray[np.float64]
 
 _LONGEST = 960
-"""Longer side in pixels that pictures are reduced to, by a whole factor: a face of 24 pixels at 1080p keeps 12."""
+"""Longest side in pixels of the pictures used, whole halves of the frames: a face of 24 pixels at 1080p keeps 12."""
 _PATCH = 24
 """Longer side in pixels that a patch is reduced to."""
 _MARGIN = 0.15
@@ -43,13 +46,10 @@ class Small:
     """Pixels of the frame per pixel."""
 
 
-def small(luma: NDArray[np.uint8]) -> Small:
-    """The reduced picture of a luma plane, uint8 (h, w)."""
-    factor = -(-max(luma.shape) // _LONGEST)
-    height, width = (max(1, side // factor) for side in luma.shape)
-    inside = np.ascontiguousarray(luma[: height * factor, : width * factor])
-    reduced = inside if factor == 1 else cv2.resize(inside, (width, height), interpolation=cv2.INTER_AREA)
-    return Small(np.asarray(reduced, np.uint8), factor)
+def small(levels: Sequence[Plane]) -> Small:
+    """The reduced picture of a luma plane, by its levels (`luma_pyramid`)."""
+    step = next((i for i, luma in enumerate(levels) if max(luma.shape) <= _LONGEST), len(levels) - 1)
+    return Small(levels[step], 1 << step)
 
 
 def found_again(before: Small, after: Small, box: Floats, shift: Floats) -> Floats | None:

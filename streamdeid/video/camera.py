@@ -15,6 +15,7 @@ from streamdeid.frames import Planes
 from streamdeid.video.backlog import Backlog
 from streamdeid.video.camera_address import is_refusal, opening, reason_of
 from streamdeid.video.coded_gaps import CodedGaps
+from streamdeid.video.picture_ends import EARLY, PictureEnds
 from streamdeid.video.pictures import colour_of, orientation_of, planes_of, turn_upright
 from streamdeid.video.reading import TEXT, fraction_of, is_cover, open_container
 
@@ -59,10 +60,19 @@ class Camera:
     """One connection to a camera (URL, device), or one pass over a file.
 
     Timeouts in seconds; opening may take twice its own, reading and closing once each.
-    Raises Lost, in the constructor too.
+    codec: what the last connection had, None for the first. Raises Lost, in the constructor too.
     """
 
-    def __init__(self, address: str, transport: str, open_timeout: float, read_timeout: float, *, file: bool) -> None:
+    def __init__(
+        self,
+        address: str,
+        transport: str,
+        open_timeout: float,
+        read_timeout: float,
+        *,
+        file: bool,
+        codec: str | None = None,
+    ) -> None:
         self._address = address
         self._read_timeout = read_timeout
         self._file = file
@@ -70,7 +80,9 @@ class Camera:
         self.damaged = 0
         """Places where something was missing or could not be decoded."""
         try:
-            self._container = _open(address, transport, open_timeout, read_timeout, file)
+            # Without its parser FFmpeg takes longer to know a stream, a second for HEVC: only where that is of use.
+            parsed = file or not address.lower().startswith(("rtsp://", "rtsps://")) or codec not in (None, EARLY)
+            self._container = _open(address, transport, open_timeout, read_timeout, file, parsed)
         except MemoryError:
             raise
         except (av.FFmpegError, OSError, ValueError) as error:
@@ -86,6 +98,7 @@ class Camera:
         self._packets: Any = self._container.demux()
         self._codec = self._stream.codec_context.codec.canonical_name
         self._base = fraction_of(self._stream.time_base)
+        self._ends = None if parsed else PictureEnds(self._codec)
         self._gaps = CodedGaps(self._codec, self._stream.codec_context.extradata)
         self._sound = False
         self._format: str | None = None
@@ -93,6 +106,11 @@ class Camera:
         now = time.monotonic()
         self._packet_at = self._sound_at = self._key_wanted_since = now
         self._backlog = Backlog(now)
+
+    @property
+    def codec(self) -> str:
+        """FFmpeg's name of the codec."""
+        return str(self._codec)
 
     @property
     def rate(self) -> float:
@@ -112,19 +130,13 @@ class Camera:
         self._backlog.read(begun, now)
         found: list[Picture] = []
         if packet is None:
-            found = self._pictures(None, now)
+            found = [one for last in self._whole(None) for one in self._coded(last, now)] + self._pictures(None, now)
             if not found:
                 raise Lost("the stream ended", ended=True)
             return found
         if packet.stream_index == self._stream.index and packet.size:
             self._packet_at = now
-            if packet.pts is not None:
-                self._arrivals[packet.pts] = now
-                if len(self._arrivals) > _WAITING_MOST:
-                    del self._arrivals[next(iter(self._arrivals))]
-            if packet.is_corrupt or self._gaps.before(bytes(packet)):
-                self._note()
-            found = self._pictures(packet, now)
+            found = [one for whole in self._whole(packet) for one in self._coded(whole, now)]
         if not self._file:
             self._check_patience(bool(found), now)
             if any(self._backlog.late(picture.stamp, now) for picture in found):
@@ -150,6 +162,35 @@ class Camera:
             # At its deadline FFmpeg first gives out the frame that its parser held back, and then waits once more.
             raise Lost(f"nothing came for {self._read_timeout:g} s")
         return packet
+
+    def _whole(self, packet: Any) -> list[Any]:
+        """The packets of whole coded pictures that this one ends; None: the stream did."""
+        if self._ends is None:
+            return [] if packet is None else [packet]
+        if packet is None:
+            given = self._ends.rest()
+        else:
+            if packet.is_corrupt:
+                self._note()
+            given = self._ends.add(bytes(packet), packet.pts)
+        made = []
+        for one in given:
+            whole = av.Packet(one.data)
+            whole.pts, whole.stream = one.stamp, self._stream
+            if self._base is not None:
+                whole.time_base = self._base
+            made.append(whole)
+        return made
+
+    def _coded(self, packet: Any, now: float) -> list[Picture]:
+        """The pictures that a whole coded one completes."""
+        if packet.pts is not None:
+            self._arrivals[packet.pts] = now
+            if len(self._arrivals) > _WAITING_MOST:
+                del self._arrivals[next(iter(self._arrivals))]
+        if packet.is_corrupt or self._gaps.before(bytes(packet)):
+            self._note()
+        return self._pictures(packet, now)
 
     def _pictures(self, packet: Any, now: float) -> list[Picture]:
         try:
@@ -202,10 +243,12 @@ class Camera:
             raise Lost(f"no picture could be decoded for {max(_KEY_PATIENCE, self._read_timeout):g} s")
 
 
-def _open(address: str, transport: str, open_timeout: float, read_timeout: float, file: bool) -> InputContainer:
+def _open(
+    address: str, transport: str, open_timeout: float, read_timeout: float, file: bool, parsed: bool
+) -> InputContainer:
     if file:
         return open_container(Path(address))
-    how = opening(address, transport, open_timeout, read_timeout)
+    how = opening(address, transport, open_timeout, read_timeout, parsed)
     container: InputContainer = av.open(
         how.name,
         mode="r",

@@ -47,8 +47,11 @@ class Opening:
     options: dict[str, str]
 
 
-def opening(address: str, transport: str, open_timeout: float, read_timeout: float) -> Opening:
-    """How to open a camera's URL or device. transport: `tcp` or `udp`, for RTSP. Timeouts in seconds."""
+def opening(address: str, transport: str, open_timeout: float, read_timeout: float, parsed: bool = True) -> Opening:
+    """How to open a camera's URL or device. transport: `tcp` or `udp`, for RTSP. Timeouts in seconds.
+
+    parsed: False leaves FFmpeg's parser out, which holds each picture back until the next one begins (`picture_ends`).
+    """
     if is_device(address):
         return Opening(address, _DEVICE_FORMAT, {"format_whitelist": _DEVICE_FORMAT})
     scheme = address.split("://", 1)[0].lower()
@@ -70,6 +73,8 @@ def opening(address: str, transport: str, open_timeout: float, read_timeout: flo
             "max_delay": str(round(_REORDER * 1_000_000)),
             "buffer_size": str(_SOCKET_BUFFER),
         }
+        if not parsed:
+            options["fflags"] = "+noparse+nofillin"
     else:
         options |= {"rw_timeout": deadline}
         if scheme == "udp":

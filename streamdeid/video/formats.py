@@ -30,6 +30,7 @@ _VP9_SPEEDS = {
     "veryslow": "0",
 }
 PRESETS = tuple(_SVT_PRESETS)
+_QUICK = PRESETS[:3]
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,16 @@ def encoder_for(codec: str | None, extension: str) -> str:
     if codec not in codecs:
         raise SettingsError(f"{extension} files do not take {codec}; choose one of {', '.join(codecs)}")
     return codec
+
+
+def encoder_threads(codec: str, preset: str) -> int:
+    """Threads for encoding a file; 0: the encoder decides.
+
+    One where libx264 is quick: the filter takes longer for a frame, so more would only wait. At 1080p one thread costs
+    as much as two or 12 % less, its files are .4 to .8 % smaller and .01 to .06 dB better (two clips of 100 frames),
+    and do not depend on how many processors there are.
+    """
+    return 1 if codec == "libx264" and preset in _QUICK else 0
 
 
 def encoder_options(codec: str, crf: int | None, preset: str, *, b_frames: bool) -> dict[str, str]:

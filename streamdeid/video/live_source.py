@@ -86,6 +86,8 @@ class LiveSource:
         self._error: InputError | None = None
         self._finished = False
         self._closed = False
+        self._codec: str | None = None
+        """Of the last connection."""
         self._ticket: _Ticket | None = None
         self._hung: list[_Ticket] = []
         """Of the readers that were given up, those that still hang."""
@@ -186,7 +188,9 @@ class LiveSource:
     def _connect(self, ticket: _Ticket, pictures_since: list[float]) -> None:
         """Open the camera and read it until it is lost, which raises Lost, or until told to stop."""
         ticket.beat = time.monotonic()
-        camera = Camera(self._address, self._transport, self._open_timeout, self._read_timeout, file=self._file)
+        deadlines = self._open_timeout, self._read_timeout
+        camera = Camera(self._address, self._transport, *deadlines, file=self._file, codec=self._codec)
+        self._codec = camera.codec
         try:
             rate, pace, damaged = camera.rate, Pace() if self._file else None, 0
             while not ticket.stop.is_set():

@@ -16,7 +16,7 @@ from streamdeid.errors import FailedClosed, OutputError, SettingsError
 from streamdeid.frames import DeidentifiedFrame
 from streamdeid.video.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
 from streamdeid.video.copied_streams import CopiedStreams
-from streamdeid.video.formats import ENCODERS, container_for, encoder_for, encoder_options
+from streamdeid.video.formats import ENCODERS, container_for, encoder_for, encoder_options, encoder_threads
 from streamdeid.video.picture_memory import picture_of
 from streamdeid.video.pictures import Orientation, turn_back
 from streamdeid.video.source import SourceInfo
@@ -52,9 +52,10 @@ class FileSink:
         keep_metadata: bool = False,
         overwrite: bool = False,
         tolerant: bool = False,
-        threads: int = 0,
+        threads: int | None = None,
     ) -> None:
-        """codec None: the container's default. threads 0: the encoder decides. tolerant: as for `FileSource`."""
+        """codec None: the container's default. threads: of the encoder, 0 for its own choice; None: as many as suit
+        codec and preset (`formats.encoder_threads`). tolerant: as for `FileSource`."""
         self.path = Path(path)
         self.frames = 0
         """Frames written so far."""
@@ -84,7 +85,8 @@ class FileSink:
             self._output.flags |= _BITEXACT
             if keep_metadata:
                 self._output.metadata.update(info.metadata)
-            self._stream = self._add_video(self._output, options, threads)
+            chosen = encoder_threads(self._codec, preset) if threads is None else threads
+            self._stream = self._add_video(self._output, options, chosen)
             self._copied = CopiedStreams(
                 info.path, self._output, audio=audio, shift=self._shift, keep_metadata=keep_metadata, tolerant=tolerant
             )
