@@ -196,7 +196,9 @@ def _blended(
         blending.hairline.forget()
     centre = seen.points[OUTLINE].mean(axis=0)
     brows = seen.points[FOREHEAD].mean(axis=0) - seen.points[CHIN]
-    blending.hairline.continue_over(patch, original, centre, float(np.arctan2(brows[1], brows[0])), seen.width)
+    flat = 1.0 if seen.turned is None else 1 - seen.turned.share
+    up = float(np.arctan2(brows[1], brows[0]))
+    blending.hairline.continue_over(patch, original, centre, up, seen.width, flat)
     correction = no_membrane() if rim is None else blending.mean(membrane(rim, original))
     return composed(patch, Blend(alpha, correction), out)
 

@@ -1,6 +1,6 @@
-"""The rim of a face, and what lies over it - hair of forehead and temples, a cap, a beard - go on into the new face.
+"""The rim of a face, and what lies over it - hair of forehead and temples, a cap - go on into the new face.
 
-The cover ends where the model's face ends. A fringe, a brim or a beard crosses that rim, and a new face that is bare
+The cover ends where the model's face ends. A fringe or a brim crosses that rim, and a new face that is bare
 skin from rim to rim cuts it off in a line. So the material just outside the rim is continued inwards, moved and not
 mirrored (strands keep their direction), as far as it reached in the original; it ends strand by strand. Where the
 forehead's skin goes on over the rim, the new skin next to it takes its tone.
@@ -27,15 +27,16 @@ DIRECTIONS = 96
 """Rays from the middle of the face; 0 points to the right of the picture when the head is upright."""
 _STEP = 0.015
 """Distance between places on a ray, share of the face's width."""
-_INSIDE, _OUTSIDE = 20, 12
+_INSIDE, _OUTSIDE = 20, 24
 """Places looked at on either side of the rim."""
 _NEXT = 4
 """Places next to the rim whose mean is the material's colour."""
 _BLUR = 0.06
 """Blur of what is seen inside, share of the face's width: the scale of the light field."""
-_DEEPEST = (0.26, 0.13, 0.05)
-"""Deepest that material is continued, shares of the face's width, above, below and at the temples: it ends above the
-eyes and below the lips. Not at the cheeks: what the cover takes in there beside the face is to stay covered."""
+_DEEPEST = (0.26, 0.05)
+"""Deepest that material is continued, shares of the face's width, above and at the temples: it ends above the eyes. Not
+at the cheeks, where what the cover takes in beside the face is to stay covered; and not below, where the shadow of a
+jaw cannot be told from a beard (tried: night_turning got dark lines on the chin)."""
 _CONTRAST = (16.0, 34.0)
 """Difference of the material from the new skin, grey levels over Y, U and V, from which it is continued at all and
 wholly. Half of the lower one is a light that the field did not follow, which may stay as it is."""
@@ -43,6 +44,8 @@ _LIKE = (0.4, 0.8)
 """Share of the way from the new skin to the material at which a place is beginning to be material, and is."""
 _BROKEN = (0.55, 1.35)
 """Where the material's end begins to thin out and has ended, shares of its depth."""
+_SAME = 0.75
+"""What is farther out is the same material up to this difference from it, over its own from the new skin."""
 _SPARE = 1.5
 """How far the material is moved, depths: its strands reach beyond the depth."""
 _ALIKE = 8
@@ -65,25 +68,32 @@ class Hairline:
     def __init__(self) -> None:
         self._last: tuple[Pixels, Pixels] | None = None
 
-    def continue_over(self, patch: Patch, original: Planes, centre: Points, up: float, width: float) -> None:
+    def continue_over(
+        self, patch: Patch, original: Planes, centre: Points, up: float, width: float, flat: float = 1.0
+    ) -> None:
         """Continue what lies about a drawn face into it, in place.
 
         centre (2,): its middle, pixels of the picture; up: direction of its forehead, radians as of atan2(y, x); width:
-        the face's, pixels.
+        the face's, pixels. flat: share of the depth that is drawn: none of a solid, turned face, of which nothing at
+        all may depend on what is inside (tests/test_turned_faces.py).
         """
         angles = (up + np.pi / 2 + np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)).astype(np.float32)
         middle = centre[0] - patch.x0, centre[1] - patch.y0
         rim = rays_to_rim(patch.covered_luma, *middle, angles)
         seen, drawn, known = profiles(patch, original, middle, angles, rim, _STEP * width)
         depth, thickness, tone = continued(seen, drawn, known)
-        skin = rim_tones(seen, drawn) * known[:, None].astype(np.float32)
+        skin = rim_tones(seen, drawn) * known[:, _OUTSIDE - _NEXT :].all(axis=1, keepdims=True)
         if self._last is not None:
             depth, skin = (
                 old + np.float32(_FOLLOW) * (new - old) for old, new in zip(self._last, (depth, skin), strict=True)
             )
         self._last = depth, skin
         planes = original.y, original.u, original.v
-        scaled = depth * np.float32(width), shifts(depth, thickness) * np.float32(width), tone, skin, _FADE * width
+        shift = shifts(depth, thickness)
+        depth = np.minimum(
+            depth, shift / np.float32(_SPARE)
+        )  # no deeper than there is of it: repeated, it is a pattern
+        scaled = depth * np.float32(width), shift * np.float32(width), tone, skin, _FADE * width
         moved_inwards(patch.y, patch.uv, patch.covered_luma, planes, (patch.x0, patch.y0), middle, angles, rim, *scaled)
 
     def forget(self) -> None:
@@ -96,7 +106,7 @@ def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_]) -> tuple[Pi
     luma (d,).
 
     seen (d, _OUTSIDE + _INSIDE, 3): the original's Y, U, V on rays from outside to the inside; drawn (d, _INSIDE, 3):
-    the new face's; known (d,): the ray lies in the picture.
+    the new face's; known (d, _OUTSIDE): the place lies in the picture.
     """
     outside = _blurred(seen[:, :_OUTSIDE], 0.0)
     material = outside[:, _OUTSIDE - _NEXT :].mean(axis=1)
@@ -107,19 +117,17 @@ def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_]) -> tuple[Pi
     moved = inside - skin
     along = (moved * way).sum(axis=2) / length**2
     aside = np.linalg.norm(moved - along[:, :, None] * way, axis=2) / length
-    darker = np.maximum(-way[:, :, 0], 0)
-    # A beard is darker than skin; what is lighter below a face is a wall or a collar beside a narrow jaw.
-    contrast = np.where(_upwards()[:, None] < 0, np.minimum(length, darker), length)
-    like = _ramp(along - 0.5 * aside, _LIKE) * _ramp(contrast, _CONTRAST)
+    like = _ramp(along - 0.5 * aside, _LIKE) * _ramp(length, _CONTRAST)
     # At the border of the picture there is no outside, and what is next to it is the face.
-    like *= known[:, None]
+    beside = known[:, _OUTSIDE - _NEXT :].all(axis=1)
+    like *= beside[:, None]
     depth = np.minimum(np.minimum.accumulate(like, axis=1).sum(axis=1) * _STEP, _deepest())
-    near = np.linalg.norm(outside - material[:, None], axis=2) < 0.5 * length[:, :1]
-    thick = np.minimum.accumulate(near[:, ::-1], axis=1).sum(axis=1) * _STEP
+    near = np.linalg.norm(outside - material[:, None], axis=2) < _SAME * length[:, :1]
+    thick = np.minimum.accumulate((near & known)[:, ::-1], axis=1).sum(axis=1) * _STEP
     around = np.concatenate([depth, depth, depth])[:, None]
     smooth = cv2.GaussianBlur(around, (1, 0), 1e-3, None, 1.5)[DIRECTIONS : 2 * DIRECTIONS, 0]
     thickness = np.maximum(thick, _NEXT * _STEP)
-    return np.asarray(smooth * known, np.float32), thickness.astype(np.float32), material[:, 0].copy()
+    return np.asarray(smooth * beside, np.float32), thickness.astype(np.float32), material[:, 0].copy()
 
 
 def rim_tones(seen: Pixels, drawn: Pixels) -> Pixels:
@@ -135,20 +143,20 @@ def rim_tones(seen: Pixels, drawn: Pixels) -> Pixels:
 def shifts(depth: Pixels, thickness: Pixels) -> Pixels:
     """How far outside of a place its material is taken from (d,), shares of the face's width, of depths (d,) that it
     is to reach and thicknesses (d,) that there are: nearly the same on neighbouring rays, or strands would break."""
-    wanted = np.minimum(_SPARE * depth, thickness)
-    neighbours = np.stack([np.roll(wanted, step) for step in range(-_ALIKE, _ALIKE + 1)])
-    around = np.tile(neighbours.max(axis=0), 3)[:, None]
-    smooth = cv2.GaussianBlur(around, (1, 0), 1e-3, None, _ALIKE / 2)[DIRECTIONS : 2 * DIRECTIONS, 0]
-    return np.asarray(np.maximum(smooth, _STEP), np.float32)
+    wanted, there = (
+        np.stack([np.roll(v, step) for step in range(-_ALIKE, _ALIKE + 1)]) for v in (_SPARE * depth, thickness)
+    )
+    bounds = np.stack([wanted.max(axis=0), there[_ALIKE // 2 : -(_ALIKE // 2)].min(axis=0)], axis=1)
+    smooth = cv2.GaussianBlur(np.tile(bounds, (3, 1))[:, None], (1, 0), 1e-3, None, _ALIKE / 2)
+    smooth = smooth[DIRECTIONS : 2 * DIRECTIONS, 0]
+    return np.asarray(np.maximum(smooth.min(axis=1), _STEP), np.float32)
 
 
 def _deepest() -> Pixels:
     """Deepest for each direction (d,)."""
-    up, (above, below, side) = _upwards(), _DEEPEST
+    up, (above, side) = _upwards(), _DEEPEST
     temples = side * np.clip(1 + up / 0.3, 0, 1)
-    return np.where(
-        up > 0, side + (above - side) * np.maximum(up, 0) ** 1.5, np.maximum(temples, below * _ramp(-up, (0.6, 0.9)))
-    ).astype(np.float32)
+    return np.where(up > 0, side + (above - side) * np.maximum(up, 0) ** 1.5, temples).astype(np.float32)
 
 
 def _upwards() -> Pixels:
@@ -189,7 +197,7 @@ def profiles(
     patch: Patch, original: Planes, middle: tuple[float, float], angles: Pixels, rim: Pixels, step: float
 ) -> tuple[Pixels, Pixels, NDArray[np.bool_]]:
     """Y, U, V on rays across the rim, averages over areas of `step` pixels: of the original (d, _OUTSIDE + _INSIDE, 3)
-    from outside inwards, of the patch (d, _INSIDE, 3), and whether the outside lies in the picture (d,)."""
+    from outside inwards, of the patch (d, _INSIDE, 3), and whether a place outside is in the picture (d, _OUTSIDE)."""
     offset = (np.arange(_OUTSIDE, -_INSIDE, -1) - 0.5) * step
     far = np.maximum(rim[:, None] + offset, 0)
     x, y = middle[0] + far * np.cos(angles)[:, None], middle[1] + far * np.sin(angles)[:, None]
@@ -200,7 +208,7 @@ def profiles(
     half = slice(y0 // 2, (y1 + 1) // 2), slice(x0 // 2, (x1 + 1) // 2)
     px, py = x + patch.x0 - x0, y + patch.y0 - y0
     outer = slice(0, _OUTSIDE)
-    known = ((px >= 0) & (py >= 0) & (px < x1 - x0) & (py < y1 - y0))[:, outer].all(axis=1)
+    known = ((px >= 0) & (py >= 0) & (px < x1 - x0) & (py < y1 - y0))[:, outer]
     seen = _averaged((original.y[y0:y1, x0:x1], original.u[half], original.v[half]), px, py, step)
     inner = slice(_OUTSIDE, None)
     drawn = _averaged((patch.y, patch.uv[:, :, 0], patch.uv[:, :, 1]), x[:, inner], y[:, inner], step)
