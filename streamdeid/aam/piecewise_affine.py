@@ -106,14 +106,19 @@ def render(
     triangles: NDArray[np.int32],
     out: Pixels,
     covered: NDArray[np.uint8],
+    first: int = 0,
 ) -> None:
-    """Draw a texture, float32 (th, tw, channels), onto the mesh at points (v, 2) of `out`, float32 (h, w, channels).
+    """Draw a texture, float32 (th, tw, n), onto the mesh at points (v, 2) of `out`, float32 (h, w, channels): as many
+    of its channels as `out` has, from the one with number `first` on.
 
     frame_points (v, 2): the mesh in the texture. covered, uint8 (h, w), is set to 1 where something was drawn.
     Triangles turned away from the camera (wound the other way) are left out, so a turned head hides its far side.
     """
+    if first + out.shape[2] > texture.shape[2]:
+        raise ValueError("the texture has fewer channels than are drawn")
     _render(
         texture,
+        first,
         np.ascontiguousarray(frame_points, np.float64),
         np.ascontiguousarray(points, np.float64),
         triangles,
@@ -171,23 +176,73 @@ def _sample(image, points, triangles, triangle, weights, out):  # type: ignore[n
 
 
 @kernel
-def _render(texture, frame, points, triangles, out, covered):  # type: ignore[no-untyped-def]
+def _first_and_last(wb, wc, wb_x, wc_x, count):  # type: ignore[no-untyped-def]
+    """Where along a row of `count` pixels a triangle may begin and end, a pixel more to either side: weights of b and c
+    at the row's start, and how they grow along it. The end is before the start where it meets none."""
+    low, high = 0.0, count - 1.0
+    for weight, growth in ((wb, wb_x), (wc, wc_x), (1 - wb - wc, -wb_x - wc_x)):
+        if growth > 0:
+            low = max(low, -weight / growth - 1)
+        elif growth < 0:
+            high = min(high, -weight / growth + 1)
+        elif weight < -1e-6:
+            return 1, 0
+    if not (low < count and high >= 0):
+        return 1, 0
+    return int(low), int(high)
+
+
+@kernel
+def _render(texture, first, frame, points, triangles, out, covered):  # type: ignore[no-untyped-def]
     height, width = covered.shape
+    rows, columns = texture.shape[0], texture.shape[1]
+    channels = out.shape[2]
+    one = np.float32(1)
+    last_u, last_v = columns - 1.0, rows - 1.0
     for t in range(triangles.shape[0]):
         ia, ib, ic = triangles[t]
         ax, ay = points[ia]
         bx, by = points[ib]
         cx, cy = points[ic]
         area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-        if area <= 1e-6:
+        if not area > 1e-6:
             continue
+        u_a, v_a = frame[ia]
+        u_b, v_b = frame[ib, 0] - u_a, frame[ib, 1] - v_a
+        u_c, v_c = frame[ic, 0] - u_a, frame[ic, 1] - v_a
+        wb_x, wc_x = (cy - ay) / area, -(by - ay) / area
+        u_x, v_x = wb_x * u_b + wc_x * u_c, wb_x * v_b + wc_x * v_c
+        left, right = max(0, int(np.ceil(min(ax, bx, cx)))), min(width - 1, int(np.floor(max(ax, bx, cx))))
         for y in range(max(0, int(np.ceil(min(ay, by, cy)))), min(height - 1, int(np.floor(max(ay, by, cy)))) + 1):
-            for x in range(max(0, int(np.ceil(min(ax, bx, cx)))), min(width - 1, int(np.floor(max(ax, bx, cx)))) + 1):
-                wb = ((x - ax) * (cy - ay) - (y - ay) * (cx - ax)) / area
-                wc = ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) / area
-                wa = 1 - wb - wc
-                if wa >= -1e-9 and wb >= -1e-9 and wc >= -1e-9:
-                    u = wa * frame[ia, 0] + wb * frame[ib, 0] + wc * frame[ic, 0]
-                    v = wa * frame[ia, 1] + wb * frame[ib, 1] + wc * frame[ic, 1]
-                    _bilinear(texture, u, v, out[y, x])
-                    covered[y, x] = 1
+            wb = ((left - ax) * (cy - ay) - (y - ay) * (cx - ax)) / area
+            wc = ((bx - ax) * (y - ay) - (by - ay) * (left - ax)) / area
+            low, high = _first_and_last(wb, wc, wb_x, wc_x, right - left + 1)
+            low, high = left + low, left + high
+            # Which pixels count at the ends says the same sum as always: neighbours share their edge.
+            while low <= high and not _inside(low, y, ax, ay, bx, by, cx, cy, area):
+                low += 1
+            while low <= high and not _inside(high, y, ax, ay, bx, by, cx, cy, area):
+                high -= 1
+            u, v = u_a + wb * u_b + wc * u_c - left * u_x, v_a + wb * v_b + wc * v_c - left * v_x
+            for x in range(low, high + 1):
+                # Written so that what is no number ends at 0: clamped by min and max it would index foreign memory.
+                at_u, at_v = u + x * u_x, v + x * v_x
+                at_u = min(at_u, last_u) if at_u > 0 else 0.0
+                at_v = min(at_v, last_v) if at_v > 0 else 0.0
+                x0, y0 = np.uint32(at_u), np.uint32(at_v)
+                x1, y1 = min(x0 + 1, columns - 1), min(y0 + 1, rows - 1)
+                fx, fy = np.float32(at_u - x0), np.float32(at_v - y0)
+                for c in range(channels):
+                    k = np.uint32(first + c)
+                    top = texture[y0, x0, k] * (one - fx) + texture[y0, np.uint32(x1), k] * fx
+                    bottom = texture[np.uint32(y1), x0, k] * (one - fx) + texture[np.uint32(y1), np.uint32(x1), k] * fx
+                    out[y, x, c] = top * (one - fy) + bottom * fy
+                covered[y, x] = 1
+
+
+@kernel
+def _inside(x, y, ax, ay, bx, by, cx, cy, area):  # type: ignore[no-untyped-def]
+    """Whether a pixel lies in a triangle, a rounding error beyond its edges included."""
+    wb = ((x - ax) * (cy - ay) - (y - ay) * (cx - ax)) / area
+    wc = ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) / area
+    return 1 - wb - wc >= -1e-9 and wb >= -1e-9 and wc >= -1e-9
