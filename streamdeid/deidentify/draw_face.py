@@ -17,7 +17,7 @@ from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no
 from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps, facing, transfer_expression
 from streamdeid.deidentify.eyes import draw_eye, narrowed
-from streamdeid.deidentify.light import LightFrame, StaticLight, light_change, static_light
+from streamdeid.deidentify.light import LightFrame, SoftSkin, StaticLight, light_change, static_light
 from streamdeid.deidentify.lit_face import at_eye, dressed, lit_eye, lit_texture
 from streamdeid.deidentify.mouth import draw_mouth
 from streamdeid.deidentify.neutral import Neutral
@@ -60,6 +60,8 @@ class Static:
     """float64 (81,): depth of its points."""
     rest: Points
     """float64 (81, 2): the person at rest."""
+    skin: SoftSkin
+    """Of the person at rest."""
 
 
 @dataclass
@@ -81,7 +83,8 @@ class Blending:
             rest = at_rest(neutral.shape, model)
             shape = facing(face.shape, rest, model.depth)
             depth = slid_depth(model.depth, shape - rest, light.slopes)
-            self._static = Static(lit, dressed(face, lit, model.albedo.zones), shape, depth, rest)
+            skin = light.skin_of(neutral.small_texture)
+            self._static = Static(lit, dressed(face, lit, model.albedo.zones), shape, depth, rest, skin)
             self._of = neutral, face
         return self._static
 
@@ -122,13 +125,14 @@ def draw_surrogate(
     places, farthest = (tuple(bulged(p, seen.bulge) for p in meshes) for meshes in (seen.places, seen.farthest))
     reached = reaching(points, places, farthest, seen.width)
     texture = seen.small_texture if opening is None else opening.without(seen.small_texture, neutral.small_texture)
-    change = light_change(light, texture, neutral.small_texture)
+    now = light.skin_of(texture)
+    change = light_change(light, now, static.skin)
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
         change = np.full_like(change, np.median(change))
     smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
     margin = _SURROUNDINGS * seen.width
     if not plain and seen.turned is not None and seen.turned.share > 0:
-        change = turned_change(light, texture, neutral.small_texture, change, seen.turned)
+        change = turned_change(light, now, static.skin, change, seen.turned)
         there = static.light.field + change + smile
         lit = LitFace(there, static.picture, face, light, original.colour, static.light.towards)
         copied = Copied(copy_eyes, opening is None or not opening.mouth)

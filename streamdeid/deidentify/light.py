@@ -77,6 +77,16 @@ class StaticLight:
 
 
 @dataclass(frozen=True)
+class SoftSkin:
+    """What the light is told by of one small texture, blurred once."""
+
+    level: Pixels
+    """float32 (p,): natural log of the luma of soft skin where it is fitted."""
+    folds: Pixels
+    """float32 (h, w, 3): the texture blurred to the scale of folds, and `_FLOOR` added."""
+
+
+@dataclass(frozen=True)
 class LightFrame:
     """The small frame and what is constant in it. p of its f pixels inside the mesh are plain skin that is fitted."""
 
@@ -107,6 +117,8 @@ class LightFrame:
     """float64 (f,): weights of the lips, without what shows between them, together 1."""
     slopes: Points
     """float64 (81, 2): `surface.vertex_slopes`."""
+    moving: Points
+    """float64 (p, 8): the terms of brightness that change from frame to frame, where they are fitted."""
     flanks: tuple[tuple[Pixels, Rectangle], tuple[Pixels, Rectangle]]
     """Soft masks (h, w, 1) of both sides of the nose, image-left first, with their rectangles in the model's frame."""
 
@@ -145,6 +157,7 @@ class LightFrame:
             _core(zones.brows[at], 0.3),
             _core((zones.lips * shut)[at], 0.5),
             vertex_slopes(surface, model.mean_shape),
+            np.ascontiguousarray(terms[at][fitted][:, :-1]),
             (_flank(model, 39, 31, 41), _flank(model, 42, 35, 46)),
         )
 
@@ -167,6 +180,15 @@ class LightFrame:
     def brighter(self, soft: Pixels, other: Pixels) -> Pixels:
         """How much brighter a soft skin (f, 3) is than another one, natural log float32 (p,), where it is fitted."""
         return np.log((soft @ LUMA + _FLOOR) / (other @ LUMA + _FLOOR))[self.fitted]
+
+    def skin_of(self, texture: Pixels) -> SoftSkin:
+        """What the light is told by of a small texture (f, 3)."""
+        luma = texture @ LUMA
+        spread_luma = spread((luma * self.skin)[:, None], self.table)[:, :, 0]
+        at = self.table.rows[self.fitted], self.table.columns[self.fitted]
+        near = self.near[self.fitted]
+        soft = np.where(near > 0.05, _blur(spread_luma, _NOISE)[at] / np.maximum(near, 0.05), luma[self.fitted])
+        return SoftSkin(np.log(soft + _FLOOR).astype(np.float32), self.soft(texture) + np.float32(_FLOOR))
 
     def soft(self, texture: Pixels) -> Pixels:
         """Picture float32 (h, w, 3) of a small texture (f, 3), blurred to the scale of folds."""
@@ -197,19 +219,15 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
     )
 
 
-def light_change(light: LightFrame, texture: Pixels, neutral: Pixels) -> Pixels:
-    """Log gain float32 (h, w, 1) of light and folds in a small texture (f, 3) of a frame, over the neutral's (f, 3)."""
-    at = light.table.rows, light.table.columns
-    soft, at_rest = light.soft_skin(texture), light.soft_skin(neutral)
-    level = light.brighter(soft, at_rest)
-    terms = light.terms[:, :, :-1]
-    ridge = np.full(terms.shape[2], 2e-3)
+def light_change(light: LightFrame, now: SoftSkin, rest: SoftSkin) -> Pixels:
+    """Log gain float32 (h, w, 1) of light and folds in a frame, by what `LightFrame.skin_of` tells of its small texture
+    and of the neutral's."""
+    ridge = np.full(light.moving.shape[1], 2e-3)
     ridge[0] = 0
-    found = robust_fit(terms[at][light.fitted], level, light.bright, np.zeros(len(ridge)), ridge, 0.1, 3)
-    change = np.clip(terms @ found, -MOST, MOST)
-    ratio = (light.soft(texture) + _FLOOR) / (light.soft(neutral) + _FLOOR)
-    folds = np.log(np.clip(ratio, *_RATIO) @ LUMA) - change
-    return np.asarray((change + np.clip(folds, *_FOLDS))[:, :, None], np.float32)
+    found = robust_fit(light.moving, now.level - rest.level, light.bright, np.zeros(len(ridge)), ridge, 0.1, 3)
+    change = np.empty(light.terms.shape[:2], np.float32)
+    _changed(light.terms, found, now.folds, rest.folds, LUMA, change)
+    return change[:, :, None]
 
 
 def robust_fit(
@@ -218,22 +236,51 @@ def robust_fit(
     """Coefficients float64 (q,) of level (p,) over terms (p, q), by reweighted least squares: Geman and McClure's
     weights of that scale, Cauchy's at first. A ridge (q,), times the total weight (p,), draws them towards the usual
     ones (q,). The first term is constant, and leaves as much above the fit as below."""
-    total = float(weights.sum())
-    away = level - terms @ usual
+    return _robust_fit(
+        np.ascontiguousarray(terms, np.float64), level.astype(np.float64), weights, usual, ridge, scale, rounds
+    )
+
+
+@kernel
+def _robust_fit(terms, level, weights, usual, ridge, scale, rounds):  # type: ignore[no-untyped-def]
+    n, q = terms.shape
+    total = weights.sum()
+    away = np.empty(n)
+    for i in range(n):
+        away[i] = level[i]
+        for j in range(q):
+            away[i] -= terms[i, j] * usual[j]
     # Hair over the forehead is out from the start.
-    now = weights / (1 + ((away - _weighted_median(away, weights)) / (3 * scale)) ** 2)
-    found = usual
+    middle = _weighted_median(away, weights)
+    now = np.empty(n)
+    for i in range(n):
+        now[i] = weights[i] / (1 + ((away[i] - middle) / (3 * scale)) ** 2)
+    found = usual.copy()
     for _ in range(rounds):
-        matrix, right = _normal_equations(terms, level.astype(np.float64), now)
-        found = np.linalg.solve(matrix + total * np.diag(ridge), right + total * ridge * usual)
-        now = weights / (1 + ((level - terms @ found) / scale) ** 2) ** 2
-    found[0] += _weighted_median(level - terms @ found, now)  # trusting the densest colour most, it is a shade off
+        matrix, right = _normal_equations(terms, level, now)
+        for j in range(q):
+            matrix[j, j] += total * ridge[j]
+            right[j] += total * ridge[j] * usual[j]
+        found = _solved(matrix, right)
+        for i in range(n):
+            away[i] = level[i]
+            for j in range(q):
+                away[i] -= terms[i, j] * found[j]
+            now[i] = weights[i] / (1 + (away[i] / scale) ** 2) ** 2
+    found[0] += _weighted_median(away, now)  # trusting the densest colour most, it is a shade off
     return found
 
 
-def _weighted_median(values: Points, weights: Points) -> float:
-    order = np.argsort(values, kind="stable")
-    return float(values[order[np.searchsorted(np.cumsum(weights[order]), weights.sum() / 2)]])
+@kernel
+def _weighted_median(values, weights):  # type: ignore[no-untyped-def]
+    """The least of values (n,) up to which half of the weights (n,) lie."""
+    order = np.argsort(values)
+    half, so_far = weights.sum() / 2, 0.0
+    for i in order:
+        so_far += weights[i]
+        if so_far >= half:
+            return values[i]
+    return values[order[-1]]
 
 
 @kernel
@@ -250,6 +297,47 @@ def _normal_equations(terms, level, weights):  # type: ignore[no-untyped-def]
         for k in range(j):
             matrix[k, j] = matrix[j, k]
     return matrix, right
+
+
+@kernel
+def _solved(matrix, right):  # type: ignore[no-untyped-def]
+    """Solution of a symmetric, positive system (q, q), (q,), by Cholesky's way; numbers that are none when it is not
+    positive. In place."""
+    q = len(right)
+    for j in range(q):
+        for k in range(j):
+            matrix[j, j] -= matrix[j, k] * matrix[j, k]
+        matrix[j, j] = np.sqrt(matrix[j, j]) if matrix[j, j] > 0 else np.nan
+        for i in range(j + 1, q):
+            for k in range(j):
+                matrix[i, j] -= matrix[i, k] * matrix[j, k]
+            matrix[i, j] /= matrix[j, j]
+    for j in range(q):
+        for k in range(j):
+            right[j] -= matrix[j, k] * right[k]
+        right[j] /= matrix[j, j]
+    for j in range(q - 1, -1, -1):
+        for k in range(j + 1, q):
+            right[j] -= matrix[k, j] * right[k]
+        right[j] /= matrix[j, j]
+    return right
+
+
+@kernel
+def _changed(terms, found, now, rest, luma, out):  # type: ignore[no-untyped-def]
+    """Terms (h, w, 9) with coefficients (8,), within bounds, and the folds between two soft pictures (h, w, 3)."""
+    height, width = out.shape
+    for y in range(height):
+        for x in range(width):
+            change = 0.0
+            for j in range(len(found)):
+                change += terms[y, x, j] * found[j]
+            change = min(max(change, -MOST), MOST) if change == change else change  # what is no number stays none
+            level = 0.0
+            for c in range(3):
+                level += luma[c] * min(max(now[y, x, c] / rest[y, x, c], _RATIO[0]), _RATIO[1])
+            fold = np.log(level) - change
+            out[y, x] = change + min(max(fold, _FOLDS[0]), _FOLDS[1])
 
 
 def _terms(normals: Pixels, shade: Pixels) -> Points:
