@@ -91,12 +91,19 @@ class FitModel:
 
 
 def fit(
-    fitting: FitModel, grey: NDArray[np.uint8], to_grey: Similarity, pose: HeadPose, start: Points, most_steps: int = 6
+    fitting: FitModel,
+    grey: NDArray[np.uint8],
+    to_grey: Similarity,
+    pose: HeadPose,
+    start: Points,
+    most_steps: int = 6,
+    enough: float = 0.0,
 ) -> Fit:
     """Fit the model to a face.
 
     grey: uint8 (h, w), a picture reduced so that the face is little wider than the small frame; to_grey takes image
-    points into it. pose: the head's pose in the image; start (81, 2): first guess in the frontal frame. A step that
+    points into it. pose: the head's pose in the image; start (81, 2): first guess in the frontal frame. enough: no step
+    is made from a residual that is so small, as from one of a frame before that could not be made smaller. A step that
     diverges ends the fit with the best one before it; one that cannot even start has residual 1 and did not converge.
     """
     model = fitting.model
@@ -116,7 +123,7 @@ def fit(
         if not np.isfinite(residual):
             break
         before = residual if steps == 0 else before
-        stalled = best is not None and residual > best[0] - 1e-4
+        stalled = residual <= enough if best is None else residual > best[0] - 1e-4
         if best is None or residual < best[0]:
             best = residual, b, to_start, points, error, texture
         if stalled:

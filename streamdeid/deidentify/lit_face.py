@@ -41,9 +41,8 @@ def lit_texture(picture: Pixels, field: Pixels, colour: Colour, size: tuple[int,
         picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.float32)
     height, width = picture.shape[:2]
     gain = cv2.resize(np.exp(field), (width, height), interpolation=cv2.INTER_LINEAR).reshape(height, width, -1)
-    matrix, offset = yuv_from_rgb(colour)
     out = np.empty((height, width, 3), np.float32)
-    _lit(picture, np.asarray(gain, np.float32), matrix.astype(np.float32), offset.astype(np.float32), _KNEE, out)
+    _lit(picture, np.asarray(gain, np.float32), *yuv_from_rgb(colour), _KNEE, out)
     return out
 
 
@@ -59,8 +58,10 @@ def lit_eye(face: NewFace, eye: int, here: Pixels, colour: Colour) -> EyeColours
     """Colours of an eye (0: image-left) under the light at its place, natural log of the gain (3,), YUV."""
     own = face.eyes[eye]
     colours = np.stack([own.sclera, own.iris, own.pupil])[None].astype(np.float32)
-    field = np.broadcast_to(here, (1, 1, 3)).astype(np.float32)
-    sclera, iris, pupil = lit_texture(colours, field, colour)[0]
+    gain = np.exp(np.broadcast_to(here, colours.shape).astype(np.float32))
+    out = np.empty_like(colours)
+    _lit(colours, gain, *yuv_from_rgb(colour), _KNEE, out)
+    sclera, iris, pupil = out[0]
     return EyeColours(sclera, iris, pupil)
 
 

@@ -13,6 +13,7 @@ from operator import is_
 import numpy as np
 
 from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.kernel_cache import kernel
 
 _KEPT = 24
 """Frames over which the median is taken."""
@@ -162,7 +163,7 @@ class NeutralEstimator:
         best = self._best()
         same = len(best) == len(self._aimed_at) and all(map(is_, best, self._aimed_at))
         if self._aim is None or not same:
-            texture = np.median([c.small_texture for c in best], axis=0).astype(np.float32)
+            texture = median([c.small_texture for c in best])
             self._aim = Neutral(self.shape(), texture, _usual([c.hair for c in best]))
             self._aimed_at = best
             self._steps = 0.0 if self._shown is None else _steps(self._shown, self._aim)
@@ -187,6 +188,29 @@ def _steps(old: Neutral, new: Neutral) -> float:
     texture = float(np.sqrt(np.square(new.small_texture - old.small_texture).mean()))
     shape = float(np.sqrt(np.square(new.shape - old.shape).sum(axis=1).mean()))
     return max(each / step for each, step in zip((texture, shape, hair), _STEP, strict=True))
+
+
+def median(textures: list[Pixels]) -> Pixels:
+    """Median float32 (f, 3) over textures (f, 3)."""
+    stacked = np.stack(textures)
+    out = np.empty(stacked[0].size, np.float32)
+    _median(stacked.reshape(len(textures), -1), out)
+    return out.reshape(stacked.shape[1:])
+
+
+@kernel
+def _median(values, out):  # type: ignore[no-untyped-def]
+    """Median over the rows (n, m) for each of the columns (m,): they are few, so that they are put in one by one."""
+    count = values.shape[0]
+    sorted_so_far = np.empty(count, values.dtype)
+    for column in range(values.shape[1]):
+        for k in range(count):
+            value, place = values[k, column], k
+            while place > 0 and sorted_so_far[place - 1] > value:
+                sorted_so_far[place] = sorted_so_far[place - 1]
+                place -= 1
+            sorted_so_far[place] = value
+        out[column] = (sorted_so_far[(count - 1) // 2] + sorted_so_far[count // 2]) / 2
 
 
 def _usual(values: list[float | None]) -> float | None:

@@ -40,6 +40,9 @@ shutter was open, share of its width. Drawn faces smeared by .02 have .79 to .97
 them below .68); faces of the clips are above .86, whatever their motion: their cameras' shutters are short."""
 _FOLLOW = 0.4
 """Share by which the silhouette's last place is left in a frame: it grows at once and shrinks slowly."""
+_AS_GOOD = 0.002
+"""Rise of the fit's residual over that of the last fit that was gone on with to its end, up to which the landmarks'
+correction of the frame before is right: the face is fitted as well as it can be. Rules ask for it to a hundredth."""
 _NO_HAIR = -0.06
 """Natural log of the brightness above the forehead over the skin's from which it is taken for hair."""
 _ONSET = 1.5
@@ -129,6 +132,8 @@ class Observer:
         self._fitting = fitting
         self._smooth = FaceSmoother()
         self._correction: Points | None = None
+        self._residual = 0.0
+        """Of the last fit that was gone on with to its end."""
         self._signals = SignalReader(fitting)
         self._last: tuple[Points, float] | None = None
         self._half: Points | None = None
@@ -173,7 +178,10 @@ class Observer:
         places = to_reduced(raw)
         start = frontal if self._correction is None else frontal + self._correction
         grey = np.asarray(cv2.cvtColor(reduced, cv2.COLOR_RGB2GRAY), np.uint8)
-        fitted = fit(self._fitting, grey, to_reduced, pose, start)
+        enough = 0.0 if self._correction is None else self._residual + _AS_GOOD
+        fitted = fit(self._fitting, grey, to_reduced, pose, start, enough=enough)
+        if fitted.steps > 0:
+            self._residual = fitted.residual
         # Warm start: the last frame's correction of the landmarks is this frame's first guess.
         self._correction = 0.8 * (fitted.points - frontal) if fitted.converged else None
         hair = _hair(reduced, places, small)
