@@ -41,11 +41,14 @@ class Blend:
 
 def feathered(covered: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], feather: float) -> Pixels:
     """Weights float32 of a mask uint8 (h, w): rising smoothly from its rim to 1 at `feather` pixels inside."""
+    return feathers(covered, (feather,))[0]
+
+
+def feathers(covered: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], widths: tuple[float, ...]) -> list[Pixels]:
+    """`feathered` for several widths in pixels."""
     framed = cv2.copyMakeBorder(covered, 1, 1, 1, 1, cv2.BORDER_REPLICATE)  # the frame's border is no rim
-    distance = cv2.distanceTransform(framed, cv2.DIST_L2, 3)[1:-1, 1:-1]
-    t = np.clip(distance / max(feather, 1.0), 0, 1)
-    smooth: Pixels = (t * t * (3 - 2 * t)).astype(np.float32)
-    return smooth
+    distance = np.asarray(cv2.distanceTransform(framed, cv2.DIST_L2, 3)[1:-1, 1:-1], np.float32)
+    return [_risen(distance, np.float32(1 / max(width, 1.0))) for width in widths]
 
 
 def no_membrane() -> Pixels:
@@ -83,6 +86,18 @@ def composed(patch: Patch, blend: Blend, planes: Planes) -> bool:
     for c, plane in ((1, planes.u), (2, planes.v)):
         _mix(plane, *corner, patch.uv, c, blend.alpha, 1, np.ones_like(patch.covered), blend.membrane)
     return True
+
+
+@kernel
+def _risen(distance, share):  # type: ignore[no-untyped-def]
+    """How far a feather has risen (h, w), smoothly, at distances (h, w) from its rim; share: 1 over its width."""
+    one, two, three = np.float32(1), np.float32(2), np.float32(3)
+    out = np.empty(distance.shape, np.float32)
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            t = min(distance[y, x] * share, one)
+            out[y, x] = t * t * (three - two * t)
+    return out
 
 
 @kernel
