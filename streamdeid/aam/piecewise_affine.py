@@ -95,7 +95,7 @@ def spread(pixels: Pixels, table: WarpTable, fill: float = 0.0) -> Pixels:
     """Pixels (n, channels) put back into the model's frame, float32 (height, width, channels)."""
     width, height = table.size
     picture = np.full((height, width, pixels.shape[1]), fill, np.float32)
-    picture[table.rows, table.columns] = pixels
+    _spread(np.asarray(pixels), table.rows, table.columns, picture)
     return picture
 
 
@@ -166,13 +166,33 @@ def _bilinear(image, x, y, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _spread(pixels, rows, columns, picture):  # type: ignore[no-untyped-def]
+    for i in range(pixels.shape[0]):
+        for c in range(pixels.shape[1]):
+            picture[np.uint32(rows[i]), np.uint32(columns[i]), c] = pixels[i, c]
+
+
+@kernel
 def _sample(image, points, triangles, triangle, weights, out):  # type: ignore[no-untyped-def]
+    last_x, last_y = image.shape[1] - 1.0, image.shape[0] - 1.0
+    columns, rows = np.uint32(image.shape[1]), np.uint32(image.shape[0])
+    unit = np.uint32(1)
+    one = np.float32(1)
     for i in range(triangle.shape[0]):
         a, b, c = triangles[triangle[i]]
         wa, wb, wc = weights[i]
         x = wa * points[a, 0] + wb * points[b, 0] + wc * points[c, 0]
         y = wa * points[a, 1] + wb * points[b, 1] + wc * points[c, 1]
-        _bilinear(image, x, y, out[i])
+        # `_bilinear`, written out: a call with a view of the row costs as much as the rest.
+        x = min(x, last_x) if x > 0 else 0.0
+        y = min(y, last_y) if y > 0 else 0.0
+        x0, y0 = np.uint32(x), np.uint32(y)
+        x1, y1 = min(np.uint32(x0 + unit), np.uint32(columns - unit)), min(np.uint32(y0 + unit), np.uint32(rows - unit))
+        fx, fy = np.float32(x - x0), np.float32(y - y0)
+        for channel in range(image.shape[2]):
+            top = image[y0, x0, channel] * (one - fx) + image[y0, x1, channel] * fx
+            bottom = image[y1, x0, channel] * (one - fx) + image[y1, x1, channel] * fx
+            out[i, channel] = top * (one - fy) + bottom * fy
 
 
 @kernel

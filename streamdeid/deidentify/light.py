@@ -26,7 +26,7 @@ from streamdeid.aam.surface import surface_normals, vertex_slopes
 from streamdeid.aam.zones import Zones
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.ibug68 import INNER_LIP, NOSE_BRIDGE
-from streamdeid.kernel_cache import kernel
+from streamdeid.kernel_cache import kernel, reordering_kernel
 
 Rectangle = tuple[int, int, int, int]
 """Left, top, right and bottom in pixels, the last two beyond it."""
@@ -273,29 +273,53 @@ def _robust_fit(terms, level, weights, usual, ridge, scale, rounds):  # type: ig
 
 @kernel
 def _weighted_median(values, weights):  # type: ignore[no-untyped-def]
-    """The least of values (n,) up to which half of the weights (n,) lie."""
-    order = np.argsort(values)
-    half, so_far = weights.sum() / 2, 0.0
-    for i in order:
-        so_far += weights[i]
-        if so_far >= half:
-            return values[i]
-    return values[order[-1]]
+    """The least of values (n,) up to which half of the weights (n,) lie: the half in which it is is looked for again and
+    again, as quicksort does."""
+    left, masses = values.copy(), weights.copy()
+    count, before, half = len(values), 0.0, weights.sum() / 2
+    while count > 1:
+        a, b, c = left[0], left[count // 2], left[count - 1]
+        pivot = max(min(a, b), min(max(a, b), c))
+        lower, lower_mass, same_mass = 0, 0.0, 0.0
+        for i in range(count):
+            if left[i] < pivot:
+                lower += 1
+                lower_mass += masses[i]
+            elif left[i] == pivot:
+                same_mass += masses[i]
+        if before + lower_mass < half <= before + lower_mass + same_mass:
+            return pivot
+        down = lower > 0 and before + lower_mass >= half
+        kept = 0
+        for i in range(count):
+            if (left[i] < pivot) if down else (left[i] > pivot):
+                left[kept], masses[kept] = left[i], masses[i]
+                kept += 1
+        if kept == 0:  # rounding, or no numbers
+            return pivot
+        before, count = before if down else before + lower_mass + same_mass, kept
+    return left[0]
 
 
-@kernel
+@reordering_kernel
 def _normal_equations(terms, level, weights):  # type: ignore[no-untyped-def]
     n, q = terms.shape
     matrix, right = np.zeros((q, q)), np.zeros(q)
+    columns, weighted = np.empty((q, n)), np.empty(n)
     for i in range(n):
         for j in range(q):
-            weighted = weights[i] * terms[i, j]
-            right[j] += weighted * level[i]
-            for k in range(j + 1):
-                matrix[j, k] += weighted * terms[i, k]
+            columns[j, i] = terms[i, j]
     for j in range(q):
-        for k in range(j):
-            matrix[k, j] = matrix[j, k]
+        total = 0.0
+        for i in range(n):
+            weighted[i] = weights[i] * columns[j, i]
+            total += weighted[i] * level[i]
+        right[j] = total
+        for k in range(j + 1):
+            total = 0.0
+            for i in range(n):
+                total += weighted[i] * columns[k, i]
+            matrix[j, k] = matrix[k, j] = total
     return matrix, right
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.ibug68 import OUTLINE
+from streamdeid.kernel_cache import kernel
 
 _LEAST = 0.03
 """Overhang, share of the face's width, from which the cover is grown: less than half of the feather, in which the
@@ -75,15 +76,28 @@ def _rays(outline: Points, other: Points) -> tuple[NDArray[np.intp], Points, Poi
 def _crossings(outline: Points, centre: Points, directions: Points) -> tuple[NDArray[np.intp], Points]:
     """Where rays from a centre (2,) in unit directions (m, 2) leave an outline (n, 2): number of the first point of the
     edge, and distance from the centre, 0 where no edge is met."""
-    x, y = directions.T[:, :, None]
-    start = outline - centre
-    ex, ey = (np.roll(start, -1, axis=0) - start).T
-    across = x * ey - y * ex
-    across = np.where(np.abs(across) < 1e-12, 1e-12, across)
-    reach = (start[:, 0] * ey - start[:, 1] * ex) / across
-    along = (start[:, 0] * y - start[:, 1] * x) / across
-    reach = np.where((along >= -1e-9) & (along <= 1 + 1e-9) & (reach > 0), reach, 0.0)
-    return reach.argmax(axis=1), reach.max(axis=1)
+    edges, reaches = np.zeros(len(directions), np.intp), np.zeros(len(directions))
+    _leave(outline - centre, directions, edges, reaches)
+    return edges, reaches
+
+
+@kernel
+def _leave(start, directions, edges, reaches):  # type: ignore[no-untyped-def]
+    """`_crossings`, of an outline (n, 2) about the centre."""
+    count = len(start)
+    for i in range(len(directions)):
+        x, y = directions[i]
+        for k in range(count):
+            ax, ay = start[k]
+            bx, by = start[k + 1 if k + 1 < count else 0]
+            ex, ey = bx - ax, by - ay
+            across = x * ey - y * ex
+            if abs(across) < 1e-12:
+                across = 1e-12
+            reach = (ax * ey - ay * ex) / across
+            along = (ax * y - ay * x) / across
+            if -1e-9 <= along <= 1 + 1e-9 and reach > reaches[i]:
+                reaches[i], edges[i] = reach, k
 
 
 def bulge(points: Points, silhouette: Points | None) -> Points:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.fit import Fit, FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
 from streamdeid.ibug68 import LEFT_EYE, MOUTH, RIGHT_EYE
+from streamdeid.kernel_cache import kernel
 
 _LUMA = np.array([0.299, 0.587, 0.114])
 _FLOOR = 8.0
@@ -68,8 +69,9 @@ class SignalReader:
 
     def __call__(self, texture: Pixels, fit: Fit, time: float, fresh: bool) -> Signals:
         """Signals of a small texture (f, 3) and its fit at a time in seconds; fresh: nothing before it counts."""
-        means = [np.bincount(self._table.triangle, texture[:, c], len(self._count)) for c in range(3)]
-        colours = np.stack(means, axis=1) / np.maximum(self._count, 1)[:, None]
+        colours = np.zeros((len(self._count), 3))
+        _add_up(texture, self._table.triangle, colours)
+        colours /= np.maximum(self._count, 1)[:, None]
         level = np.log(colours + _FLOOR)
         if self._colours is None or fresh:
             self._colours, self._residual = level, fit.residual
@@ -117,9 +119,36 @@ class Sharpness:
         return float(np.sqrt(max(float(ratios.real.min()), 0.0)))
 
     def _tensor(self, band: Pixels) -> Points:
-        gy, gx = np.gradient(band.astype(np.float64))
-        x, y = gx[self._inner], gy[self._inner]
-        return np.array([[x @ x, x @ y], [x @ y, y @ y]])
+        tensor = np.zeros((2, 2))
+        _add_gradients(band, self._inner, tensor)
+        return tensor
+
+
+@kernel
+def _add_up(texture, triangle, colours):  # type: ignore[no-untyped-def]
+    """Add the pixels of a texture (f, 3) to the colours (m, 3) of their triangles (f,)."""
+    for i in range(len(triangle)):
+        for c in range(3):
+            colours[triangle[i], c] += texture[i, c]
+
+
+@kernel
+def _add_gradients(band, inner, tensor):  # type: ignore[no-untyped-def]
+    """Sum of the products (2, 2) of the gradient of a band (h, w) with itself, where a mask (h, w) is true. Central
+    differences, one-sided ones at the border."""
+    height, width = band.shape
+    for y in range(height):
+        above, below = max(y - 1, 0), min(y + 1, height - 1)
+        for x in range(width):
+            if not inner[y, x]:
+                continue
+            before, after = max(x - 1, 0), min(x + 1, width - 1)
+            across = (np.float64(band[y, after]) - band[y, before]) / (after - before)
+            down = (np.float64(band[below, x]) - band[above, x]) / (below - above)
+            tensor[0, 0] += across * across
+            tensor[0, 1] += across * down
+            tensor[1, 1] += down * down
+    tensor[1, 0] = tensor[0, 1]
 
 
 def _share(where: NDArray[np.bool_], weights: Points) -> float:
