@@ -22,7 +22,7 @@ from streamdeid.aam.procrustes import align
 from streamdeid.arrays_file import Arrays, read_arrays, write_arrays
 from streamdeid.errors import ModelError
 from streamdeid.face_mesh import MESH
-from streamdeid.ibug68 import MOUTH_TRIANGLES, POINTS
+from streamdeid.ibug68 import MOUTH_TRIANGLES, POINTS, RIGID
 
 FORMAT = 2
 
@@ -90,6 +90,11 @@ class AppearanceModel:
         return np.concatenate([MOUTH_TRIANGLES, self.triangles])
 
     @cached_property
+    def rigid_inverse(self) -> tuple[Points, Points]:
+        """What the pose of a head is found by (`rigid_inverse`)."""
+        return rigid_inverse(self.mean_shape, self.depth)
+
+    @cached_property
     def shape_weight(self) -> float:
         """Texture units for one unit of shape: sqrt(sum of texture variances / sum of shape variances) (Cootes)."""
         return float(np.sqrt(self.texture_variances.sum() / self.shape_variances.sum()))
@@ -142,6 +147,14 @@ class AppearanceModel:
     def texture_of(self, image: NDArray[np.uint8], points: Points) -> Pixels:
         """Texture (n, 3) under the mesh at points (v, 2) of an RGB image (h, w, 3)."""
         return sample(image, points, self.table)
+
+
+def rigid_inverse(shape: Points, depth: Points) -> tuple[Points, Points]:
+    """Middle (3,) of the points of a neutral shape (81, 2) with depth (81,) that expressions move least, and the
+    pseudo-inverse (3, n) of where they lie about it."""
+    solid = np.column_stack([shape, depth])[RIGID]
+    origin = solid.mean(axis=0)
+    return origin, np.linalg.pinv(solid - origin)
 
 
 def save_model(path: Path, model: AppearanceModel) -> str:

@@ -122,7 +122,8 @@ def draw_surrogate(
     if shape is None:
         shape = transfer_expression(seen.frontal, static.rest, static.shape)
     points = bulged(seen.pose.to_image(shape, static.depth), seen.bulge)
-    places, farthest = (tuple(bulged(p, seen.bulge) for p in meshes) for meshes in (seen.places, seen.farthest))
+    places = tuple(bulged(p, seen.bulge) for p in seen.places)
+    farthest = tuple(bulged(p, seen.bulge) for p in seen.farthest) if seen.onset else places
     reached = reaching(points, places, farthest, seen.width)
     texture = seen.small_texture if opening is None else opening.without(seen.small_texture, neutral.small_texture)
     now = light.skin_of(texture)
