@@ -13,8 +13,9 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.surface import surface_normals
 from streamdeid.aam.zones import Zones
-from streamdeid.deidentify.light import _FLOOR, LightFrame, _normal_equations, light_change, robust_fit, static_light
+from streamdeid.deidentify.light import _FLOOR, LightFrame, light_change, static_light
 from streamdeid.deidentify.new_face import NewFace
+from streamdeid.deidentify.robust_fit import _normal_equations, robust_fit
 from tests import slow_twins
 from tests.drawn_faces import some_identity
 
@@ -63,7 +64,9 @@ def test_a_lamp_that_dims_shows_in_the_change_whoever_it_lights(
     light: LightFrame, fitting: FitModel, seed: int, gain: float
 ) -> None:
     texture = _face(fitting, seed).small_texture
-    change = np.exp(_skin(light, light_change(light, light.skin_of(np.float32(gain) * texture), light.skin_of(texture))))
+    change = np.exp(
+        _skin(light, light_change(light, light.skin_of(np.float32(gain) * texture), light.skin_of(texture)))
+    )
     assert change.min() == pytest.approx(gain, abs=0.06) and change.max() == pytest.approx(gain, abs=0.06)
 
 
@@ -101,7 +104,9 @@ def test_change_is_bounded_whatever_is_seen(light: LightFrame, fitting: FitModel
 def test_noise_is_no_change(light: LightFrame, fitting: FitModel) -> None:
     texture = _face(fitting, 3).small_texture
     speckled = texture + np.random.default_rng(3).normal(0, 20, texture.shape).astype(np.float32)
-    change = _skin(light, light_change(light, light.skin_of(np.clip(speckled, 0, 255)), light.skin_of(texture)))[light.skin > 0]
+    change = _skin(light, light_change(light, light.skin_of(np.clip(speckled, 0, 255)), light.skin_of(texture)))[
+        light.skin > 0
+    ]
     assert np.abs(change).max() < 0.1 and np.abs(change).mean() < 0.03
 
 

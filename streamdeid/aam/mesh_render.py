@@ -63,7 +63,13 @@ def draw_turned(
 
 
 def _rendered(
-    texture: Pixels, first: int, frame_points: Points, mesh: Points, triangles: NDArray[np.int32], out: Pixels, step: float
+    texture: Pixels,
+    first: int,
+    frame_points: Points,
+    mesh: Points,
+    triangles: NDArray[np.int32],
+    out: Pixels,
+    step: float,
 ) -> Owners:
     """Render channels of a texture, from the first on, into `out` (h, w, channels), and say which triangle each pixel
     shows (h, w)."""

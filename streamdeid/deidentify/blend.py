@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from streamdeid.aam.linear_grid import line_between, places_between
 from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.aam.synthesise import Patch
 from streamdeid.frames import Planes
@@ -102,9 +103,9 @@ def _risen(distance, share):  # type: ignore[no-untyped-def]
 
 @kernel
 def _gather(plane, drawn, covered, x0, y0, channel, samples, outside, inside):  # type: ignore[no-untyped-def]
-    """Means of samples (n by n in each cell of a grid) of a plane (H, W), and of what was drawn (h, w, 1) on a rectangle
-    of it, into a channel of two grids (gh, gw, 4), whose last channels count in how many channels each cell lies wholly
-    outside or inside what is covered."""
+    """Means of samples (n by n in each cell of a grid) of a plane (H, W), and of what was drawn (h, w, 1) on a
+    rectangle of it, into a channel of two grids (gh, gw, 4), whose last channels count in how many channels each
+    cell lies wholly outside or inside what is covered."""
     height, width = covered.shape
     rows, columns = outside.shape[:2]
     share = np.float32(1 / (samples * samples))
@@ -134,8 +135,8 @@ def _gather(plane, drawn, covered, x0, y0, channel, samples, outside, inside):  
 
 @kernel
 def _parted(outside, inside):  # type: ignore[no-untyped-def]
-    """Make the last channels weights, 1 where a cell lies on one side in all channels, and leave nothing of other cells.
-    Whether there is enough on both sides."""
+    """Make the last channels weights, 1 where a cell lies on one side in all channels, and leave nothing of other
+    cells. Whether there is enough on both sides."""
     enough = True
     for side, least in ((outside, 4), (inside, 16)):
         count = 0
@@ -182,47 +183,23 @@ def _finite(values):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _places(few, many):  # type: ignore[no-untyped-def]
-    """Where `many` places along a line lie between `few` others that are spread over it: the number of the one before
-    each, and how far it is on the way to the next. The border is repeated outside."""
-    before, share = np.empty(many, np.uint32), np.empty(many, np.float32)
-    for k in range(many):
-        at = min(max((k + 0.5) * few / many - 0.5, 0.0), few - 1.0)
-        before[k] = np.uint32(min(int(at), max(few - 2, 0)))
-        share[k] = np.float32(at - before[k])
-    return before, share
-
-
-@kernel
-def _line(grid, row, share, before, ahead, few, out):  # type: ignore[no-untyped-def]
-    """A line of a grid (gh, gw), so far on the way from one of its rows to the next, at the places (w,) that `_places`
-    tells of it. few (gw,) is overwritten."""
-    below = min(row + 1, grid.shape[0] - 1)
-    for column in range(grid.shape[1]):
-        few[column] = grid[row, column] + share * (grid[below, column] - grid[row, column])
-    last = np.uint32(grid.shape[1] - 1)
-    for x in range(len(out)):
-        k = before[x]
-        out[x] = few[k] + ahead[x] * (few[min(k + np.uint32(1), last)] - few[k])
-
-
-@kernel
 def _mix(plane, x0, y0, drawn, channel, alpha, scale, mask, membrane):  # type: ignore[no-untyped-def]
-    """Blend what was drawn (h, w, n), Y, U or V by the number of the channel, into a plane (H, W) from (x0, y0) on, with
-    weights (ah, aw) of a grid `scale` times as coarse, where a mask (h, w) is 1; a membrane (gh, gw, 3) is added."""
+    """Blend what was drawn (h, w, n), Y, U or V by the number of the channel, into a plane (H, W) from (x0, y0) on,
+    with weights (ah, aw) of a grid `scale` times as coarse, where a mask (h, w) is 1; a membrane (gh, gw, 3) is
+    added."""
     height, width = mask.shape
     own = max(channel - 1, 0)
     half, most, none = np.float32(0.5), np.float32(255), np.float32(0)
     correction = membrane[:, :, channel].copy()
     # Of an odd width the last weight reaches a pixel farther than the patch.
-    of_row, down = _places(alpha.shape[0], scale * alpha.shape[0])
-    of_column, across = _places(alpha.shape[1], scale * alpha.shape[1])
-    soft_row, soft_down = _places(correction.shape[0], height)
-    soft_column, soft_across = _places(correction.shape[1], width)
+    of_row, down = places_between(alpha.shape[0], scale * alpha.shape[0])
+    of_column, across = places_between(alpha.shape[1], scale * alpha.shape[1])
+    soft_row, soft_down = places_between(correction.shape[0], height)
+    soft_column, soft_across = places_between(correction.shape[1], width)
     weights, few_weights = np.empty(len(of_column), np.float32), np.empty(alpha.shape[1], np.float32)
     lift, few_lift = np.empty(width, np.float32), np.empty(correction.shape[1], np.float32)
     for y in range(height):
-        _line(alpha, of_row[y], down[y], of_column, across, few_weights, weights)
+        line_between(alpha, of_row[y], down[y], of_column, across, few_weights, weights)
         first, last = 0, width - 1
         while first <= last and weights[first] <= 0:
             first += 1
@@ -230,7 +207,7 @@ def _mix(plane, x0, y0, drawn, channel, alpha, scale, mask, membrane):  # type: 
             last -= 1
         if first > last:
             continue
-        _line(correction, soft_row[y], soft_down[y], soft_column, soft_across, few_lift, lift)
+        line_between(correction, soft_row[y], soft_down[y], soft_column, soft_across, few_lift, lift)
         row, new, where = plane[y0 + y, x0 : x0 + width], drawn[y, :, own], mask[y]
         for x in range(first, last + 1):
             old = np.float32(row[x])

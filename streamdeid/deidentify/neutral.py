@@ -24,10 +24,10 @@ _RECENT = 500
 _HOLD = 0.12
 """Seconds for which a neutral stays as it is."""
 _STEP = 0.25, 0.05, 0.01
-"""The least that a shown neutral moves at a time: root mean square of its texture in grey levels (what rounding to whole
-ones hides), of its points in pixels of the model's frame, and log darkness of hair. All that is derived from it is
-computed anew then, which costs more than drawing a face does. Steps were .03 to .2 grey levels, eight a second, on nine
-tenths of the frames of webcam_near_far, night_turning and glasses, .15 to .5 on those of grimaces."""
+"""The least that a shown neutral moves at a time: root mean square of its texture in grey levels (what rounding to
+whole ones hides), of its points in pixels of the model's frame, and log darkness of hair. All that is derived from it
+is computed anew then, which costs more than drawing a face does. Steps were .03 to .2 grey levels, eight a second, on
+nine tenths of the frames of webcam_near_far, night_turning and glasses, .15 to .5 on those of grimaces."""
 _MOST_STEPS = 2.0
 """How many of them it moves at once, at most, after it stood still for long."""
 _BLEMISH = 3.0
@@ -200,17 +200,22 @@ def median(textures: list[Pixels]) -> Pixels:
 
 @kernel
 def _median(values, out):  # type: ignore[no-untyped-def]
-    """Median over the rows (n, m) for each of the columns (m,): they are few, so that they are put in one by one."""
-    count = values.shape[0]
-    sorted_so_far = np.empty(count, values.dtype)
-    for column in range(values.shape[1]):
+    """Median over the rows (n, m) for each of the columns (m,). Rows are few: neighbours are exchanged until all are in
+    order, in some columns side by side, for which the processor has instructions."""
+    count, total = values.shape
+    side = 64
+    block = np.empty((count, side), np.float32)
+    for first in range(0, total, side):
+        wide = min(side, total - first)
         for k in range(count):
-            value, place = values[k, column], k
-            while place > 0 and sorted_so_far[place - 1] > value:
-                sorted_so_far[place] = sorted_so_far[place - 1]
-                place -= 1
-            sorted_so_far[place] = value
-        out[column] = (sorted_so_far[(count - 1) // 2] + sorted_so_far[count // 2]) / 2
+            block[k, :wide] = values[k, first : first + wide]
+        for turn in range(count):
+            for k in range(turn % 2, count - 1, 2):
+                for x in range(side):
+                    a, b = block[k, x], block[k + 1, x]
+                    block[k, x], block[k + 1, x] = a if a < b else b, b if a < b else a
+        for x in range(wide):
+            out[first + x] = (block[(count - 1) // 2, x] + block[count // 2, x]) / np.float32(2)
 
 
 def _usual(values: list[float | None]) -> float | None:

@@ -279,5 +279,6 @@ def _hair(image: NDArray[np.uint8], points: Points, small: Pixels) -> float | No
     if seen.sum() < len(rim):
         return None
     above = float(np.median(image[places[seen, 1], places[seen, 0]].astype(np.float32).mean(axis=1)))
-    darkness = float(np.log((above + 8) / (float(np.median(small.mean(axis=1))) + 8)))
+    level = (small[:, 0] + small[:, 1] + small[:, 2]) / np.float32(3)
+    darkness = float(np.log((above + 8) / (float(np.median(level)) + 8)))
     return darkness if darkness < _NO_HAIR else None

@@ -57,7 +57,8 @@ def reaching(
 
 @kernel
 def _overhang(outline, other):  # type: ignore[no-untyped-def]
-    """How far another outline (m, 2) lies outside of one (n, 2) at most, both about the middle of the first; 0 at least.
+    """How far another outline (m, 2) lies outside of one (n, 2) at most, both about the middle of the first; 0 at
+    least.
 
     An outline is star-shaped about its middle, near enough: of several crossings of a ray from there the farthest
     counts, and a place whose ray crosses none is left out.
@@ -112,8 +113,8 @@ def _leave(start, directions, edges, reaches):  # type: ignore[no-untyped-def]
 
 @kernel
 def _left_at(outline, x, y):  # type: ignore[no-untyped-def]
-    """The edge at which a ray from the middle in a unit direction leaves an outline (n, 2), and how far away; 0 where it
-    meets none."""
+    """The edge at which a ray from the middle in a unit direction leaves an outline (n, 2), and how far away; 0 where
+    it meets none."""
     count, edge, farthest = len(outline), 0, 0.0
     bx, by = outline[0]
     after = bx * y - by * x

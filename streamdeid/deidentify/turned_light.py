@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from streamdeid.aam.piecewise_affine import Pixels
-from streamdeid.deidentify.light import MOST, LightFrame, SoftSkin, robust_fit
+from streamdeid.deidentify.light import MOST, LightFrame, SoftSkin
+from streamdeid.deidentify.robust_fit import robust_fit
 from streamdeid.deidentify.turned_view import TurnedView
 
 _NEAR = 0.15, 0.3

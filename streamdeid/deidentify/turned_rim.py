@@ -115,7 +115,9 @@ def covering(solid: Solid, original: Planes, reach: Reach, width: float) -> Patc
     luma = reach.mask((patch.y.shape[0], patch.y.shape[1]), (patch.x0, patch.y0))
     chroma = halved.mask((patch.covered.shape[0], patch.covered.shape[1]), corner)
     skin, background = _colours(patch, original, luma, chroma, max(1.0, _INSET * width))
-    y, full = _filled(patch.y[:, :, None], patch.covered_luma, luma, (patch.x0, patch.y0), reach, width, skin, background)
+    y, full = _filled(
+        patch.y[:, :, None], patch.covered_luma, luma, (patch.x0, patch.y0), reach, width, skin, background
+    )
     uv, covered = _filled(patch.uv, patch.covered, chroma, corner, halved, width / 2, skin, background)
     return Patch(patch.x0, patch.y0, np.ascontiguousarray(y[:, :, 0]), uv, covered, full)
 
