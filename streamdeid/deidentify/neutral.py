@@ -147,13 +147,13 @@ class NeutralEstimator:
         that could be seen, and for `_HOLD` seconds at least, so what is derived from it can be kept."""
         if self._shown is not None and time - self._looked_at < _HOLD:
             return self._shown
-        self._looked_at, aim = time, self._aimed()
+        unseen, self._looked_at, aim = time - self._looked_at, time, self._aimed()
         if self._shown is None:
             self._shown, self._shown_at = aim, time
             return aim
         share = min(1.0, (time - self._shown_at) / _SETTLE)
         if share * self._steps >= 1:
-            most = max(_HOLD / _SETTLE, _MOST_STEPS / self._steps)
+            most = max(unseen / _SETTLE, _MOST_STEPS / self._steps)  # while nobody looked it may have gone far
             self._shown, self._shown_at = _between(self._shown, aim, min(share, most)), time
             self._steps = _steps(self._shown, aim)
         return self._shown
