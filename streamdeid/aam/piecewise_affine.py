@@ -117,8 +117,8 @@ def render(
     if first + out.shape[2] > texture.shape[2]:
         raise ValueError("the texture has fewer channels than are drawn")
     _render(
-        texture,
-        first,
+        np.ascontiguousarray(texture),
+        np.int32(first),
         np.ascontiguousarray(frame_points, np.float64),
         np.ascontiguousarray(points, np.float64),
         triangles,
@@ -196,15 +196,21 @@ def _sample(image, points, triangles, triangle, weights, out):  # type: ignore[n
 
 
 @kernel
-def _first_and_last(wb, wc, wb_x, wc_x, count):  # type: ignore[no-untyped-def]
+def _inverse(growth):  # type: ignore[no-untyped-def]
+    return 1 / growth if growth != 0 else 0.0
+
+
+@kernel
+def _first_and_last(wb, wc, steps, count):  # type: ignore[no-untyped-def]
     """Where along a row of `count` pixels a triangle may begin and end, a pixel more to either side: weights of b and c
-    at the row's start, and how they grow along it. The end is before the start where it meets none."""
+    at the row's start, and in how many pixels the weights of a, b and c grow by 1, 0 for one that does not grow. The
+    end is before the start where it meets none."""
     low, high = 0.0, count - 1.0
-    for weight, growth in ((wb, wb_x), (wc, wc_x), (1 - wb - wc, -wb_x - wc_x)):
-        if growth > 0:
-            low = max(low, -weight / growth - 1)
-        elif growth < 0:
-            high = min(high, -weight / growth + 1)
+    for weight, step in ((1 - wb - wc, steps[0]), (wb, steps[1]), (wc, steps[2])):
+        if step > 0:
+            low = max(low, -weight * step - 1)
+        elif step < 0:
+            high = min(high, -weight * step + 1)
         elif weight < -1e-6:
             return 1, 0
     if not (low < count and high >= 0):
@@ -216,9 +222,9 @@ def _first_and_last(wb, wc, wb_x, wc_x, count):  # type: ignore[no-untyped-def]
 def _render(texture, first, frame, points, triangles, out, covered):  # type: ignore[no-untyped-def]
     height, width = covered.shape
     rows, columns = texture.shape[0], texture.shape[1]
-    channels = out.shape[2]
-    one = np.float32(1)
-    last_u, last_v = columns - 1.0, rows - 1.0
+    channels, depth = out.shape[2], np.int32(texture.shape[2])
+    flat, stride = texture.ravel(), np.int32(columns * depth)
+    right_of, below, below_right = np.uint32(depth), np.uint32(stride), np.uint32(stride + depth)
     for t in range(triangles.shape[0]):
         ia, ib, ic = triangles[t]
         ax, ay = points[ia]
@@ -230,39 +236,52 @@ def _render(texture, first, frame, points, triangles, out, covered):  # type: ig
         u_a, v_a = frame[ia]
         u_b, v_b = frame[ib, 0] - u_a, frame[ib, 1] - v_a
         u_c, v_c = frame[ic, 0] - u_a, frame[ic, 1] - v_a
-        wb_x, wc_x = (cy - ay) / area, -(by - ay) / area
+        # Divisions take longest of all, so each is done once for a triangle.
+        share = 1 / area
+        wb_x, wc_x = (cy - ay) * share, -(by - ay) * share
+        wa_x = -wb_x - wc_x
+        steps = _inverse(wa_x), _inverse(wb_x), _inverse(wc_x)
         u_x, v_x = wb_x * u_b + wc_x * u_c, wb_x * v_b + wc_x * v_c
         left, right = max(0, int(np.ceil(min(ax, bx, cx)))), min(width - 1, int(np.floor(max(ax, bx, cx))))
         for y in range(max(0, int(np.ceil(min(ay, by, cy)))), min(height - 1, int(np.floor(max(ay, by, cy)))) + 1):
-            wb = ((left - ax) * (cy - ay) - (y - ay) * (cx - ax)) / area
-            wc = ((bx - ax) * (y - ay) - (by - ay) * (left - ax)) / area
-            low, high = _first_and_last(wb, wc, wb_x, wc_x, right - left + 1)
+            wb = ((left - ax) * (cy - ay) - (y - ay) * (cx - ax)) * share
+            wc = ((bx - ax) * (y - ay) - (by - ay) * (left - ax)) * share
+            low, high = _first_and_last(wb, wc, steps, right - left + 1)
             low, high = left + low, left + high
             # Which pixels count at the ends says the same sum as always: neighbours share their edge.
-            while low <= high and not _inside(low, y, ax, ay, bx, by, cx, cy, area):
+            while low <= high and not _inside(low, y, ax, ay, bx, by, cx, cy, share):
                 low += 1
-            while low <= high and not _inside(high, y, ax, ay, bx, by, cx, cy, area):
+            while low <= high and not _inside(high, y, ax, ay, bx, by, cx, cy, share):
                 high -= 1
             u, v = u_a + wb * u_b + wc * u_c - left * u_x, v_a + wb * v_b + wc * v_c - left * v_x
+            first_u, first_v, last_u, last_v = u + low * u_x, v + low * v_x, u + high * u_x, v + high * v_x
+            if (
+                min(first_u, last_u) >= 0
+                and min(first_v, last_v) >= 0
+                and max(first_u, last_u) < columns - 1
+                and max(first_v, last_v) < rows - 1
+            ):
+                for x in range(low, high + 1):
+                    at_u, at_v = u + x * u_x, v + x * v_x
+                    x0, y0 = np.int32(at_u), np.int32(at_v)
+                    fx, fy = np.float32(at_u - x0), np.float32(at_v - y0)
+                    at = y0 * stride + x0 * depth + first
+                    for c in range(channels):
+                        k = np.uint32(at + c)
+                        a, b = flat[k], flat[k + right_of]
+                        c0, d0 = flat[k + below], flat[k + below_right]
+                        top = a + fx * (b - a)
+                        out[y, x, c] = top + fy * (c0 + fx * (d0 - c0) - top)
+                    covered[y, x] = 1
+                continue
             for x in range(low, high + 1):
-                # Written so that what is no number ends at 0: clamped by min and max it would index foreign memory.
-                at_u, at_v = u + x * u_x, v + x * v_x
-                at_u = min(at_u, last_u) if at_u > 0 else 0.0
-                at_v = min(at_v, last_v) if at_v > 0 else 0.0
-                x0, y0 = np.uint32(at_u), np.uint32(at_v)
-                x1, y1 = min(x0 + 1, columns - 1), min(y0 + 1, rows - 1)
-                fx, fy = np.float32(at_u - x0), np.float32(at_v - y0)
-                for c in range(channels):
-                    k = np.uint32(first + c)
-                    top = texture[y0, x0, k] * (one - fx) + texture[y0, np.uint32(x1), k] * fx
-                    bottom = texture[np.uint32(y1), x0, k] * (one - fx) + texture[np.uint32(y1), np.uint32(x1), k] * fx
-                    out[y, x, c] = top * (one - fy) + bottom * fy
+                _bilinear(texture[:, :, first : first + channels], u + x * u_x, v + x * v_x, out[y, x])
                 covered[y, x] = 1
 
 
 @kernel
-def _inside(x, y, ax, ay, bx, by, cx, cy, area):  # type: ignore[no-untyped-def]
-    """Whether a pixel lies in a triangle, a rounding error beyond its edges included."""
-    wb = ((x - ax) * (cy - ay) - (y - ay) * (cx - ax)) / area
-    wc = ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) / area
+def _inside(x, y, ax, ay, bx, by, cx, cy, share):  # type: ignore[no-untyped-def]
+    """Whether a pixel lies in a triangle, a rounding error beyond its edges included. share: 1 over twice its area."""
+    wb = ((x - ax) * (cy - ay) - (y - ay) * (cx - ax)) * share
+    wc = ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) * share
     return 1 - wb - wc >= -1e-9 and wb >= -1e-9 and wc >= -1e-9

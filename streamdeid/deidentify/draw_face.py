@@ -18,7 +18,7 @@ from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps, facing, transfer_expression
 from streamdeid.deidentify.eyes import draw_eye, narrowed
 from streamdeid.deidentify.light import LightFrame, SoftSkin, StaticLight, light_change, static_light
-from streamdeid.deidentify.lit_face import at_eye, dressed, lit_eye, lit_texture
+from streamdeid.deidentify.lit_face import at_eye, dressed, hairs, lit_eye, lit_texture
 from streamdeid.deidentify.mouth import draw_mouth
 from streamdeid.deidentify.neutral import Neutral
 from streamdeid.deidentify.new_face import NewFace
@@ -74,6 +74,7 @@ class Blending:
     scene: SceneGrain = field(default_factory=SceneGrain)
     _of: tuple[Neutral, NewFace] | None = None
     _static: Static | None = None
+    _hairs: tuple[NewFace, Pixels] | None = None
 
     def static(self, fitting: FitModel, light: LightFrame, neutral: Neutral, face: NewFace) -> Static:
         """What follows from a neutral and a surrogate, derived anew only when one of them has changed."""
@@ -84,7 +85,10 @@ class Blending:
             shape = facing(face.shape, rest, model.depth)
             depth = slid_depth(model.depth, shape - rest, light.slopes)
             skin = light.skin_of(neutral.small_texture)
-            self._static = Static(lit, dressed(face, lit, model.albedo.zones), shape, depth, rest, skin)
+            zones = model.albedo.zones
+            if self._hairs is None or self._hairs[0] is not face:
+                self._hairs = face, hairs(face, zones)
+            self._static = Static(lit, dressed(face, lit, zones, self._hairs[1]), shape, depth, rest, skin)
             self._of = neutral, face
         return self._static
 
@@ -229,6 +233,8 @@ def sharp_edge(alpha: Pixels, patch: Patch, points: Points, seen: Observation) -
     inner = np.zeros_like(patch.covered)
     cv2.fillPoly(inner, [np.round(ring * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
     strip = cv2.erode(patch.covered & (1 - inner), np.ones((3, 3), np.uint8))
+    if not strip.any():
+        return alpha
     reach = 2 * max(1, round(_STRIP * seen.width / 2)) + 1
     about = cv2.dilate(strip, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))).astype(np.float32)
     near = cv2.GaussianBlur(about, (0, 0), max(0.25 * _STRIP * seen.width, 0.5))

@@ -22,11 +22,15 @@ _KNEE = 235.0
 not to burn out."""
 
 
-def dressed(face: NewFace, light: StaticLight, zones: Zones) -> Pixels:
-    """The surrogate's picture float32 (h, w, 3), brows and lips in tones that go with the person's hair."""
-    log = np.log(face.picture + FLOOR)
-    skin = masked_blur(log, zones.skin, (0.06,))
-    hair = np.minimum((log - skin) @ LUMA, 0)
+def hairs(face: NewFace, zones: Zones) -> Pixels:
+    """How much darker than the skin about it the surrogate is, natural log float32 (h, w), 0 where it is not."""
+    log = np.log(face.picture + FLOOR) @ LUMA
+    skin = masked_blur(log[:, :, None], zones.skin, (0.06,))[:, :, 0]
+    return np.minimum(log - skin, 0)
+
+
+def dressed(face: NewFace, light: StaticLight, zones: Zones, hair: Pixels) -> Pixels:
+    """The surrogate's picture float32 (h, w, 3), brows and lips in tones that go with the person's. hair: `hairs`."""
     gain = (zones.brows * np.float32(light.brows - 1) * hair)[:, :, None]
     gain = gain + zones.lips[:, :, None] * light.lips.astype(np.float32)
     return under_gain(face.picture, gain)

@@ -76,7 +76,7 @@ class SignalReader:
         if self._colours is None or fresh:
             self._colours, self._residual = level, fit.residual
         change = level - self._colours
-        change -= np.median(change, axis=0)
+        change -= _median(change)
         changed = _share(np.abs(change).max(axis=1) > _CHANGED, self._count)
         strain = fit.residual - self._residual
         follow = -np.expm1(-max(0.0, time - self._time) / (_HELD if max(changed, strain) > _MUCH else _USUAL))
@@ -88,7 +88,7 @@ class SignalReader:
     def _odd(self, colours: Points) -> float:
         chroma = colours / np.maximum(colours.sum(axis=1, keepdims=True), 1.0)
         luma = np.log(colours @ _LUMA + _FLOOR)
-        usual = np.median(chroma[self._skin], axis=0), np.median(luma[self._skin])
+        usual = _median(chroma[self._skin]), _median(luma[self._skin])
         odd = (np.abs(chroma - usual[0]).max(axis=1) > _ODD_CHROMA) | (np.abs(luma - usual[1]) > _ODD_LUMA)
         return _share(odd, self._count * self._skin)
 
@@ -115,8 +115,7 @@ class Sharpness:
         grey = spread((texture @ _LUMA)[:, None].astype(np.float32), self._table)[:, :, 0]
         soft = {sigma: _blur(grey, sigma) / weight for sigma, weight in self._weights.items()}
         fine, coarse = (self._tensor(soft[a] - soft[b]) for a, b in (_FINE, _COARSE))
-        ratios = np.linalg.eigvals(np.linalg.solve(coarse + 1e-6 * np.eye(2), fine))
-        return float(np.sqrt(max(float(ratios.real.min()), 0.0)))
+        return float(np.sqrt(max(_least_ratio(fine, coarse + 1e-6 * np.eye(2)), 0.0)))
 
     def _tensor(self, band: Pixels) -> Points:
         tensor = np.zeros((2, 2))
@@ -149,6 +148,22 @@ def _add_gradients(band, inner, tensor):  # type: ignore[no-untyped-def]
             tensor[0, 1] += across * down
             tensor[1, 1] += down * down
     tensor[1, 0] = tensor[0, 1]
+
+
+def _least_ratio(fine: Points, coarse: Points) -> float:
+    """The least generalised eigenvalue of two symmetric tensors (2, 2): root of det(fine - x coarse)."""
+    (a, b), (_, c) = fine
+    (d, e), (_, f) = coarse
+    area = d * f - e * e
+    half, product = (a * f + c * d - 2 * b * e) / (2 * area), (a * c - b * b) / area
+    return float(half - np.sqrt(max(half * half - product, 0.0)))
+
+
+def _median(values: Points) -> Points:
+    """Median along the first axis: NumPy's own takes ten times as long over so few."""
+    ordered = np.sort(values, axis=0)
+    middle: Points = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    return middle
 
 
 def _share(where: NDArray[np.bool_], weights: Points) -> float:
