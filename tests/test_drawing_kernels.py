@@ -49,7 +49,7 @@ def test_blending_is_that_of_the_twin(seed: int, luma: bool, height: int, width:
     wanted = drawing_twins.blended(
         plane, (4, 6), own[:, :, -1], weights, mask, np.ascontiguousarray(lift[:, :, channel])
     )
-    _mix(plane, 4, 6, np.ascontiguousarray(own), channel, weights, 2 if luma else 1, mask, lift)
+    _mix(plane, 4, 6, own[:, :, -1], channel, weights, 2 if luma else 1, mask, lift)
     assert np.abs(plane.astype(int) - wanted).max() <= 1, "rounding"
     assert (plane != wanted).mean() < 0.01
 

@@ -26,6 +26,8 @@ _NEAR = 0.02
 """Blur of what is found on either side of the rim, share of the patch's width."""
 _TRUST = (42.0, 13.0, 13.0)
 """Difference in Y, U and V at which the rim is trusted by 1 / e: beyond, it is hair or background."""
+_ENOUGH = 2.5
+"""Standard deviation of a blur in pixels from which half as many pixels would do."""
 _DEPTH = 0.13
 """Reach of the membrane into the face, share of the patch's width."""
 
@@ -50,6 +52,16 @@ def feathers(covered: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], widths: t
     framed = cv2.copyMakeBorder(covered, 1, 1, 1, 1, cv2.BORDER_REPLICATE)  # the frame's border is no rim
     distance = np.asarray(cv2.distanceTransform(framed, cv2.DIST_L2, 3)[1:-1, 1:-1], np.float32)
     return [_risen(distance, np.float32(1 / max(width, 1.0))) for width in widths]
+
+
+def soft_blur(picture: Pixels, sigma: float) -> Pixels:
+    """A picture (h, w) blurred by so many pixels; a wide blur is done where fewer do, which is the same to the eye."""
+    less = max(1, int(sigma / _ENOUGH))
+    size = picture.shape[1], picture.shape[0]
+    few = max(1, size[0] // less), max(1, size[1] // less)
+    small = cv2.resize(picture, few, interpolation=cv2.INTER_AREA) if less > 1 else picture
+    soft = cv2.GaussianBlur(small, (0, 0), sigma / less)
+    return np.asarray(cv2.resize(soft, size, interpolation=cv2.INTER_LINEAR) if less > 1 else soft, np.float32)
 
 
 def no_membrane() -> Pixels:
@@ -84,9 +96,9 @@ def composed(patch: Patch, blend: Blend, planes: Planes) -> bool:
         return False
     corner = patch.x0 // 2, patch.y0 // 2
     # Half-size weights reach a pixel beyond the mesh, where nothing was drawn.
-    _mix(planes.y, patch.x0, patch.y0, patch.y[:, :, None], 0, blend.alpha, 2, patch.covered_luma, blend.membrane)
+    _mix(planes.y, patch.x0, patch.y0, patch.y, 0, blend.alpha, 2, patch.covered_luma, blend.membrane)
     for c, plane in ((1, planes.u), (2, planes.v)):
-        _mix(plane, *corner, patch.uv, c, blend.alpha, 1, np.ones_like(patch.covered), blend.membrane)
+        _mix(plane, *corner, patch.uv[:, :, c - 1], c, blend.alpha, 1, np.ones_like(patch.covered), blend.membrane)
     return True
 
 
@@ -185,11 +197,10 @@ def _finite(values):  # type: ignore[no-untyped-def]
 
 @kernel
 def _mix(plane, x0, y0, drawn, channel, alpha, scale, mask, membrane):  # type: ignore[no-untyped-def]
-    """Blend what was drawn (h, w, n), Y, U or V by the number of the channel, into a plane (H, W) from (x0, y0) on,
+    """Blend what was drawn (h, w), Y, U or V by the number of the channel, into a plane (H, W) from (x0, y0) on,
     with weights (ah, aw) of a grid `scale` times as coarse, where a mask (h, w) is 1; a membrane (gh, gw, 3) is
     added."""
     height, width = mask.shape
-    own = max(channel - 1, 0)
     half, most, none = np.float32(0.5), np.float32(255), np.float32(0)
     correction = membrane[:, :, channel].copy()
     # Of an odd width the last weight reaches a pixel farther than the patch.
@@ -209,7 +220,7 @@ def _mix(plane, x0, y0, drawn, channel, alpha, scale, mask, membrane):  # type: 
         if first > last:
             continue
         line_between(correction, soft_row[y], soft_down[y], soft_column, soft_across, few_lift, lift)
-        row, new, where = plane[y0 + y, x0 : x0 + width], drawn[y, :, own], mask[y]
+        row, new, where = plane[y0 + y, x0 : x0 + width], drawn[y], mask[y]
         for x in range(first, last + 1):
             old = np.float32(row[x])
             value = old + weights[x] * np.float32(where[x]) * (new[x] + lift[x] - old)

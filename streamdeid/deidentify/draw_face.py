@@ -13,7 +13,7 @@ from streamdeid.aam.piecewise_affine import Pixels, Points, Triangles, spread
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.surface import slid_depth
 from streamdeid.aam.synthesise import Patch, draw
-from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no_membrane
+from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no_membrane, soft_blur
 from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps, facing, transfer_expression
 from streamdeid.deidentify.eyes import draw_eye, narrowed
@@ -235,9 +235,9 @@ def sharp_edge(alpha: Pixels, patch: Patch, points: Points, seen: Observation) -
     strip = cv2.erode(patch.covered & (1 - inner), np.ones((3, 3), np.uint8))
     if not strip.any():
         return alpha
-    reach = 2 * max(1, round(_STRIP * seen.width / 2)) + 1
-    about = cv2.dilate(strip, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))).astype(np.float32)
-    near = cv2.GaussianBlur(about, (0, 0), max(0.25 * _STRIP * seen.width, 0.5))
+    reach = max(1, round(_STRIP * seen.width / 2))
+    about = (cv2.distanceTransform(1 - strip, cv2.DIST_L2, 5) < reach + 0.5).astype(np.float32)
+    near = soft_blur(about, max(0.25 * _STRIP * seen.width, 0.5))
     sharp = feathered(patch.covered, _SHARP_FEATHER * seen.width / 2)
     return np.asarray(np.maximum(alpha, near * sharp), np.float32)
 
