@@ -1,13 +1,12 @@
 """Does another version of the filter publish the same pictures? Clips through two versions, under one fixed key.
 
-    python benchmarks/same_pictures.py OTHER_TREE CLIP [CLIP ...] [--frames N] [--json]
+python benchmarks/same_pictures.py OTHER_TREE CLIP [CLIP ...] [--frames N] [--json]
 
-OTHER_TREE: the directory of the other version, with its `streamdeid` in it; this one is the one of this file. Each runs
-in a process of its own. Compared are Y, U and V: within the boxes of what is covered, where either version changed the
-picture, by their peak signal to noise ratio (`all`: of all frames, `worst`: of the worst one, dB); elsewhere by how many
-pixels differ (`outside`), of which there are to be none. `levels`: faces whose protection level is another one. Exit
-code 1 when a clip is below 44 dB over all, anything differs outside, or a level does.
-"""
+OTHER_TREE: the directory of the other version, with its `streamdeid` in it; this one is the one of this file. Each
+runs in a process of its own. Compared are Y, U and V: within the boxes of what is covered, where either version
+changed the picture, by their peak signal to noise ratio (`all`: of all frames, `worst`: of the worst one, dB);
+elsewhere by how many pixels differ (`outside`), of which there are to be none. `levels`: faces whose protection
+level is another one. Exit code 1 when a clip is below 44 dB over all, anything differs outside, or a level does."""
 
 from __future__ import annotations
 
@@ -106,11 +105,8 @@ def _write(clip: Path, out: Path, frames: int | None) -> None:
 
 def _read(path: Path) -> Iterator[Published]:
     with path.open("rb") as file:
-        while True:
-            try:
-                yield Published(*pickle.load(file))
-            except EOFError:
-                return
+        while file.peek(1):
+            yield Published(*pickle.load(file))
 
 
 def _ran(tree: Path, clip: Path, out: Path, frames: int | None) -> Iterator[Published]:

@@ -180,10 +180,10 @@ def _project(model: AppearanceModel, points: Points) -> tuple[Similarity, Points
 
 def _parted(model: AppearanceModel, texture: Pixels) -> tuple[np.float32, Pixels, Pixels]:
     """How much of the mean a texture (f,) has, the parameters (c,) of the rest, and what neither explains (f,)."""
-    level = model.fit_mean @ texture
+    level = np.float32(model.fit_mean @ texture)
     rest = texture - level * model.fit_mean
-    known = model.fit_basis @ rest
-    return level, known, rest - known @ model.fit_basis
+    known: Pixels = np.asarray(model.fit_basis @ rest, np.float32)
+    return level, known, np.asarray(rest - known @ model.fit_basis, np.float32)
 
 
 def _unexplained(model: AppearanceModel, texture: Pixels) -> Pixels:

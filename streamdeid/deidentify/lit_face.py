@@ -26,7 +26,7 @@ def hairs(face: NewFace, zones: Zones) -> Pixels:
     """How much darker than the skin about it the surrogate is, natural log float32 (h, w), 0 where it is not."""
     log = np.log(face.picture + FLOOR) @ LUMA
     skin = masked_blur(log[:, :, None], zones.skin, (0.06,))[:, :, 0]
-    return np.minimum(log - skin, 0)
+    return np.asarray(np.minimum(log - skin, 0), np.float32)
 
 
 def dressed(face: NewFace, light: StaticLight, zones: Zones, hair: Pixels) -> Pixels:
