@@ -1,6 +1,6 @@
 """Does another version of the filter publish the same pictures? Clips through two versions, under one fixed key.
 
-python benchmarks/same_pictures.py OTHER_TREE CLIP [CLIP ...] [--frames N] [--json]
+    python benchmarks/same_pictures.py OTHER_TREE CLIP [CLIP ...] [--frames N] [--json]
 
 OTHER_TREE: the directory of the other version, with its `streamdeid` in it; this one is the one of this file. Each
 runs in a process of its own. Compared are Y, U and V: within the boxes of what is covered, where either version
