@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +13,10 @@ from streamdeid.frames import Colour, Planes
 _LUMA = {"bt601": (0.299, 0.114), "bt709": (0.2126, 0.0722)}
 
 
+@cache
 def rgb_from_yuv(colour: Colour) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Matrix float32 (3, 3) and offset float32 (3,): `rgb = matrix @ yuv + offset`, all in 0-255."""
+    """Matrix float32 (3, 3) and offset float32 (3,): `rgb = matrix @ yuv + offset`, all in 0-255. Not to be written to:
+    they are kept."""
     kr, kb = _LUMA[colour.matrix]
     kg = 1 - kr - kb
     to_rgb = np.array(
@@ -23,8 +27,10 @@ def rgb_from_yuv(colour: Colour) -> tuple[NDArray[np.float32], NDArray[np.float3
     return matrix.astype(np.float32), (-matrix @ [black, 128, 128]).astype(np.float32)
 
 
+@cache
 def yuv_from_rgb(colour: Colour) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Matrix float32 (3, 3) and offset float32 (3,): `yuv = matrix @ rgb + offset`, all in 0-255."""
+    """Matrix float32 (3, 3) and offset float32 (3,): `yuv = matrix @ rgb + offset`, all in 0-255. Not to be written to:
+    they are kept."""
     matrix, offset = rgb_from_yuv(colour)
     inverse = np.linalg.inv(matrix.astype(np.float64))
     return inverse.astype(np.float32), (-inverse @ offset).astype(np.float32)

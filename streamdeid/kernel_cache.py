@@ -121,7 +121,16 @@ _CACHES: list[KernelCache] = []
 
 def kernel(function: _Function) -> _Function:
     """Compile a function with numba when it is first called, or load it. It runs without the interpreter's lock."""
-    compiled: Any = njit(nogil=True)(function)
+    return _compiled(function, njit(nogil=True)(function))
+
+
+def reordering_kernel(function: _Function) -> _Function:
+    """The same for a function whose sums may be added up in any order, by vector instructions: its last bits are the
+    processor's, and the same from call to call. Numbers that are none stay what they are."""
+    return _compiled(function, njit(nogil=True, fastmath={"reassoc", "contract"})(function))
+
+
+def _compiled(function: _Function, compiled: Any) -> _Function:
     cache = KernelCache(function)  # type: ignore[arg-type]
     compiled._cache = cache  # what `njit(cache=True)` does, with numba's own
     _CACHES.append(cache)

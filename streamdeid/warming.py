@@ -7,15 +7,25 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+import cv2
 import numpy as np
 
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.mesh_render import draw_turned
+from streamdeid.aam.pose import HeadPose
+from streamdeid.aam.solid_face import seen
 from streamdeid.bytecode import write_bytecode
 from streamdeid.colour import planes_from_rgb, rectangle_to_rgb
+from streamdeid.deidentify.outline import reaching
+from streamdeid.deidentify.scene_grain import SceneGrain
 from streamdeid.deidentify.soft_redaction import SoftMemory, head_of, soft_redaction
+from streamdeid.deidentify.turned_rim import Profile, Reach, covering
 from streamdeid.errors import OutputError
 from streamdeid.evaluation.synthetic_people import synthetic_people
+from streamdeid.frames import Planes
 from streamdeid.kernel_cache import caches, copy_entries
 from streamdeid.library import Filter
+from streamdeid.mesh_triangles import TRIANGLES
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import load_models
 
@@ -65,6 +75,7 @@ def warm_up(cache: Path | None = None) -> WarmUp:
                 filter(np.ascontiguousarray(rgb[:, :, ::-1]))
     planes = planes_from_rgb(np.full((64, 64, 3), 128, np.uint8))  # drawn people are never in need of a soft redaction
     soft_redaction(planes, planes.copy(), head_of((16.0, 16.0, 48.0, 48.0), None, planes.size), SoftMemory())
+    _draw_what_is_seldom(models.fitting, planes)
     if cache is not None:
         try:
             copy_entries(cache)
@@ -81,3 +92,18 @@ def warm_up(cache: Path | None = None) -> WarmUp:
         places=tuple(sorted(places | ({cache} if cache is not None else set()))),
         bytecode=write_bytecode(),
     )
+
+
+def _draw_what_is_seldom(fitting: FitModel, planes: Planes) -> None:
+    """What drawn people do not do: move quickly, turn their heads, and be filmed by a camera with grain."""
+    shape, solid, yaw = fitting.model.mean_shape, fitting.solid, 0.6
+    reaching(shape, (1.3 * shape,), (1.3 * shape,), float(np.ptp(shape[:, 0])))
+    turn = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])
+    mesh = seen(solid.mesh, HeadPose(0.2, turn, np.array([16.0, 8.0])))
+    texture = np.full((*fitting.model.frame_size[::-1], 3), 128, np.float32)
+    corners = np.array([[0.0, 0.0], [63.0, 63.0]])
+    drawn = draw_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, planes.size, corners)
+    if drawn is not None:
+        outline = cv2.convexHull(mesh[:, :2].astype(np.float32)).reshape(-1, 2).astype(np.float64)
+        patch = covering(drawn, planes, Reach(outline, 3.0, 5.0, Profile.of(mesh, yaw), 1.0), 40.0)
+        SceneGrain(grain=np.ones((3, 2))).apply(patch)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.fit import FitModel
 from streamdeid.colour import yuv_from_rgb
 from streamdeid.deidentify.light import LightFrame, StaticLight, static_light
-from streamdeid.deidentify.lit_face import _KNEE, _lit, at_eye, dressed, lit_eye, lit_texture
+from streamdeid.deidentify.lit_face import _KNEE, _lit, at_eye, dressed, hairs, lit_eye, lit_texture
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.frames import Colour
 from tests import slow_twins
@@ -80,14 +80,14 @@ def test_a_texture_is_reduced_by_area_on_demand(face: NewFace) -> None:
 
 
 def test_without_anything_to_change_a_face_is_as_it_was(face: NewFace, plain: StaticLight, fitting: FitModel) -> None:
-    worn = dressed(face, plain, fitting.model.albedo.zones)
+    worn = dressed(face, plain, fitting.model.albedo.zones, hairs(face, fitting.model.albedo.zones))
     np.testing.assert_allclose(worn, face.picture, atol=1e-3)
 
 
 def test_darker_hair_darkens_the_brows_alone(face: NewFace, plain: StaticLight, fitting: FitModel) -> None:
     zones = fitting.model.albedo.zones
     change = {
-        factor: (dressed(face, replace(plain, brows=factor), zones) - face.picture).mean(axis=2)
+        factor: (dressed(face, replace(plain, brows=factor), zones, hairs(face, zones)) - face.picture).mean(axis=2)
         for factor in (0.7, 1.15)
     }
     brows, elsewhere = zones.brows > 0.9, zones.brows < 0.001
@@ -98,7 +98,7 @@ def test_darker_hair_darkens_the_brows_alone(face: NewFace, plain: StaticLight, 
 
 def test_lips_move_by_the_shift_and_nothing_else_does(face: NewFace, plain: StaticLight, fitting: FitModel) -> None:
     zones, shift = fitting.model.albedo.zones, np.array([0.1, -0.2, -0.05])
-    worn = dressed(face, replace(plain, lips=shift), zones)
+    worn = dressed(face, replace(plain, lips=shift), zones, hairs(face, zones))
     moved = np.log(worn + 8) - np.log(face.picture + 8)
     lips = zones.lips > 0.99
     np.testing.assert_allclose(moved[lips], np.broadcast_to(shift, moved[lips].shape), atol=0.01)

@@ -20,14 +20,13 @@ import streamdeid
 from streamdeid import bytecode, kernel_cache, warming
 from streamdeid.aam.fit import FitModel
 from streamdeid.deidentify.gallery import Gallery
-from streamdeid.detection.networks import by_litert_at_all
 from streamdeid.kernel_cache import KernelCache, caches, copy_entries
 from streamdeid.shipped_models import shipped
 from tests.talking_clip import talking_clip
 
 PACKAGE = Path(streamdeid.__file__).parent
-LITERT = 5 if by_litert_at_all() else 0
-KERNELS, USED = 19 + LITERT, 11 + LITERT
+LEAST_USED = 20
+"""Kernels that a run with a face needs, at least: far fewer would mean that they were not counted."""
 REAL_USE = [
     [],
     ["--eyes", "original"],
@@ -99,14 +98,17 @@ def kernels(directory: Path) -> set[Path]:
 
 
 def test_the_command_says_what_it_did(installed: Installed) -> None:
-    assert f"{KERNELS} kernels in " in installed.output and f", {KERNELS} compiled" in installed.output
+    count = len(kernels(installed.site))
+    assert count > LEAST_USED
+    assert f"{count} kernels in " in installed.output and f", {count} compiled" in installed.output
     assert str(Path("streamdeid") / "aam" / "__pycache__") in installed.output and "second" in installed.output
-    assert len(kernels(installed.site)) == len(kernels(installed.second)) == KERNELS
+    assert len(kernels(installed.second)) == count
 
 
 def test_a_real_run_after_it_compiles_nothing(installed: Installed, clip: Path, tmp_path: Path) -> None:
     before = kernels(installed.site.parent)
-    assert installed.run(REAL_RUN, clip, tmp_path / "out.mp4", json.dumps(REAL_USE)) == f"0 {USED}\n"
+    compiled, found = installed.run(REAL_RUN, clip, tmp_path / "out.mp4", json.dumps(REAL_USE)).split()
+    assert compiled == "0" and int(found) > LEAST_USED
     assert kernels(installed.site.parent) == before
 
 
@@ -135,14 +137,16 @@ def test_a_read_only_image_compiles_nothing(installed: Installed, read_only: Seq
     with_probe = (
         f"import os\ntry: os.mkdir({str(installed.site / 'x')!r})\nexcept OSError: pass\nelse: raise SystemExit(9)\n"
     )
-    assert installed.run(with_probe + ONE_FRAME, before=read_only) == f"0 {USED}\n"
+    compiled, found = installed.run(with_probe + ONE_FRAME, before=read_only).split()
+    assert compiled == "0" and int(found) > LEAST_USED
 
 
 def test_a_read_only_cache_of_its_own(installed: Installed, read_only: Sequence[str], tmp_path: Path) -> None:
     bare = tmp_path / "site"
     shutil.copytree(installed.site, bare, symlinks=True, ignore=shutil.ignore_patterns("*.kernel"))
-    found = installed.run(ONE_FRAME, before=read_only, NUMBA_CACHE_DIR=str(installed.second), PYTHONPATH=str(bare))
-    assert found == f"0 {USED}\n" and not kernels(bare)
+    said = installed.run(ONE_FRAME, before=read_only, NUMBA_CACHE_DIR=str(installed.second), PYTHONPATH=str(bare))
+    compiled, found = said.split()
+    assert compiled == "0" and int(found) > LEAST_USED and not kernels(bare)
 
 
 SOURCE = "from streamdeid.kernel_cache import kernel\n\n\n@kernel\ndef twice(x):\n    return 2 * x\n"

@@ -24,7 +24,7 @@ from streamdeid.aam.surface import surface_normals
 from streamdeid.arrays_file import Arrays, read_arrays, write_arrays
 from streamdeid.errors import ModelError
 from streamdeid.face_mesh import MESH
-from streamdeid.ibug68 import MOUTH_TRIANGLES, POINTS
+from streamdeid.ibug68 import MOUTH_TRIANGLES, POINTS, RIGID
 
 FORMAT = 2
 
@@ -96,6 +96,11 @@ class AppearanceModel:
         return np.concatenate([MOUTH_TRIANGLES, self.triangles])
 
     @cached_property
+    def rigid_inverse(self) -> tuple[Points, Points]:
+        """What the pose of a head is found by (`rigid_inverse`)."""
+        return rigid_inverse(self.mean_shape, self.depth)
+
+    @cached_property
     def shape_weight(self) -> float:
         """Texture units for one unit of shape: sqrt(sum of texture variances / sum of shape variances) (Cootes)."""
         return float(np.sqrt(self.texture_variances.sum() / self.shape_variances.sum()))
@@ -159,6 +164,14 @@ class AppearanceModel:
 def _widened(basis: NDArray[np.float16]) -> Pixels:
     """A piece (r, c) of a basis as float32 (r, c): OpenCV has the processor do it, four times as fast as NumPy."""
     return np.asarray(cv2.convertFp16(np.ascontiguousarray(basis).view(np.int16)), np.float32)
+
+
+def rigid_inverse(shape: Points, depth: Points) -> tuple[Points, Points]:
+    """Middle (3,) of the points of a neutral shape (81, 2) with depth (81,) that expressions move least, and the
+    pseudo-inverse (3, n) of where they lie about it."""
+    solid = np.column_stack([shape, depth])[RIGID]
+    origin = solid.mean(axis=0)
+    return origin, np.linalg.pinv(solid - origin)
 
 
 def save_model(path: Path, model: AppearanceModel) -> str:

@@ -66,6 +66,11 @@ class FitModel:
     """float64 (q,): weight of the shape prior on each parameter."""
 
     @cached_property
+    def mean_known(self) -> Pixels:
+        """float32 (c,): parameters of the mean texture itself."""
+        return np.asarray(self.model.fit_basis @ self.model.fit_mean, np.float32)
+
+    @cached_property
     def solid(self) -> SolidFace:
         """The model's mean face as a solid, for heads that are turned."""
         model = self.model
@@ -91,12 +96,19 @@ class FitModel:
 
 
 def fit(
-    fitting: FitModel, grey: NDArray[np.uint8], to_grey: Similarity, pose: HeadPose, start: Points, most_steps: int = 6
+    fitting: FitModel,
+    grey: NDArray[np.uint8],
+    to_grey: Similarity,
+    pose: HeadPose,
+    start: Points,
+    most_steps: int = 6,
+    enough: float = 0.0,
 ) -> Fit:
     """Fit the model to a face.
 
     grey: uint8 (h, w), a picture reduced so that the face is little wider than the small frame; to_grey takes image
-    points into it. pose: the head's pose in the image; start (81, 2): first guess in the frontal frame. A step that
+    points into it. pose: the head's pose in the image; start (81, 2): first guess in the frontal frame. enough: no step
+    is made from a residual that is so small, as from one of a frame before that could not be made smaller. A step that
     diverges ends the fit with the best one before it; one that cannot even start has residual 1 and did not converge.
     """
     model = fitting.model
@@ -111,14 +123,14 @@ def fit(
         texture = normalised_grey(
             sample(grey[:, :, None], to_grey(pose.to_image(points, model.depth)), fitting.table)[:, 0]
         )
-        error = _unexplained(model, texture)
+        level, known, error = _parted(model, texture)
         residual = float(np.linalg.norm(error))
         if not np.isfinite(residual):
             break
         before = residual if steps == 0 else before
-        stalled = best is not None and residual > best[0] - 1e-4
+        stalled = residual <= enough if best is None else residual > best[0] - 1e-4
         if best is None or residual < best[0]:
-            best = residual, b, to_start, points, error, texture
+            best = residual, b, to_start, points, error, known + level * fitting.mean_known
         if stalled:
             break
         if steps < most_steps:
@@ -129,12 +141,11 @@ def fit(
     if best is None:  # no numbers from the start: nothing of the face is explained
         nothing = np.zeros(len(model.fit_basis)), np.ones(len(model.triangles))
         return Fit(np.zeros_like(b), nothing[0], to_start, start, 1.0, 1.0, nothing[1], steps, False)
-    residual, b, to_start, points, error, texture = best
+    residual, b, to_start, points, error, parameters = best
     triangles = _triangle_rms(error, fitting.table.triangle, len(model.triangles)) * np.sqrt(len(error))
     inside = bool((np.abs(b) <= 3 * np.sqrt(model.shape_variances) + 1e-6).all())
     converged = inside and residual <= CONVERGED
-    parameters = (model.fit_basis @ texture).astype(np.float64)
-    return Fit(b, parameters, to_start, points, residual, before, triangles, steps, converged)
+    return Fit(b, parameters.astype(np.float64), to_start, points, residual, before, triangles, steps, converged)
 
 
 def _step(fitting: FitModel, similarity: Similarity, b: Points, error: Pixels) -> tuple[Similarity, Points]:
@@ -167,10 +178,16 @@ def _project(model: AppearanceModel, points: Points) -> tuple[Similarity, Points
     return onto.inverse(), np.clip(b, -limit, limit)
 
 
+def _parted(model: AppearanceModel, texture: Pixels) -> tuple[np.float32, Pixels, Pixels]:
+    """How much of the mean a texture (f,) has, the parameters (c,) of the rest, and what neither explains (f,)."""
+    level = np.float32(model.fit_mean @ texture)
+    rest = texture - level * model.fit_mean
+    known: Pixels = np.asarray(model.fit_basis @ rest, np.float32)
+    return level, known, np.asarray(rest - known @ model.fit_basis, np.float32)
+
+
 def _unexplained(model: AppearanceModel, texture: Pixels) -> Pixels:
-    rest = texture - (model.fit_mean @ texture) * model.fit_mean
-    error: Pixels = rest - (model.fit_basis @ rest) @ model.fit_basis
-    return error
+    return _parted(model, texture)[2]
 
 
 def _steepest_descent(model: AppearanceModel, table: WarpTable, directions: Points) -> Pixels:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels, Points, _bilinear
+from streamdeid.aam.piecewise_affine import Pixels, Points, _first_and_last, _inverse
 from streamdeid.aam.synthesise import Patch
 from streamdeid.kernel_cache import kernel
 
@@ -55,28 +55,39 @@ def draw_turned(
     halved = mesh / (2, 2, 1)
     halved[:, :2] -= np.array([x0 + 0.5, y0 + 0.5]) / 2
     luma = np.zeros((y1 - y0, x1 - x0, 1), np.float32)
-    owner = _rendered(texture_yuv[:, :, :1], frame_points, mesh - (x0, y0, 0), triangles, luma, step)
+    owner = _rendered(texture_yuv, 0, frame_points, mesh - (x0, y0, 0), triangles, luma, step)
     chroma = np.full(((y1 - y0 + 1) // 2, (x1 - x0 + 1) // 2, 2), 128, np.float32)
-    owner_chroma = _rendered(texture_yuv[:, :, 1:], frame_points, halved, triangles, chroma, 2 * step)
+    owner_chroma = _rendered(texture_yuv, 1, frame_points, halved, triangles, chroma, 2 * step)
     covered, full = ((each >= 0).astype(np.uint8) for each in (owner_chroma, owner))
     return Solid(Patch(x0, y0, luma[:, :, 0], chroma, covered, full), owner, owner_chroma)
 
 
 def _rendered(
-    texture: Pixels, frame_points: Points, mesh: Points, triangles: NDArray[np.int32], out: Pixels, step: float
+    texture: Pixels,
+    first: int,
+    frame_points: Points,
+    mesh: Points,
+    triangles: NDArray[np.int32],
+    out: Pixels,
+    step: float,
 ) -> Owners:
-    """Render into `out` (h, w, channels), and say which triangle each pixel shows (h, w)."""
+    """Render channels of a texture, from the first on, into `out` (h, w, channels), and say which triangle each pixel
+    shows (h, w)."""
     near = np.full(out.shape[:2], np.inf, np.float32)
     owner = np.full(out.shape[:2], -1, np.int16)
     texture, points = np.ascontiguousarray(texture), np.ascontiguousarray(mesh, np.float64)
-    _z_buffer(texture, np.ascontiguousarray(frame_points, np.float64), points, triangles, out, near, owner)
+    _z_buffer(texture, first, np.ascontiguousarray(frame_points, np.float64), points, triangles, out, near, owner)
     _soften_edges(out.copy(), near, np.float32(step), out)
     return owner
 
 
 @kernel
-def _z_buffer(texture, frame, points, triangles, out, near, owner):  # type: ignore[no-untyped-def]
+def _z_buffer(texture, first, frame, points, triangles, out, near, owner):  # type: ignore[no-untyped-def]
     height, width = near.shape
+    rows, columns = texture.shape[0], texture.shape[1]
+    channels = out.shape[2]
+    one = np.float32(1)
+    last_u, last_v = columns - 1.0, rows - 1.0
     for t in range(triangles.shape[0]):
         ia, ib, ic = triangles[t]
         ax, ay, az = points[ia]
@@ -87,10 +98,13 @@ def _z_buffer(texture, frame, points, triangles, out, near, owner):  # type: ign
             continue
         # Weights are linear in x and y: what they are at a row's start, and how they grow along it.
         wb_x, wc_x = (cy - ay) / area, -(by - ay) / area
+        steps = _inverse(-wb_x - wc_x), _inverse(wb_x), _inverse(wc_x)
         wb_y, wc_y = -(cx - ax) / area, (bx - ax) / area
         left, right = max(0, int(np.ceil(min(ax, bx, cx)))), min(width - 1, int(np.floor(max(ax, bx, cx))))
         for y in range(max(0, int(np.ceil(min(ay, by, cy)))), min(height - 1, int(np.floor(max(ay, by, cy)))) + 1):
-            for x in range(left, right + 1):
+            wb_0, wc_0 = (left - ax) * wb_x + (y - ay) * wb_y, (left - ax) * wc_x + (y - ay) * wc_y
+            low, high = _first_and_last(wb_0, wc_0, steps, right - left + 1)
+            for x in range(left + low, left + high + 1):
                 wb = (x - ax) * wb_x + (y - ay) * wb_y
                 wc = (x - ax) * wc_x + (y - ay) * wc_y
                 wa = 1 - wb - wc
@@ -101,7 +115,17 @@ def _z_buffer(texture, frame, points, triangles, out, near, owner):  # type: ign
                         owner[y, x] = t
                         u = wa * frame[ia, 0] + wb * frame[ib, 0] + wc * frame[ic, 0]
                         v = wa * frame[ia, 1] + wb * frame[ib, 1] + wc * frame[ic, 1]
-                        _bilinear(texture, u, v, out[y, x])
+                        # What is no number ends at 0 (`piecewise_affine._bilinear`, which this is, for some channels).
+                        u = min(u, last_u) if u > 0 else 0.0
+                        v = min(v, last_v) if v > 0 else 0.0
+                        x0, y0 = np.uint32(u), np.uint32(v)
+                        x1, y1 = np.uint32(min(x0 + 1, columns - 1)), np.uint32(min(y0 + 1, rows - 1))
+                        fx, fy = np.float32(u - x0), np.float32(v - y0)
+                        for c in range(channels):
+                            k = np.uint32(first + c)
+                            top = texture[y0, x0, k] * (one - fx) + texture[y0, x1, k] * fx
+                            bottom = texture[y1, x0, k] * (one - fx) + texture[y1, x1, k] * fx
+                            out[y, x, c] = top * (one - fy) + bottom * fy
 
 
 @kernel

@@ -95,7 +95,7 @@ def spread(pixels: Pixels, table: WarpTable, fill: float = 0.0) -> Pixels:
     """Pixels (n, channels) put back into the model's frame, float32 (height, width, channels)."""
     width, height = table.size
     picture = np.full((height, width, pixels.shape[1]), fill, np.float32)
-    picture[table.rows, table.columns] = pixels
+    _spread(np.asarray(pixels), table.rows, table.columns, picture)
     return picture
 
 
@@ -106,14 +106,19 @@ def render(
     triangles: NDArray[np.int32],
     out: Pixels,
     covered: NDArray[np.uint8],
+    first: int = 0,
 ) -> None:
-    """Draw a texture, float32 (th, tw, channels), onto the mesh at points (v, 2) of `out`, float32 (h, w, channels).
+    """Draw a texture, float32 (th, tw, n), onto the mesh at points (v, 2) of `out`, float32 (h, w, channels): as many
+    of its channels as `out` has, from the one with number `first` on.
 
     frame_points (v, 2): the mesh in the texture. covered, uint8 (h, w), is set to 1 where something was drawn.
     Triangles turned away from the camera (wound the other way) are left out, so a turned head hides its far side.
     """
+    if first + out.shape[2] > texture.shape[2]:
+        raise ValueError("the texture has fewer channels than are drawn")
     _render(
-        texture,
+        np.ascontiguousarray(texture),
+        np.int32(first),
         np.ascontiguousarray(frame_points, np.float64),
         np.ascontiguousarray(points, np.float64),
         triangles,
@@ -161,33 +166,122 @@ def _bilinear(image, x, y, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _spread(pixels, rows, columns, picture):  # type: ignore[no-untyped-def]
+    for i in range(pixels.shape[0]):
+        for c in range(pixels.shape[1]):
+            picture[np.uint32(rows[i]), np.uint32(columns[i]), c] = pixels[i, c]
+
+
+@kernel
 def _sample(image, points, triangles, triangle, weights, out):  # type: ignore[no-untyped-def]
+    last_x, last_y = image.shape[1] - 1.0, image.shape[0] - 1.0
+    columns, rows = np.uint32(image.shape[1]), np.uint32(image.shape[0])
+    unit = np.uint32(1)
+    one = np.float32(1)
     for i in range(triangle.shape[0]):
         a, b, c = triangles[triangle[i]]
         wa, wb, wc = weights[i]
         x = wa * points[a, 0] + wb * points[b, 0] + wc * points[c, 0]
         y = wa * points[a, 1] + wb * points[b, 1] + wc * points[c, 1]
-        _bilinear(image, x, y, out[i])
+        # `_bilinear`, written out: a call with a view of the row costs as much as the rest.
+        x = min(x, last_x) if x > 0 else 0.0
+        y = min(y, last_y) if y > 0 else 0.0
+        x0, y0 = np.uint32(x), np.uint32(y)
+        x1, y1 = min(np.uint32(x0 + unit), np.uint32(columns - unit)), min(np.uint32(y0 + unit), np.uint32(rows - unit))
+        fx, fy = np.float32(x - x0), np.float32(y - y0)
+        for channel in range(image.shape[2]):
+            top = image[y0, x0, channel] * (one - fx) + image[y0, x1, channel] * fx
+            bottom = image[y1, x0, channel] * (one - fx) + image[y1, x1, channel] * fx
+            out[i, channel] = top * (one - fy) + bottom * fy
 
 
 @kernel
-def _render(texture, frame, points, triangles, out, covered):  # type: ignore[no-untyped-def]
+def _inverse(growth):  # type: ignore[no-untyped-def]
+    return 1 / growth if growth != 0 else 0.0
+
+
+@kernel
+def _first_and_last(wb, wc, steps, count):  # type: ignore[no-untyped-def]
+    """Where along a row of `count` pixels a triangle may begin and end, a pixel more to either side: weights of b and c
+    at the row's start, and in how many pixels the weights of a, b and c grow by 1, 0 for one that does not grow. The
+    end is before the start where it meets none."""
+    low, high = 0.0, count - 1.0
+    for weight, step in ((1 - wb - wc, steps[0]), (wb, steps[1]), (wc, steps[2])):
+        if step > 0:
+            low = max(low, -weight * step - 1)
+        elif step < 0:
+            high = min(high, -weight * step + 1)
+        elif weight < -1e-6:
+            return 1, 0
+    if not (low < count and high >= 0):
+        return 1, 0
+    return int(low), int(high)
+
+
+@kernel
+def _render(texture, first, frame, points, triangles, out, covered):  # type: ignore[no-untyped-def]
     height, width = covered.shape
+    rows, columns = texture.shape[0], texture.shape[1]
+    channels, depth = out.shape[2], np.int32(texture.shape[2])
+    flat, stride = texture.ravel(), np.int32(columns * depth)
+    right_of, below, below_right = np.uint32(depth), np.uint32(stride), np.uint32(stride + depth)
     for t in range(triangles.shape[0]):
         ia, ib, ic = triangles[t]
         ax, ay = points[ia]
         bx, by = points[ib]
         cx, cy = points[ic]
         area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-        if area <= 1e-6:
+        if not area > 1e-6:
             continue
+        u_a, v_a = frame[ia]
+        u_b, v_b = frame[ib, 0] - u_a, frame[ib, 1] - v_a
+        u_c, v_c = frame[ic, 0] - u_a, frame[ic, 1] - v_a
+        # Divisions take longest of all, so each is done once for a triangle.
+        share = 1 / area
+        wb_x, wc_x = (cy - ay) * share, -(by - ay) * share
+        wa_x = -wb_x - wc_x
+        steps = _inverse(wa_x), _inverse(wb_x), _inverse(wc_x)
+        u_x, v_x = wb_x * u_b + wc_x * u_c, wb_x * v_b + wc_x * v_c
+        left, right = max(0, int(np.ceil(min(ax, bx, cx)))), min(width - 1, int(np.floor(max(ax, bx, cx))))
         for y in range(max(0, int(np.ceil(min(ay, by, cy)))), min(height - 1, int(np.floor(max(ay, by, cy)))) + 1):
-            for x in range(max(0, int(np.ceil(min(ax, bx, cx)))), min(width - 1, int(np.floor(max(ax, bx, cx)))) + 1):
-                wb = ((x - ax) * (cy - ay) - (y - ay) * (cx - ax)) / area
-                wc = ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) / area
-                wa = 1 - wb - wc
-                if wa >= -1e-9 and wb >= -1e-9 and wc >= -1e-9:
-                    u = wa * frame[ia, 0] + wb * frame[ib, 0] + wc * frame[ic, 0]
-                    v = wa * frame[ia, 1] + wb * frame[ib, 1] + wc * frame[ic, 1]
-                    _bilinear(texture, u, v, out[y, x])
+            wb = ((left - ax) * (cy - ay) - (y - ay) * (cx - ax)) * share
+            wc = ((bx - ax) * (y - ay) - (by - ay) * (left - ax)) * share
+            low, high = _first_and_last(wb, wc, steps, right - left + 1)
+            low, high = left + low, left + high
+            # Which pixels count at the ends says the same sum as always: neighbours share their edge.
+            while low <= high and not _inside(low, y, ax, ay, bx, by, cx, cy, share):
+                low += 1
+            while low <= high and not _inside(high, y, ax, ay, bx, by, cx, cy, share):
+                high -= 1
+            u, v = u_a + wb * u_b + wc * u_c - left * u_x, v_a + wb * v_b + wc * v_c - left * v_x
+            first_u, first_v, last_u, last_v = u + low * u_x, v + low * v_x, u + high * u_x, v + high * v_x
+            if (
+                min(first_u, last_u) >= 0
+                and min(first_v, last_v) >= 0
+                and max(first_u, last_u) < columns - 1
+                and max(first_v, last_v) < rows - 1
+            ):
+                for x in range(low, high + 1):
+                    at_u, at_v = u + x * u_x, v + x * v_x
+                    x0, y0 = np.int32(at_u), np.int32(at_v)
+                    fx, fy = np.float32(at_u - x0), np.float32(at_v - y0)
+                    at = y0 * stride + x0 * depth + first
+                    for c in range(channels):
+                        k = np.uint32(at + c)
+                        a, b = flat[k], flat[k + right_of]
+                        c0, d0 = flat[k + below], flat[k + below_right]
+                        top = a + fx * (b - a)
+                        out[y, x, c] = top + fy * (c0 + fx * (d0 - c0) - top)
                     covered[y, x] = 1
+                continue
+            for x in range(low, high + 1):
+                _bilinear(texture[:, :, first : first + channels], u + x * u_x, v + x * v_x, out[y, x])
+                covered[y, x] = 1
+
+
+@kernel
+def _inside(x, y, ax, ay, bx, by, cx, cy, share):  # type: ignore[no-untyped-def]
+    """Whether a pixel lies in a triangle, a rounding error beyond its edges included. share: 1 over twice its area."""
+    wb = ((x - ax) * (cy - ay) - (y - ay) * (cx - ax)) * share
+    wc = ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) * share
+    return 1 - wb - wc >= -1e-9 and wb >= -1e-9 and wc >= -1e-9

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.appearance_model import AppearanceModel, rigid_inverse
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.ibug68 import RIGID
 
@@ -63,10 +63,13 @@ def estimate_pose(points: Points, shape: Points, depth: Points) -> HeadPose:
 
     Least squares over the points that expressions move least; the nearest scaled rotation is taken by SVD.
     """
-    solid = np.column_stack([shape, depth])[RIGID]
+    return _posed(points, *rigid_inverse(shape, depth))
+
+
+def _posed(points: Points, origin: Points, inverse: Points) -> HeadPose:
     seen = points[RIGID]
-    origin, centre = solid.mean(axis=0), seen.mean(axis=0)
-    affine, *_ = np.linalg.lstsq(solid - origin, seen - centre, rcond=None)
+    centre = seen.mean(axis=0)
+    affine = inverse @ (seen - centre)
     u, s, vt = np.linalg.svd(affine.T, full_matrices=False)
     rows = u @ vt
     scale = float(s.mean())
@@ -76,4 +79,4 @@ def estimate_pose(points: Points, shape: Points, depth: Points) -> HeadPose:
 
 def pose_of(points: Points, model: AppearanceModel) -> HeadPose:
     """Pose of image points (81, 2) for the model's mean face."""
-    return estimate_pose(points, model.mean_shape, model.depth)
+    return _posed(points, *model.rigid_inverse)

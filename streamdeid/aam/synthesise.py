@@ -70,10 +70,10 @@ def draw(
         return None
     luma = np.zeros((y1 - y0, x1 - x0, 1), np.float32)
     full = np.zeros(luma.shape[:2], np.uint8)
-    render(np.ascontiguousarray(texture_yuv[:, :, :1]), frame_points, points - (x0, y0), triangles, luma, full)
+    render(texture_yuv, frame_points, points - (x0, y0), triangles, luma, full)
     half = (y1 - y0 + 1) // 2, (x1 - x0 + 1) // 2
     chroma = np.full((*half, 2), 128, np.float32)
     covered = np.zeros(half, np.uint8)
     halved = (points - (x0, y0) - 0.5) / 2
-    render(np.ascontiguousarray(texture_yuv[:, :, 1:]), frame_points, halved, triangles, chroma, covered)
+    render(texture_yuv, frame_points, halved, triangles, chroma, covered, first=1)
     return Patch(x0, y0, luma[:, :, 0], chroma, covered, full)

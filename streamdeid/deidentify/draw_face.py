@@ -13,14 +13,14 @@ from streamdeid.aam.piecewise_affine import Pixels, Points, Triangles, spread
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.surface import slid_depth
 from streamdeid.aam.synthesise import Patch, draw
-from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no_membrane
+from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no_membrane, soft_blur
 from streamdeid.deidentify.copied_pixels import copy_polygon
 from streamdeid.deidentify.expression import eye_maps, facing, transfer_expression
 from streamdeid.deidentify.eyes import draw_eye, narrowed
 from streamdeid.deidentify.glasses import draw_glasses
 from streamdeid.deidentify.hairline import Hairline
-from streamdeid.deidentify.light import LightFrame, StaticLight, light_change, static_light
-from streamdeid.deidentify.lit_face import at_eye, dressed, lit_eye, lit_texture
+from streamdeid.deidentify.light import LightFrame, SoftSkin, StaticLight, light_change, static_light
+from streamdeid.deidentify.lit_face import at_eye, dressed, hairs, lit_eye, lit_texture
 from streamdeid.deidentify.mouth import draw_mouth
 from streamdeid.deidentify.neutral import Neutral
 from streamdeid.deidentify.new_face import NewFace
@@ -62,6 +62,8 @@ class Static:
     """float64 (81,): depth of its points."""
     rest: Points
     """float64 (81, 2): the person at rest."""
+    skin: SoftSkin
+    """Of the person at rest."""
 
 
 @dataclass
@@ -75,6 +77,7 @@ class Blending:
     hairline: Hairline = field(default_factory=Hairline)
     _of: tuple[Neutral, NewFace] | None = None
     _static: Static | None = None
+    _hairs: tuple[NewFace, Pixels] | None = None
 
     def static(self, fitting: FitModel, light: LightFrame, neutral: Neutral, face: NewFace) -> Static:
         """What follows from a neutral and a surrogate, derived anew only when one of them has changed."""
@@ -84,7 +87,11 @@ class Blending:
             rest = at_rest(neutral.shape, model)
             shape = facing(face.shape, rest, model.depth)
             depth = slid_depth(model.depth, shape - rest, light.slopes)
-            self._static = Static(lit, dressed(face, lit, model.albedo.zones), shape, depth, rest)
+            skin = light.skin_of(neutral.small_texture)
+            zones = model.albedo.zones
+            if self._hairs is None or self._hairs[0] is not face:
+                self._hairs = face, hairs(face, zones)
+            self._static = Static(lit, dressed(face, lit, zones, self._hairs[1]), shape, depth, rest, skin)
             self._of = neutral, face
         return self._static
 
@@ -122,16 +129,18 @@ def draw_surrogate(
     if shape is None:
         shape = transfer_expression(seen.frontal, static.rest, static.shape)
     points = bulged(seen.pose.to_image(shape, static.depth), seen.bulge)
-    places, farthest = (tuple(bulged(p, seen.bulge) for p in meshes) for meshes in (seen.places, seen.farthest))
+    places = tuple(bulged(p, seen.bulge) for p in seen.places)
+    farthest = tuple(bulged(p, seen.bulge) for p in seen.farthest) if seen.onset else places
     reached = reaching(points, places, farthest, seen.width)
     texture = seen.small_texture if opening is None else opening.without(seen.small_texture, neutral.small_texture)
-    change = light_change(light, texture, neutral.small_texture)
+    now = light.skin_of(texture)
+    change = light_change(light, now, static.skin)
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
         change = np.full_like(change, np.median(change))
     smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
     margin = _SURROUNDINGS * seen.width
     if not plain and seen.turned is not None and seen.turned.share > 0:
-        change = turned_change(light, texture, neutral.small_texture, change, seen.turned)
+        change = turned_change(light, now, static.skin, change, seen.turned)
         there = static.light.field + change + smile
         lit = LitFace(there, static.picture, face, light, original.colour, static.light.towards)
         copied = Copied(copy_eyes, opening is None or not opening.mouth)
@@ -235,9 +244,11 @@ def sharp_edge(alpha: Pixels, patch: Patch, points: Points, seen: Observation) -
     inner = np.zeros_like(patch.covered)
     cv2.fillPoly(inner, [np.round(ring * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
     strip = cv2.erode(patch.covered & (1 - inner), np.ones((3, 3), np.uint8))
-    reach = 2 * max(1, round(_STRIP * seen.width / 2)) + 1
-    about = cv2.dilate(strip, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))).astype(np.float32)
-    near = cv2.GaussianBlur(about, (0, 0), max(0.25 * _STRIP * seen.width, 0.5))
+    if not strip.any():
+        return alpha
+    reach = max(1, round(_STRIP * seen.width / 2))
+    about = (cv2.distanceTransform(1 - strip, cv2.DIST_L2, 5) < reach + 0.5).astype(np.float32)
+    near = soft_blur(about, max(0.25 * _STRIP * seen.width, 0.5))
     sharp = feathered(patch.covered, _SHARP_FEATHER * seen.width / 2)
     return np.asarray(np.maximum(alpha, near * sharp), np.float32)
 

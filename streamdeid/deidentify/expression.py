@@ -18,12 +18,13 @@ from streamdeid.ibug68 import (
     RIGHT_EYE_CORNERS,
     RIGID,
 )
+from streamdeid.kernel_cache import kernel
 
 _PARTS = ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS), (MOUTH, MOUTH_CORNERS))
 _LIP_PAIRS = ((13, 19), (14, 18), (15, 17))
 """Upper and lower inner lip, from the left, numbers within the mouth."""
-_OVER = {13: [1, 2], 14: [3], 15: [4, 5], 17: [7, 8], 18: [9], 19: [10, 11]}
-"""Points of the outer lip beside each."""
+_OVER = ((1, 13), (2, 13), (3, 14), (4, 15), (5, 15), (7, 17), (8, 17), (9, 18), (10, 19), (11, 19))
+"""Points of the outer lip, and the one of the inner lip that each lies beside."""
 _NARROWEST = 0.12
 """Opening over width that an eye at rest has at least: below, it was never seen open."""
 _MOST_TURN = 0.5
@@ -44,49 +45,110 @@ def transfer_expression(shape: Points, neutral: Points, surrogate: Points) -> Po
     corners, and their openings follow the person's. Contours stay the surrogate's: those of lids and lips name people.
     """
     moved = surrogate + shape - neutral
+    laid = np.empty_like(moved)
     for part, (a, b) in _PARTS:
-        levels = [_level(face[part], face[a], face[b]) for face in (shape, neutral, surrogate)]
-        ratio = _width(surrogate, a, b) / max(_width(neutral, a, b), 1e-6)
-        laid = levels[2] + ratio * (levels[0] - levels[1])
-        opened = _open_lips if part is MOUTH else _open_lids
-        opened(laid, ratio, *levels)
-        moved[part] = _tilted(laid, moved[a], moved[b])
-    moved[OUTLINE] = _outline(shape, neutral, surrogate)
+        _lay(shape, neutral, surrogate, moved, laid, part.start, part.stop, a, b, part is MOUTH)
+    _push(shape, neutral, surrogate, OUTLINE, moved)
     return moved
 
 
-def _level(points: Points, a: Points, b: Points) -> Points:
-    """Points (n, 2) from the middle between two corners, turned so that these lie level."""
-    along = (b - a) / max(float(np.linalg.norm(b - a)), 1e-9)
-    level: Points = (points - (a + b) / 2) @ np.array([[along[0], -along[1]], [along[1], along[0]]])
-    return level
+@kernel
+def _level(points, a, b, first, stop):  # type: ignore[no-untyped-def]
+    """Some of the points (81, 2), from the middle between two corners, turned so that these lie level, (n, 2)."""
+    x, y = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
+    length = max(np.sqrt(x * x + y * y), 1e-9)
+    x, y = x / length, y / length
+    cx, cy = (points[a, 0] + points[b, 0]) / 2, (points[a, 1] + points[b, 1]) / 2
+    out = np.empty((stop - first, 2))
+    for i in range(first, stop):
+        dx, dy = points[i, 0] - cx, points[i, 1] - cy
+        out[i - first, 0], out[i - first, 1] = dx * x + dy * y, dy * x - dx * y
+    return out
 
 
-def _tilted(points: Points, a: Points, b: Points) -> Points:
-    """Inverse of `_level`."""
-    along = (b - a) / max(float(np.linalg.norm(b - a)), 1e-9)
-    tilted: Points = points @ np.array([[along[0], along[1]], [-along[1], along[0]]]) + (a + b) / 2
-    return tilted
+@kernel
+def _lay(shape, neutral, surrogate, moved, laid, first, stop, a, b, mouth):  # type: ignore[no-untyped-def]
+    """Lay the change of an eye or the mouth, whose corners are points a and b, anew about the line of its corners."""
+    now, rest, own = (
+        _level(shape, a, b, first, stop),
+        _level(neutral, a, b, first, stop),
+        _level(surrogate, a, b, first, stop),
+    )
+    ratio = _distance(surrogate, a, b) / max(_distance(neutral, a, b), 1e-6)
+    part = laid[first:stop]
+    for i in range(stop - first):
+        for c in range(2):
+            part[i, c] = own[i, c] + ratio * (now[i, c] - rest[i, c])
+    if mouth:
+        _open_lips(part, ratio, now)
+    else:
+        _open_lids(part, ratio, now, rest, own)
+    x, y = moved[b, 0] - moved[a, 0], moved[b, 1] - moved[a, 1]
+    length = max(np.sqrt(x * x + y * y), 1e-9)
+    x, y = x / length, y / length
+    cx, cy = (moved[a, 0] + moved[b, 0]) / 2, (moved[a, 1] + moved[b, 1]) / 2
+    for i in range(stop - first):
+        u, v = part[i]
+        moved[first + i, 0], moved[first + i, 1] = u * x - v * y + cx, u * y + v * x + cy
 
 
-def _open_lids(laid: Points, ratio: float, shape: Points, neutral: Points, surrogate: Points) -> None:
+@kernel
+def _open_lids(laid, ratio, now, rest, own):  # type: ignore[no-untyped-def]
     """Open an eye (6, 2), in place: closing is relative, so that shut eyes are shut; opening wider is absolute, or a
     narrow eye's twitch would be a stare."""
+    low, high = rest[0, 0], rest[0, 0]
+    for i in range(len(rest)):
+        low, high = min(low, rest[i, 0]), max(high, rest[i, 0])
     for upper, lower in ((1, 5), (2, 4)):
-        now, rest, own = (float(eye[lower, 1] - eye[upper, 1]) for eye in (shape, neutral, surrogate))
-        closed = max(own, 0.0) * min(max(now, 0.0) / max(rest, _NARROWEST * float(np.ptp(neutral[:, 0]))), 1.0)
-        laid[upper, 1] = laid[lower, 1] - closed - ratio * max(now - rest, 0.0)
+        open_now, at_rest = now[lower, 1] - now[upper, 1], rest[lower, 1] - rest[upper, 1]
+        share = min(max(open_now, 0.0) / max(at_rest, _NARROWEST * (high - low)), 1.0)
+        closed = max(own[lower, 1] - own[upper, 1], 0.0) * share
+        laid[upper, 1] = laid[lower, 1] - closed - ratio * max(open_now - at_rest, 0.0)
 
 
-def _open_lips(laid: Points, ratio: float, shape: Points, neutral: Points, surrogate: Points) -> None:
+@kernel
+def _open_lips(laid, ratio, now):  # type: ignore[no-untyped-def]
     """Open a mouth (20, 2), in place, exactly as wide as the person's: a surrogate at rest is shut. Lips keep their
     thickness."""
     for upper, lower in _LIP_PAIRS:
         middle = (laid[upper, 1] + laid[lower, 1]) / 2
-        half = ratio * max(float(shape[lower, 1] - shape[upper, 1]), 0.0) / 2
+        half = ratio * max(now[lower, 1] - now[upper, 1], 0.0) / 2
         for inner, at in ((upper, middle - half), (lower, middle + half)):
-            laid[_OVER[inner], 1] += at - laid[inner, 1]
+            for outer, beside in _OVER:
+                if beside == inner:
+                    laid[outer, 1] += at - laid[inner, 1]
             laid[inner, 1] = at
+
+
+@kernel
+def _distance(points, a, b):  # type: ignore[no-untyped-def]
+    x, y = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
+    return np.sqrt(x * x + y * y)
+
+
+@kernel
+def _push(shape, neutral, surrogate, outline, moved):  # type: ignore[no-untyped-def]
+    """The person's own outline, pushed outwards where the surrogate's is wider: nothing of the person's jaw stays
+    visible beside a narrower new one. The outline itself is given away by any cover (the black-hull control)."""
+    count = len(outline)
+    cx, cy = 0.0, 0.0
+    for point in outline:
+        cx, cy = cx + neutral[point, 0] / count, cy + neutral[point, 1] / count
+    normals = np.empty((count, 2))
+    outwards = 0.0
+    for k in range(count):
+        before, after = outline[(k + count - 1) % count], outline[(k + 1) % count]
+        x, y = neutral[after, 1] - neutral[before, 1], neutral[before, 0] - neutral[after, 0]
+        length = max(np.sqrt(x * x + y * y), 1e-9)
+        normals[k, 0], normals[k, 1] = x / length, y / length
+        outwards += (neutral[outline[k], 0] - cx) * normals[k, 0] + (neutral[outline[k], 1] - cy) * normals[k, 1]
+    sign = 1.0 if outwards > 0 else -1.0 if outwards < 0 else 0.0
+    for k in range(count):
+        point = outline[k]
+        x, y = sign * normals[k, 0], sign * normals[k, 1]
+        push = (surrogate[point, 0] - neutral[point, 0]) * x + (surrogate[point, 1] - neutral[point, 1]) * y
+        push = min(max(push, 0.0), _OUTWARDS)
+        moved[point, 0], moved[point, 1] = shape[point, 0] + push * x, shape[point, 1] + push * y
 
 
 def facing(surrogate: Points, neutral: Points, depth: Points) -> Points:
@@ -147,20 +209,3 @@ def eye_maps(shape: Points, laid: Points) -> list[tuple[Points, Points]]:
         shift = similar @ (rest - shape[a]) + laid[a] - linear @ rest
         maps.append((linear, shift))
     return maps
-
-
-def _width(shape: Points, a: int, b: int) -> float:
-    return float(np.linalg.norm(shape[b] - shape[a]))
-
-
-def _outline(shape: Points, neutral: Points, surrogate: Points) -> Points:
-    """The person's own outline, pushed outwards where the surrogate's is wider: nothing of the person's jaw stays
-    visible beside a narrower new one. The outline itself is given away by any cover (the black-hull control)."""
-    ring = neutral[OUTLINE]
-    along = np.roll(ring, -1, axis=0) - np.roll(ring, 1, axis=0)
-    normal = np.column_stack([along[:, 1], -along[:, 0]])
-    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-9)
-    normal *= np.sign(((ring - ring.mean(axis=0)) * normal).sum())
-    push = np.clip(((surrogate[OUTLINE] - ring) * normal).sum(axis=1, keepdims=True), 0, _OUTWARDS)
-    pushed: Points = shape[OUTLINE] + push * normal
-    return pushed

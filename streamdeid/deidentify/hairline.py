@@ -74,9 +74,12 @@ class Hairline:
         """Continue what lies about a drawn face into it, in place.
 
         centre (2,): its middle, pixels of the picture; up: direction of its forehead, radians as of atan2(y, x); width:
-        the face's, pixels. flat: share of the depth that is drawn: none of a solid, turned face, of which nothing at
+        the face's, pixels. flat: share of all this that is drawn: none of a solid, turned face, of which nothing at
         all may depend on what is inside (tests/test_turned_faces.py).
         """
+        if flat <= 0:
+            self.forget()
+            return
         angles = (up + np.pi / 2 + np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)).astype(np.float32)
         middle = centre[0] - patch.x0, centre[1] - patch.y0
         rim = rays_to_rim(patch.covered_luma, *middle, angles)
@@ -90,10 +93,9 @@ class Hairline:
         self._last = depth, skin
         planes = original.y, original.u, original.v
         shift = shifts(depth, thickness)
-        depth = np.minimum(
-            depth, shift / np.float32(_SPARE)
-        )  # no deeper than there is of it: repeated, it is a pattern
-        scaled = depth * np.float32(width), shift * np.float32(width), tone, skin, _FADE * width
+        # No deeper than there is of it: repeated, it would be a pattern.
+        depth = np.float32(flat) * np.minimum(depth, shift / np.float32(_SPARE))
+        scaled = depth * np.float32(width), shift * np.float32(width), tone, skin * np.float32(flat), _FADE * width
         moved_inwards(patch.y, patch.uv, patch.covered_luma, planes, (patch.x0, patch.y0), middle, angles, rim, *scaled)
 
     def forget(self) -> None:

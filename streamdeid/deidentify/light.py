@@ -25,6 +25,7 @@ from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
 from streamdeid.aam.surface import vertex_slopes
 from streamdeid.aam.zones import Zones
 from streamdeid.deidentify.new_face import NewFace
+from streamdeid.deidentify.robust_fit import robust_fit
 from streamdeid.ibug68 import INNER_LIP, NOSE_BRIDGE
 from streamdeid.kernel_cache import kernel
 
@@ -77,6 +78,16 @@ class StaticLight:
 
 
 @dataclass(frozen=True)
+class SoftSkin:
+    """What the light is told by of one small texture, blurred once."""
+
+    level: Pixels
+    """float32 (p,): natural log of the luma of soft skin where it is fitted."""
+    folds: Pixels
+    """float32 (h, w, 3): the texture blurred to the scale of folds, and `_FLOOR` added."""
+
+
+@dataclass(frozen=True)
 class LightFrame:
     """The small frame and what is constant in it. p of its f pixels inside the mesh are plain skin that is fitted."""
 
@@ -107,6 +118,8 @@ class LightFrame:
     """float64 (f,): weights of the lips, without what shows between them, together 1."""
     slopes: Points
     """float64 (81, 2): `surface.vertex_slopes`."""
+    moving: Points
+    """float64 (p, 8): the terms of brightness that change from frame to frame, where they are fitted."""
     flanks: tuple[tuple[Pixels, Rectangle], tuple[Pixels, Rectangle]]
     """Soft masks (h, w, 1) of both sides of the nose, image-left first, with their rectangles in the model's frame."""
 
@@ -145,6 +158,7 @@ class LightFrame:
             _core(zones.brows[at], 0.3),
             _core((zones.lips * shut)[at], 0.5),
             vertex_slopes(surface, model.mean_shape),
+            np.ascontiguousarray(terms[at][fitted][:, :-1]),
             (_flank(model, 39, 31, 41), _flank(model, 42, 35, 46)),
         )
 
@@ -167,6 +181,17 @@ class LightFrame:
     def brighter(self, soft: Pixels, other: Pixels) -> Pixels:
         """How much brighter a soft skin (f, 3) is than another one, natural log float32 (p,), where it is fitted."""
         return np.log((soft @ LUMA + _FLOOR) / (other @ LUMA + _FLOOR))[self.fitted]
+
+    def skin_of(self, texture: Pixels) -> SoftSkin:
+        """What the light is told by of a small texture (f, 3)."""
+        width, height = self.table.size
+        luma, colour = np.zeros((height, width), np.float32), np.zeros((height, width, 3), np.float32)
+        _laid(texture, self.skin, self.table.rows, self.table.columns, LUMA, luma, colour)
+        level = np.empty(len(self.fitted), np.float32)
+        at = self.table.rows, self.table.columns, self.fitted
+        _soft_level(texture, _blur(luma, _NOISE), self.near, *at, LUMA, level)
+        folds = _blur(colour, _SIGMA * width) / self.inside[:, :, None] + np.float32(_FLOOR)
+        return SoftSkin(level, folds)
 
     def soft(self, texture: Pixels) -> Pixels:
         """Picture float32 (h, w, 3) of a small texture (f, 3), blurred to the scale of folds."""
@@ -197,59 +222,57 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
     )
 
 
-def light_change(light: LightFrame, texture: Pixels, neutral: Pixels) -> Pixels:
-    """Log gain float32 (h, w, 1) of light and folds in a small texture (f, 3) of a frame, over the neutral's (f, 3)."""
-    at = light.table.rows, light.table.columns
-    soft, at_rest = light.soft_skin(texture), light.soft_skin(neutral)
-    level = light.brighter(soft, at_rest)
-    terms = light.terms[:, :, :-1]
-    ridge = np.full(terms.shape[2], 2e-3)
+def light_change(light: LightFrame, now: SoftSkin, rest: SoftSkin) -> Pixels:
+    """Log gain float32 (h, w, 1) of light and folds in a frame, by what `LightFrame.skin_of` tells of its small texture
+    and of the neutral's."""
+    ridge = np.full(light.moving.shape[1], 2e-3)
     ridge[0] = 0
-    found = robust_fit(terms[at][light.fitted], level, light.bright, np.zeros(len(ridge)), ridge, 0.1, 3)
-    change = np.clip(terms @ found, -MOST, MOST)
-    ratio = (light.soft(texture) + _FLOOR) / (light.soft(neutral) + _FLOOR)
-    folds = np.log(np.clip(ratio, *_RATIO) @ LUMA) - change
-    return np.asarray((change + np.clip(folds, *_FOLDS))[:, :, None], np.float32)
-
-
-def robust_fit(
-    terms: Points, level: Pixels, weights: Points, usual: Points, ridge: Points, scale: float, rounds: int
-) -> Points:
-    """Coefficients float64 (q,) of level (p,) over terms (p, q), by reweighted least squares: Geman and McClure's
-    weights of that scale, Cauchy's at first. A ridge (q,), times the total weight (p,), draws them towards the usual
-    ones (q,). The first term is constant, and leaves as much above the fit as below."""
-    total = float(weights.sum())
-    away = level - terms @ usual
-    # Hair over the forehead is out from the start.
-    now = weights / (1 + ((away - _weighted_median(away, weights)) / (3 * scale)) ** 2)
-    found = usual
-    for _ in range(rounds):
-        matrix, right = _normal_equations(terms, level.astype(np.float64), now)
-        found = np.linalg.solve(matrix + total * np.diag(ridge), right + total * ridge * usual)
-        now = weights / (1 + ((level - terms @ found) / scale) ** 2) ** 2
-    found[0] += _weighted_median(level - terms @ found, now)  # trusting the densest colour most, it is a shade off
-    return found
-
-
-def _weighted_median(values: Points, weights: Points) -> float:
-    order = np.argsort(values, kind="stable")
-    return float(values[order[np.searchsorted(np.cumsum(weights[order]), weights.sum() / 2)]])
+    found = robust_fit(light.moving, now.level - rest.level, light.bright, np.zeros(len(ridge)), ridge, 0.1, 3)
+    change = np.empty(light.terms.shape[:2], np.float32)
+    _changed(light.terms, found, now.folds, rest.folds, LUMA, change)
+    return change[:, :, None]
 
 
 @kernel
-def _normal_equations(terms, level, weights):  # type: ignore[no-untyped-def]
-    n, q = terms.shape
-    matrix, right = np.zeros((q, q)), np.zeros(q)
-    for i in range(n):
-        for j in range(q):
-            weighted = weights[i] * terms[i, j]
-            right[j] += weighted * level[i]
-            for k in range(j + 1):
-                matrix[j, k] += weighted * terms[i, k]
-    for j in range(q):
-        for k in range(j):
-            matrix[k, j] = matrix[j, k]
-    return matrix, right
+def _laid(texture, skin, rows, columns, luma, grey, colour):  # type: ignore[no-untyped-def]
+    """Lay a small texture (f, 3) into its frame: its luma on plain skin (h, w), and its colours (h, w, 3)."""
+    for i in range(len(rows)):
+        y, x = rows[i], columns[i]
+        level = np.float32(0)
+        for c in range(3):
+            colour[y, x, c] = texture[i, c]
+            level += luma[c] * texture[i, c]
+        grey[y, x] = level * skin[i]
+
+
+@kernel
+def _soft_level(texture, grey, near, rows, columns, fitted, luma, out):  # type: ignore[no-untyped-def]
+    """Log luma (p,) of soft skin, of a blurred luma (h, w), where it is fitted; the pixel's own where there is little
+    skin near (f,)."""
+    for k in range(len(fitted)):
+        i = fitted[k]
+        if near[i] > 0.05:
+            level = grey[rows[i], columns[i]] / near[i]
+        else:
+            level = luma[0] * texture[i, 0] + luma[1] * texture[i, 1] + luma[2] * texture[i, 2]
+        out[k] = np.log(level + _FLOOR)
+
+
+@kernel
+def _changed(terms, found, now, rest, luma, out):  # type: ignore[no-untyped-def]
+    """Terms (h, w, 9) with coefficients (8,), within bounds, and the folds between two soft pictures (h, w, 3)."""
+    height, width = out.shape
+    for y in range(height):
+        for x in range(width):
+            change = 0.0
+            for j in range(len(found)):
+                change += terms[y, x, j] * found[j]
+            change = min(max(change, -MOST), MOST) if change == change else change  # what is no number stays none
+            level = 0.0
+            for c in range(3):
+                level += luma[c] * min(max(now[y, x, c] / rest[y, x, c], _RATIO[0]), _RATIO[1])
+            fold = np.log(level) - change
+            out[y, x] = change + min(max(fold, _FOLDS[0]), _FOLDS[1])
 
 
 def _terms(normals: Pixels, shade: Pixels) -> Points:

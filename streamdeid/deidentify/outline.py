@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.ibug68 import OUTLINE
+from streamdeid.kernel_cache import kernel
 
 _LEAST = 0.03
 """Overhang, share of the face's width, from which the cover is grown: less than half of the feather, in which the
@@ -42,48 +43,96 @@ def reaching(
     The very same array when no outline of the seen ones lies outside by more than `least` of the width.
     """
     outline = points[OUTLINE]
-    overhang = [float(np.max(d - f, initial=0.0)) for _, f, d in (_rays(outline, other[OUTLINE]) for other in seen)]
-    if not max(overhang) > least * width:
+    centre = outline.mean(axis=0)
+    start = outline - centre
+    if not max(_overhang(start, other[OUTLINE] - centre) for other in seen) > least * width:
         return points
     growth = np.ones(len(outline))
     for other in possible:
-        edge, farthest, distance = _rays(outline, other[OUTLINE])
-        for end in (edge, (edge + 1) % len(outline)):
-            np.maximum.at(growth, end, (distance + _MARGIN * width) / farthest)
-    centre = outline.mean(axis=0)
+        _grow(start, other[OUTLINE] - centre, _MARGIN * width, growth)
     grown = points.copy()
-    grown[OUTLINE] = centre + (outline - centre) * growth[:, None]
+    grown[OUTLINE] = centre + start * growth[:, None]
     return grown
 
 
-def _rays(outline: Points, other: Points) -> tuple[NDArray[np.intp], Points, Points]:
-    """For places all along another outline (m, 2): the edge of the first one (n, 2) that the ray from its centre
-    crosses (number of the edge's first point), and the distances of the crossing and of the place from the centre.
+@kernel
+def _overhang(outline, other):  # type: ignore[no-untyped-def]
+    """How far another outline (m, 2) lies outside of one (n, 2) at most, both about the middle of the first; 0 at
+    least.
 
-    An outline is star-shaped about its centre, near enough: of several crossings the farthest counts, and a place whose
-    ray crosses none is left out.
+    An outline is star-shaped about its middle, near enough: of several crossings of a ray from there the farthest
+    counts, and a place whose ray crosses none is left out.
     """
-    centre = outline.mean(axis=0)
-    share = (np.arange(_PARTS) / _PARTS)[None, :, None]
-    places = (other[:, None] * (1 - share) + np.roll(other, -1, axis=0)[:, None] * share).reshape(-1, 2) - centre
-    distance = np.maximum(np.linalg.norm(places, axis=1), 1e-9)
-    edge, farthest = _crossings(outline, centre, places / distance[:, None])
-    met = farthest > 0
-    return edge[met], farthest[met], distance[met]
+    most = 0.0
+    for k in range(len(other) * _PARTS):
+        x, y, distance = _place(other, k)
+        _, farthest = _left_at(outline, x, y)
+        if farthest > 0:
+            most = max(most, distance - farthest)
+    return most
+
+
+@kernel
+def _grow(outline, other, margin, growth):  # type: ignore[no-untyped-def]
+    """Raise the factors (n,) by which the points of an outline (n, 2) move away from its middle so that it contains
+    another (m, 2), by a margin."""
+    for k in range(len(other) * _PARTS):
+        x, y, distance = _place(other, k)
+        edge, farthest = _left_at(outline, x, y)
+        if farthest > 0:
+            for end in (edge, (edge + 1) % len(outline)):
+                growth[end] = max(growth[end], (distance + margin) / farthest)
+
+
+@kernel
+def _place(outline, number):  # type: ignore[no-untyped-def]
+    """One of the places all along an outline (n, 2): direction from the middle, of unit length, and distance."""
+    first, part = number // _PARTS, number % _PARTS
+    share = part / _PARTS
+    after = (first + 1) % len(outline)
+    x = outline[first, 0] * (1 - share) + outline[after, 0] * share
+    y = outline[first, 1] * (1 - share) + outline[after, 1] * share
+    distance = max(np.sqrt(x * x + y * y), 1e-9)
+    return x / distance, y / distance, distance
 
 
 def _crossings(outline: Points, centre: Points, directions: Points) -> tuple[NDArray[np.intp], Points]:
     """Where rays from a centre (2,) in unit directions (m, 2) leave an outline (n, 2): number of the first point of the
     edge, and distance from the centre, 0 where no edge is met."""
-    x, y = directions.T[:, :, None]
-    start = outline - centre
-    ex, ey = (np.roll(start, -1, axis=0) - start).T
-    across = x * ey - y * ex
-    across = np.where(np.abs(across) < 1e-12, 1e-12, across)
-    reach = (start[:, 0] * ey - start[:, 1] * ex) / across
-    along = (start[:, 0] * y - start[:, 1] * x) / across
-    reach = np.where((along >= -1e-9) & (along <= 1 + 1e-9) & (reach > 0), reach, 0.0)
-    return reach.argmax(axis=1), reach.max(axis=1)
+    edges, reaches = np.zeros(len(directions), np.intp), np.zeros(len(directions))
+    _leave(outline - centre, directions, edges, reaches)
+    return edges, reaches
+
+
+@kernel
+def _leave(start, directions, edges, reaches):  # type: ignore[no-untyped-def]
+    """`_crossings`, of an outline (n, 2) about the centre."""
+    for i in range(len(directions)):
+        edges[i], reaches[i] = _left_at(start, directions[i, 0], directions[i, 1])
+
+
+@kernel
+def _left_at(outline, x, y):  # type: ignore[no-untyped-def]
+    """The edge at which a ray from the middle in a unit direction leaves an outline (n, 2), and how far away; 0 where
+    it meets none."""
+    count, edge, farthest = len(outline), 0, 0.0
+    bx, by = outline[0]
+    after = bx * y - by * x
+    for k in range(count):
+        ax, ay, before = bx, by, after
+        bx, by = outline[k + 1 if k + 1 < count else 0]
+        after = bx * y - by * x
+        if before * after > 1e-8 * (before - after) ** 2:
+            continue  # both ends lie well on one side of the ray, as those of most edges do
+        ex, ey = bx - ax, by - ay
+        across = x * ey - y * ex
+        if abs(across) < 1e-12:
+            across = 1e-12
+        reach = (ax * ey - ay * ex) / across
+        along = (ax * y - ay * x) / across
+        if -1e-9 <= along <= 1 + 1e-9 and reach > farthest:
+            edge, farthest = k, reach
+    return edge, farthest
 
 
 def bulge(points: Points, silhouette: Points | None) -> Points:

@@ -7,6 +7,7 @@ import logging
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import cv2
@@ -77,7 +78,8 @@ class _Plan:
     """How one face of a frame is protected."""
 
     track: Track
-    head: Head
+    place: tuple[Box, Points | None, tuple[int, int]]
+    """Box of the face or, where it is lost, of where it may be; its points (81, 2); size of the picture."""
     level: Level
     cause: Cause | None
     """Why no better level."""
@@ -85,6 +87,11 @@ class _Plan:
     followed: Followed | None
     person: int
     face: NewFace | None
+
+    @cached_property
+    def head(self) -> Head:
+        """The ellipse about the head, which only redactions ask for."""
+        return head_of(*self.place)
 
 
 class ReplaceFaces:
@@ -141,20 +148,18 @@ class ReplaceFaces:
         """
         out = frame.planes.copy()
         plans = [self._plan(frame, track) for track in tracks]
-        heads = [plan.head for plan in plans]
         self._sides = {
             track.number: _sides(track.face.box) if track.face is not None else self._sides[track.number]
             for track in tracks
             if track.face is not None or track.number in self._sides
         }
         self._memories = {plan.track.number: self._memories.get(plan.track.number) or SoftMemory() for plan in plans}
-        for row, plan in enumerate(plans):
+        for plan in plans:
             if plan.level is not Level.OWN_FACE:
-                self._redact(out, frame, plan, heads[:row] + heads[row + 1 :])
+                self._redact(out, frame, plan, plans)
         covers = []
-        for row in sorted(range(len(plans)), key=lambda row: _width(plans[row])):
-            plan = plans[row]
-            level, cause = self._show(out, frame, plan, heads[:row] + heads[row + 1 :])
+        for plan in sorted(plans, key=_width):
+            level, cause = self._show(out, frame, plan, plans)
             shown = plan.person if level in (Level.OWN_FACE, Level.QUIET) else 0
             covers.append(Cover(plan.track.number, _box(plan), level.label, shown))
             self.rungs[level] += 1
@@ -218,19 +223,21 @@ class ReplaceFaces:
         found = followed.measured.get(frame.index) if followed is not None else None
         box = self._of_head(track) if track.face is None else face_extent(track, track.face)
         points = found.seen.raw if found is not None and astray(found.seen) <= 1 else None
-        head = head_of(box, points, frame.planes.size)
+        place = box, points, frame.planes.size
+        if not np.isfinite(box).all() or (points is not None and not np.isfinite(points).all()):
+            raise FailedClosed("a face's place is not finite")
         if followed is None or found is None or track.face is None:
             cause = Cause.LOST if track.face is None else Cause.NO_LANDMARKS
-            return _Plan(track, head, self._hidden, cause, None, None, self._register.person_of(stretch) or 0, None)
+            return _Plan(track, place, self._hidden, cause, None, None, self._register.person_of(stretch) or 0, None)
         person, face = (0, None) if self._faces.doubtful(frame, track) else self._face_of(stretch)
         quiet = followed.steps(as_drawn(found.severities, found.seen))
         if face is None:
             cause = Cause.DOUBT if self._faces.doubtful(frame, track) else Cause.NOBODY
-            return _Plan(track, head, self._hidden, cause, found, followed, person, None)
+            return _Plan(track, place, self._hidden, cause, found, followed, person, None)
         if turned_away(found.seen):
-            return _Plan(track, head, self._hidden, Cause.TURNED, found, followed, person, None)
+            return _Plan(track, place, self._hidden, Cause.TURNED, found, followed, person, None)
         level = Level.OWN_FACE if quiet is None and followed.rest.ready else Level.QUIET
-        return _Plan(track, head, level, quiet, found, followed, person, face)
+        return _Plan(track, place, level, quiet, found, followed, person, face)
 
     def _of_head(self, track: Track) -> Box:
         """The box of a lost face, without the head's margin: where it may be includes that."""
@@ -247,11 +254,12 @@ class ReplaceFaces:
         """The level of those who are shown with no face."""
         return Level.SOLID if self._strict else Level.SOFT
 
-    def _redact(self, out: Planes, frame: Frame, plan: _Plan, others: Sequence[Head]) -> Level:
-        """Hide a face: softly, or solidly where that is asked for or the soft one cannot be had."""
+    def _redact(self, out: Planes, frame: Frame, plan: _Plan, plans: Sequence[_Plan]) -> Level:
+        """Hide a face, one of the plans: softly, or solidly where that is asked for or the soft one cannot be had."""
         if plan.level is not Level.SOLID:
             seen = plan.track.face is not None
             memory = self._memories[plan.track.number] if seen else SoftMemory()  # a tone is of its own place
+            others = [other.head for other in plans if other.track is not plan.track]
             try:
                 soft_redaction(out, frame.planes, plan.head, memory, others, tone=seen and not self._strict)
                 return Level.SOFT
@@ -261,20 +269,20 @@ class ReplaceFaces:
         fill(out, grown(box, out.size))
         return Level.SOLID
 
-    def _show(self, out: Planes, frame: Frame, plan: _Plan, others: Sequence[Head]) -> tuple[Level, Cause | None]:
-        """Draw what a plan shows, in place; the level that came of it, and why no better one."""
+    def _show(self, out: Planes, frame: Frame, plan: _Plan, plans: Sequence[_Plan]) -> tuple[Level, Cause | None]:
+        """Draw what one of the plans shows, in place; the level that came of it, and why no better one."""
         if plan.measured is None or plan.followed is None or plan.face is None:
             return plan.level, plan.cause
         if plan.level is Level.OWN_FACE:
             with _or_redacted():
                 if self._draw(out, frame, plan.measured, plan.followed, plan.face):
                     return plan.level, plan.cause
-            return self._redact(out, frame, replace(plan, level=self._hidden), others), Cause.NO_LANDMARKS
+            return self._redact(out, frame, replace(plan, level=self._hidden), plans), Cause.NO_LANDMARKS
         with _or_redacted():
             if draw_quiet_face(out, plan.measured.seen, plan.face, self._fitting, self._light):
                 return plan.level, plan.cause
         if self._strict:  # what it was to be drawn into is a soft one
-            self._redact(out, frame, replace(plan, level=self._hidden), others)
+            self._redact(out, frame, replace(plan, level=self._hidden), plans)
         return self._hidden, plan.cause
 
     def _draw(self, out: Planes, frame: Frame, found: Measured, followed: Followed, face: NewFace) -> bool:

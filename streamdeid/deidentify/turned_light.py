@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from streamdeid.aam.piecewise_affine import Pixels
-from streamdeid.deidentify.light import MOST, LightFrame, robust_fit
+from streamdeid.deidentify.light import MOST, LightFrame, SoftSkin
+from streamdeid.deidentify.robust_fit import robust_fit
 from streamdeid.deidentify.turned_view import TurnedView
 
 _NEAR = 0.15, 0.3
@@ -18,17 +19,14 @@ _ACROSS, _DOWN = 4, 5
 """Terms of `LightFrame` for the place on the face, from -1 to 1."""
 
 
-def turned_change(light: LightFrame, texture: Pixels, neutral: Pixels, change: Pixels, view: TurnedView) -> Pixels:
+def turned_change(light: LightFrame, now: SoftSkin, rest: SoftSkin, change: Pixels, view: TurnedView) -> Pixels:
     """A frame's change of light, natural log float32 (h, w, 1), as it is where the face is drawn flat, going over to a
-    plane. texture, neutral (f, 3): small textures of the frame and of the face at rest. change: `light_change`."""
-    at = light.table.rows, light.table.columns
-    soft, at_rest = light.soft_skin(texture), light.soft_skin(neutral)
-    level = light.brighter(soft, at_rest)
-    terms = light.terms[:, :, [0, _ACROSS, _DOWN]].copy()
+    plane. now, rest: of the frame's small texture and of the neutral's. change: `light_change`."""
+    terms = light.moving[:, [0, _ACROSS, _DOWN]]
     side = float(np.sign(view.pose.yaw))
-    near = np.clip((side * terms[at][light.fitted][:, 1] + _NEAR[0]) / _NEAR[1], 0, 1)
+    near = np.clip((side * terms[:, 1] + _NEAR[0]) / _NEAR[1], 0, 1)
     ridge = np.array([0, 4e-3, 4e-3])
-    found = robust_fit(terms[at][light.fitted], level, light.bright * near, np.zeros(3), ridge, _SPREAD, 4)
-    terms[:, :, 1] = np.maximum(side * terms[:, :, 1], -_FARTHEST) * side
-    plane = np.clip(terms @ found, -MOST, MOST)[:, :, None]
+    found = robust_fit(terms, now.level - rest.level, light.bright * near, np.zeros(3), ridge, _SPREAD, 4)
+    across = np.maximum(side * light.terms[:, :, _ACROSS], -_FARTHEST) * side
+    plane = np.clip(found[0] + found[1] * across + found[2] * light.terms[:, :, _DOWN], -MOST, MOST)[:, :, None]
     return np.asarray(change + np.float32(view.share) * (plane - change), np.float32)

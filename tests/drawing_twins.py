@@ -1,0 +1,106 @@
+"""Slow, obviously right twins of the kernels that draw: whole arrays, textbook formulas."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.ibug68 import LEFT_EYE, LEFT_EYE_CORNERS, MOUTH, MOUTH_CORNERS, OUTLINE, RIGHT_EYE, RIGHT_EYE_CORNERS
+
+Array = NDArray[np.float64]
+Floats = NDArray[np.float32]
+Bytes = NDArray[np.uint8]
+
+
+def blended(plane: Bytes, corner: tuple[int, int], drawn: Floats, weights: Floats, mask: Bytes, lift: Floats) -> Bytes:
+    """A plane (H, W) with what was drawn (h, w) blended into it from a corner (x, y) on. weights: (h, w) or half of it;
+    mask (h, w); lift (gh, gw): what is added."""
+    x0, y0 = corner
+    height, width = drawn.shape
+    if weights.shape != drawn.shape:
+        weights = cv2.resize(weights, weights.shape[::-1] * np.array([2, 2]))[:height, :width]
+    added = cv2.resize(lift, (width, height))
+    out = plane.copy()
+    old = out[y0 : y0 + height, x0 : x0 + width].astype(np.float32)
+    new = old + weights * mask * (drawn + added - old)
+    out[y0 : y0 + height, x0 : x0 + width] = np.clip(new + 0.5, 0, 255)
+    return out
+
+
+def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
+    """METHODS 4.0 step 3: every point moves by the change; within eyes and mouth it is laid anew about the corners."""
+    moved = surrogate + shape - neutral
+    for part, (a, b) in ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS), (MOUTH, MOUTH_CORNERS)):
+        now, rest, own = (_turned(face[part], face[a], face[b]) for face in (shape, neutral, surrogate))
+        ratio = np.linalg.norm(surrogate[b] - surrogate[a]) / np.linalg.norm(neutral[b] - neutral[a])
+        laid = own + ratio * (now - rest)
+        if part is MOUTH:
+            for upper, lower, over, under in (
+                (13, 19, (1, 2), (10, 11)),
+                (14, 18, (3,), (9,)),
+                (15, 17, (4, 5), (7, 8)),
+            ):
+                middle, gap = laid[[upper, lower], 1].mean(), ratio * max(now[lower, 1] - now[upper, 1], 0)
+                for inner, outer, at in ((upper, over, middle - gap / 2), (lower, under, middle + gap / 2)):
+                    laid[list(outer), 1] += at - laid[inner, 1]
+                    laid[inner, 1] = at
+        else:
+            for upper, lower in ((1, 5), (2, 4)):
+                opened, usual, own_gap = (eye[lower, 1] - eye[upper, 1] for eye in (now, rest, own))
+                closed = max(own_gap, 0) * min(max(opened, 0) / max(usual, 0.12 * np.ptp(rest[:, 0])), 1)
+                laid[upper, 1] = laid[lower, 1] - closed - ratio * max(opened - usual, 0)
+        along = (moved[b] - moved[a]) / np.linalg.norm(moved[b] - moved[a])
+        back = np.array([[along[0], along[1]], [-along[1], along[0]]])
+        moved[part] = laid @ back + (moved[a] + moved[b]) / 2
+    ring = neutral[OUTLINE]
+    edge = np.roll(ring, -1, axis=0) - np.roll(ring, 1, axis=0)
+    normal = np.column_stack([edge[:, 1], -edge[:, 0]]) / np.linalg.norm(edge, axis=1, keepdims=True)
+    normal *= np.sign(((ring - ring.mean(axis=0)) * normal).sum())
+    push = np.clip(((surrogate[OUTLINE] - ring) * normal).sum(axis=1, keepdims=True), 0, 9)
+    moved[OUTLINE] = shape[OUTLINE] + push * normal
+    return moved
+
+
+def _turned(points: Array, a: Array, b: Array) -> Array:
+    along = (b - a) / np.linalg.norm(b - a)
+    level: Array = (points - (a + b) / 2) @ np.array([[along[0], -along[1]], [along[1], along[0]]])
+    return level
+
+
+def left_at(outline: Array, direction: Array) -> float:
+    """How far away a ray from the origin leaves a closed outline (n, 2): the farthest of all edges that it meets."""
+    farthest = 0.0
+    for a, b in zip(outline, np.roll(outline, -1, axis=0), strict=True):
+        system = np.column_stack([direction, a - b])  # t direction = a + s (b - a)
+        if abs(np.linalg.det(system)) > 1e-12:
+            t, s = np.linalg.solve(system, a)
+            if -1e-9 <= s <= 1 + 1e-9:
+                farthest = max(farthest, float(t))
+    return farthest
+
+
+def rim_filled(
+    drawn: Floats,
+    depth: Floats,
+    wanted: Bytes,
+    line: Array,
+    origin: tuple[int, int],
+    numbers: Array,
+    carried: list[Floats],
+) -> Floats:
+    """What was rendered (h, w, c), filled where it is wanted (`turned_rim._fill`); carried: skin and background
+    (h, w, c) at the size of the plane."""
+    inset, softness, behind, edge = numbers
+    rows, columns = np.mgrid[0 : depth.shape[0], 0 : depth.shape[1]]
+    x, y = columns + origin[0], rows + origin[1]
+    side, down = line[0] * x + line[1] * y + line[2], line[3] * x + line[4] * y + line[5]
+    before = np.clip(np.minimum(down - 0.08, 1.02 - down) / 0.08, 0, 1)
+    share = (behind * np.maximum(before, wanted == 2) * np.clip(side / edge, 0, 1))[:, :, None]
+    skin, background = carried
+    within = drawn + softness * (1 - depth[:, :, None] / inset) * (1 - share) * (skin - drawn)
+    beside = skin + share * (background - skin)
+    deep, rim = depth >= inset, (depth > 0) & (depth < inset)
+    bare = (depth == 0) & (wanted > 0)
+    kept = deep | ~(rim | bare)
+    return np.where(kept[:, :, None], drawn, np.where(rim[:, :, None], within, beside)).astype(np.float32)
