@@ -12,6 +12,7 @@ passes (tests/test_non_interference.py).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import cv2
@@ -58,15 +59,34 @@ _SKIN = 22.0
 the membrane, skin next to hair grew dark: steps of the forehead fell to half of what belongs there."""
 _FADE = 0.2
 """Where the tone of the rim has faded into the new face's, share of its width."""
-_FOLLOW = 0.25
-"""Share of the newest frame in the running mean of the depths."""
+_EVERY = 3
+"""Frames for which what was measured holds: it is told in directions from the middle of the face, and moves with it."""
+_FOLLOW = 0.58
+"""Share of the newest measurement in the running means: that of a quarter in each frame."""
+_LOWEST = -0.35
+"""How far down, sine of the angle, material and tones of the rim are drawn at most: below, both are none."""
+
+
+@dataclass(frozen=True)
+class Rim:
+    """What lies about a face, for each direction."""
+
+    depth: Pixels
+    """float32 (d,): how deep the material reaches, shares of the face's width."""
+    shift: Pixels
+    """float32 (d,): from how far outside it is taken, shares of the width."""
+    tone: Pixels
+    """float32 (d,): its luma."""
+    skin: Pixels
+    """float32 (d, 3): Y, U and V of the skin above the rim less those of the new one below it."""
 
 
 class Hairline:
     """How deep the material about a track's face reaches and the tones of its rim, smoothed over its frames."""
 
     def __init__(self) -> None:
-        self._last: tuple[Pixels, Pixels] | None = None
+        self._rim: Rim | None = None
+        self._age = 0
 
     def continue_over(
         self, patch: Patch, original: Planes, centre: Points, up: float, width: float, flat: float = 1.0
@@ -82,25 +102,34 @@ class Hairline:
             return
         angles = (up + np.pi / 2 + np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)).astype(np.float32)
         middle = centre[0] - patch.x0, centre[1] - patch.y0
-        rim = rays_to_rim(patch.covered_luma, *middle, angles)
-        seen, drawn, known = profiles(patch, original, middle, angles, rim, _STEP * width)
-        depth, thickness, tone = continued(seen, drawn, known)
-        skin = rim_tones(seen, drawn) * known[:, _OUTSIDE - _NEXT :].all(axis=1, keepdims=True)
-        if self._last is not None:
-            depth, skin = (
-                old + np.float32(_FOLLOW) * (new - old) for old, new in zip(self._last, (depth, skin), strict=True)
-            )
-        self._last = depth, skin
+        reach = rays_to_rim(patch.covered_luma, *middle, angles)
+        if self._rim is None or self._age >= _EVERY:
+            seen = profiles(patch, original, middle, angles, reach, _STEP * width)
+            self._rim, self._age = measured(*seen, self._rim), 0
+        self._age += 1
+        rim, share = self._rim, np.float32(flat)
         planes = original.y, original.u, original.v
-        shift = shifts(depth, thickness)
-        # No deeper than there is of it: repeated, it would be a pattern.
-        depth = np.float32(flat) * np.minimum(depth, shift / np.float32(_SPARE))
-        scaled = depth * np.float32(width), shift * np.float32(width), tone, skin * np.float32(flat), _FADE * width
-        moved_inwards(patch.y, patch.uv, patch.covered_luma, planes, (patch.x0, patch.y0), middle, angles, rim, *scaled)
+        scaled = share * width * rim.depth, np.float32(width) * rim.shift, rim.tone, share * rim.skin, _FADE * width
+        moved_inwards(
+            patch.y, patch.uv, patch.covered_luma, planes, (patch.x0, patch.y0), middle, angles, reach, *scaled
+        )
 
     def forget(self) -> None:
         """What comes next is another scene."""
-        self._last = None
+        self._rim = None
+
+
+def measured(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], before: Rim | None) -> Rim:
+    """What lies about a face whose rays show this (as of `continued`), smoothed with what was measured before."""
+    depth, thickness, tone = continued(seen, drawn, known)
+    skin = rim_tones(seen, drawn) * known[:, _OUTSIDE - _NEXT :].all(axis=1, keepdims=True)
+    if before is not None:
+        depth, skin = (
+            old + np.float32(_FOLLOW) * (new - old) for old, new in ((before.depth, depth), (before.skin, skin))
+        )
+    shift = shifts(depth, thickness)
+    # No deeper than there is of it: repeated, it would be a pattern.
+    return Rim(np.minimum(depth, shift / np.float32(_SPARE)), shift, tone, skin.astype(np.float32))
 
 
 def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_]) -> tuple[Pixels, Pixels, Pixels]:
@@ -145,13 +174,17 @@ def rim_tones(seen: Pixels, drawn: Pixels) -> Pixels:
 def shifts(depth: Pixels, thickness: Pixels) -> Pixels:
     """How far outside of a place its material is taken from (d,), shares of the face's width, of depths (d,) that it
     is to reach and thicknesses (d,) that there are: nearly the same on neighbouring rays, or strands would break."""
-    wanted, there = (
-        np.stack([np.roll(v, step) for step in range(-_ALIKE, _ALIKE + 1)]) for v in (_SPARE * depth, thickness)
-    )
-    bounds = np.stack([wanted.max(axis=0), there[_ALIKE // 2 : -(_ALIKE // 2)].min(axis=0)], axis=1)
-    smooth = cv2.GaussianBlur(np.tile(bounds, (3, 1))[:, None], (1, 0), 1e-3, None, _ALIKE / 2)
-    smooth = smooth[DIRECTIONS : 2 * DIRECTIONS, 0]
-    return np.asarray(np.maximum(smooth.min(axis=1), _STEP), np.float32)
+    wanted = _around(cv2.dilate, _SPARE * depth, _ALIKE)
+    there = _around(cv2.erode, thickness, _ALIKE // 2)
+    return np.maximum(np.minimum(wanted, there), np.float32(_STEP))
+
+
+def _around(extreme: Any, values: Pixels, rays: int) -> Pixels:
+    """The largest (dilate) or least (erode) value (d,) of so many neighbouring rays to either side, blurred."""
+    wide = np.tile(values.astype(np.float32), 3)[:, None]
+    found = extreme(wide, np.ones((2 * rays + 1, 1), np.uint8))
+    smooth = cv2.GaussianBlur(found, (1, 0), 1e-3, None, _ALIKE / 2)
+    return np.asarray(smooth[DIRECTIONS : 2 * DIRECTIONS, 0], np.float32)
 
 
 def _deepest() -> Pixels:
@@ -252,6 +285,9 @@ def moved_inwards(
     ceil(w / 2), 2) of a patch at `origin` of the planes, in place. depth and shift (d,): pixels; tone (d,): luma of
     the material; skin (d, 3): added to the tones of the new skin next to the rim, to nothing at `fade` pixels."""
     count = len(angles)
+    # Upwards from the middle is a quarter of a turn before the first direction.
+    ux, uy = np.cos(angles[0] - 0.5 * np.pi), np.sin(angles[0] - 0.5 * np.pi)
+    least = max(rim.min() - max(fade, depth.max() * (_BROKEN[1] + _STRANDS[0])), 0.0)
     for plane in range(2):
         scale = 1 + plane
         height, width = luma.shape if plane == 0 else chroma.shape[:2]
@@ -261,12 +297,14 @@ def moved_inwards(
                 if not covered[min(int(y), covered.shape[0] - 1), min(int(x), covered.shape[1] - 1)]:
                     continue
                 dx, dy = x - middle[0], y - middle[1]
+                far = np.sqrt(dx * dx + dy * dy)
+                if far < least or dx * ux + dy * uy < _LOWEST * far:
+                    continue
                 place = (np.arctan2(dy, dx) - angles[0]) * (count / (2 * np.pi))
                 low = int(np.floor(place))
                 share = place - low
                 a, b = low % count, (low + 1) % count
                 deep = depth[a] + share * (depth[b] - depth[a])
-                far = np.sqrt(dx * dx + dy * dy)
                 inner = max(rim[a] + share * (rim[b] - rim[a]) - far, 0.0)
                 if inner < fade:
                     t = inner / fade
