@@ -62,12 +62,16 @@ class Albedo:
             bare = self._shaved(bare)
         return self._of_one_hue(bare)
 
+    def _middle(self, picture: Pixels) -> Pixels:
+        """Median (3,) of the skin of a picture (h, w, 3): of every fifth pixel, in a fifth of the time."""
+        return np.asarray(np.median(picture[self.zones.skin > 0][::5], axis=0), np.float32)
+
     def _with_even_lids(self, picture: Pixels) -> Pixels:
         """Lids are neither plain skin nor brow: their soft colour, shadow of a brow or make-up of a donor, is held back
         by itself."""
         log = np.log(np.maximum(picture, 0) + FLOOR)
         plain = np.clip(2.5 * self.zones.lids - 1.5, 0, 1)  # where no lash and no hair of a brow darkens it
-        away = masked_blur(log - np.median(log[self.zones.skin > 0], axis=0), plain, (0.02,))
+        away = masked_blur(log - self._middle(log), plain, (0.02,))
         level = (away @ LUMA)[:, :, None]
         kept = np.clip(_KEPT_LID * level, *_LID) + np.clip(_KEPT_TINT * (away - level), -_TINT, _TINT)
         gain = (kept - away) * self.zones.lids[:, :, None]
@@ -75,7 +79,7 @@ class Albedo:
 
     def _without_blotches(self, picture: Pixels, beard: bool) -> Pixels:
         soft = masked_blur(np.log(np.maximum(picture, 0) + FLOOR), self.zones.skin, _BLOTCH_SCALES)
-        away = soft - np.median(soft[self.zones.skin > 0], axis=0)
+        away = soft - self._middle(soft)
         level = (away @ LUMA)[:, :, None]
         hairy = self.zones.lower[:, :, None] * np.float32(beard)
         share = _KEPT_BLOTCH + (_KEPT_BEARD - _KEPT_BLOTCH) * hairy
@@ -84,7 +88,7 @@ class Albedo:
         gain = kept + tint - away
         gain -= (np.maximum(gain @ LUMA - _LIP_LIFT, 0) * self.zones.lips)[:, :, None]
         gain = cv2.GaussianBlur(gain.astype(np.float32), (0, 0), 0.01 * picture.shape[1])
-        return under_gain(picture, gain)
+        return under_gain(picture, np.asarray(gain, np.float32))
 
     def _shaved(self, picture: Pixels) -> Pixels:
         width, lips = picture.shape[1], self.zones.lips
@@ -100,7 +104,7 @@ class Albedo:
     def _of_one_hue(self, picture: Pixels) -> Pixels:
         log = np.log(np.maximum(picture, 0) + FLOOR)
         colour = log - (log @ LUMA)[:, :, None]
-        away = colour - np.median(colour[self.zones.skin > 0], axis=0)
+        away = colour - self._middle(colour)
         other = 1 - np.maximum(self.zones.lips, self.zones.eyes)
         gain = (np.clip(away, *_HUE) - away) * other[:, :, None]
         return np.asarray(np.clip(under_gain(picture, gain), 0, 255), np.float32)
