@@ -93,7 +93,7 @@ def test_the_bit_stays_until_it_is_clearly_gone(made: Scene, fitting: FitModel) 
     framed = rectangle_to_rgb(with_frame(made, (25, 25, 25)), 0, 0, *made.planes.size)
     found = [reader(image, points, 0.0, _WIDTH) is not None for image in [framed] * 5 + [plain] * 3]
     assert found == [False, False] + [True] * 6
-    for _ in range(100):
+    for _ in range(150):
         last = reader(plain, points, 0.0, _WIDTH)
     assert last is None
     for _ in range(10):

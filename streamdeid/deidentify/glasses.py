@@ -56,8 +56,10 @@ _FRONTAL = np.deg2rad(10.0)
 """Turn up to which both temples are well seen."""
 _SETTLED = 3
 """Faces seen before anything is drawn."""
-_FOLLOW = 0.04
-"""Share of the newest face in the running means: about a second."""
+_EVERY = 5
+"""Once it is settled, one face of so many is looked at."""
+_FOLLOW = 0.18
+"""Share of the newest face that was looked at in the running means: about a second."""
 _LENS = (0.41, 0.27)
 """Half axes of a lens, distances between the eyes."""
 _LENS_AT = (0.04, 0.05, -0.1)
@@ -85,17 +87,19 @@ class GlassesReader:
 
     def __init__(self) -> None:
         self._means: NDArray[np.float64] | None = None
-        self._count = 0
+        self._count, self._age = 0, 0
         self._worn = False
 
     def __call__(self, image: NDArray[np.uint8], points: Points, yaw: float, width: float) -> Glasses | None:
         """Look at a face: RGB uint8 (h, w, 3) of its surroundings, its landmarks (81, 2) there, its turn in radians and
         its width in pixels of the frame. A turned or small one changes nothing."""
-        if abs(yaw) <= _FRONTAL and width >= LEAST_WIDTH:
+        self._age += 1
+        due = self._count < _SETTLED or self._age >= _EVERY
+        if due and abs(yaw) <= _FRONTAL and width >= LEAST_WIDTH:
             measured = _measured(eyes_strip(image, points))
             share = max(_FOLLOW, 1 / (self._count + 1))
             self._means = measured if self._means is None else self._means + share * (measured - self._means)
-            self._count += 1
+            self._count, self._age = self._count + 1, 0
             self._worn = self._count >= _SETTLED and bool(self._means[0] > (_OFF if self._worn else _ON))
         if not self._worn or self._means is None:
             return None
