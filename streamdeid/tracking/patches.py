@@ -101,8 +101,12 @@ def _cut(luma: NDArray[np.uint8], centre: Floats, half: Floats, scale: float) ->
     if scale < 0.5:  # a plain sampling would see every other pixel only
         x0, y0 = np.floor(centre - half).astype(int)
         x1, y1 = np.ceil(centre + half).astype(int)
-        ys, xs = (np.clip(np.arange(a, b), 0, n - 1) for a, b, n in ((y0, y1, luma.shape[0]), (x0, x1, luma.shape[1])))
-        window = luma[np.ix_(ys, xs)]
+        height, width = luma.shape
+        if x0 >= 0 and y0 >= 0 and x1 <= width and y1 <= height:
+            window = luma[y0:y1, x0:x1]
+        else:
+            ys, xs = (np.clip(np.arange(a, b), 0, n - 1) for a, b, n in ((y0, y1, height), (x0, x1, width)))
+            window = luma[np.ix_(ys, xs)]
         return np.asarray(cv2.resize(window, (int(size[0]), int(size[1])), interpolation=cv2.INTER_AREA), np.uint8)
     how = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     shape = int(size[0]), int(size[1])
