@@ -151,6 +151,13 @@ def test_moved_material_is_that_of_a_slow_twin() -> None:
         ), (row, column)
 
 
+def bilinear_twin(plane: NDArray[np.uint8], x: float, y: float) -> float:
+    x, y = min(max(x, 0), plane.shape[1] - 1), min(max(y, 0), plane.shape[0] - 1)
+    c, r = min(int(x), plane.shape[1] - 2), min(int(y), plane.shape[0] - 2)
+    weights = np.outer([1 - (y - r), y - r], [1 - (x - c), x - c])
+    return float((plane[r : r + 2, c : c + 2] * weights).sum())
+
+
 def moved_twin(
     row: int,
     column: int,
@@ -183,13 +190,12 @@ def moved_twin(
     away = 6.0
     while away < inner + 2:
         away += 6.0
-    x, y = np.array([20.0, 20.0]) + offset * (1 + away / far) + 12
-    x, y = min(max(x, 0), plane.shape[1] - 1), min(max(y, 0), plane.shape[0] - 1)
-    c, r = min(int(x), plane.shape[1] - 2), min(int(y), plane.shape[0] - 2)
-    weights = np.outer([1 - (y - r), y - r], [1 - (x - c), x - c])
-    source = float((plane[r : r + 2, c : c + 2] * weights).sum())
+    place = np.array([20.0, 20.0]) + offset * (1 + away / far) + 12
+    source = bilinear_twin(plane, *place)
+    apart = 5.0 * hairline._APART
+    around = [bilinear_twin(plane, *(place + d)) for d in ((-apart, 0), (apart, 0), (0, -apart), (0, apart))]
     first, last = hairline._BROKEN
     reach, levels = hairline._STRANDS
-    strand = reach * np.clip((source - 50.0) / levels, -1, 1)
+    strand = reach * np.clip(((source + sum(around)) / 5 - 50.0) / levels, -1, 1)
     t = float(np.clip((inner / deep + strand - first) / (last - first), 0, 1))
     return value + (1 - t * t * (3 - 2 * t)) * (source - value)

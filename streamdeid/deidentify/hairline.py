@@ -59,6 +59,8 @@ _SKIN = 22.0
 the membrane, skin next to hair grew dark: steps of the forehead fell to half of what belongs there."""
 _FADE = 0.2
 """Where the tone of the rim has faded into the new face's, share of its width."""
+_APART = 0.08
+"""How far from a place of a strand its neighbours lie that are looked at with it, shares of _FADE."""
 _EVERY = 3
 """Frames for which what was measured holds: it is told in directions from the middle of the face, and moves with it."""
 _FOLLOW = 0.58
@@ -285,6 +287,7 @@ def moved_inwards(
     ceil(w / 2), 2) of a patch at `origin` of the planes, in place. depth and shift (d,): pixels; tone (d,): luma of
     the material; skin (d, 3): added to the tones of the new skin next to the rim, to nothing at `fade` pixels."""
     count = len(angles)
+    luma_of = planes[0]
     # Upwards from the middle is a quarter of a turn before the first direction.
     ux, uy = np.cos(angles[0] - 0.5 * np.pi), np.sin(angles[0] - 0.5 * np.pi)
     least = max(rim.min() - max(fade, depth.max() * (_BROKEN[1] + _STRANDS[0])), 0.0)
@@ -323,8 +326,17 @@ def moved_inwards(
                     away += step
                 grow = 1 + away / max(far, 1e-6)
                 sx, sy = middle[0] + dx * grow + origin[0], middle[1] + dy * grow + origin[1]
-                value = _bilinear(planes[0], sx, sy)
-                strand = (value - tone[a] - share * (tone[b] - tone[a])) / _STRANDS[1]
+                value = _bilinear(luma_of, sx, sy)
+                # A strand is more than a pixel wide: single dark pixels would end as dots.
+                apart = _APART * fade
+                soft = np.float32(0.2) * (
+                    value
+                    + _bilinear(luma_of, sx - apart, sy)
+                    + _bilinear(luma_of, sx + apart, sy)
+                    + _bilinear(luma_of, sx, sy - apart)
+                    + _bilinear(luma_of, sx, sy + apart)
+                )
+                strand = (soft - tone[a] - share * (tone[b] - tone[a])) / _STRANDS[1]
                 strand = _STRANDS[0] * min(max(strand, -1.0), 1.0)
                 t = (inner / deep + strand - _BROKEN[0]) / (_BROKEN[1] - _BROKEN[0])
                 t = min(max(t, 0.0), 1.0)
