@@ -57,7 +57,7 @@ def warm_up(cache: Path | None = None) -> WarmUp:
 
     Runs the detector, the self-test, the fit, both transfers of expressions, drawn and copied eyes, and blending over
     drawn people at several sizes. Call it when an image is built, or before the first camera is opened: after it the
-    first picture of a `Filter` compiles nothing. About 10 s of CPU time when all is new, 5 s when all is found.
+    first picture of a `Filter` compiles nothing. About 20 s of CPU time when all is new, 2 s when all is found.
 
     cache: fill this directory too; programs that run with `NUMBA_CACHE_DIR` set to it find it there. Raises OutputError
     when it cannot be written, ModelError, and FailedClosed when the self-test fails. That nothing could be kept is no
