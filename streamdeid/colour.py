@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from streamdeid.frames import Colour, Planes
 
+LUMA = np.array([0.299, 0.587, 0.114], np.float32)
+"""Brightness of a texture's RGB, whatever the picture's own matrix is."""
 _LUMA = {"bt601": (0.299, 0.114), "bt709": (0.2126, 0.0722)}
 
 

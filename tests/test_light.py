@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.aam.albedo import LUMA
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.surface import surface_normals
 from streamdeid.aam.zones import Zones
+from streamdeid.colour import LUMA
 from streamdeid.deidentify.light import _FLOOR, LightFrame, light_change, static_light
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.robust_fit import _normal_equations, robust_fit

@@ -17,8 +17,8 @@ import numpy as np
 
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable
 from streamdeid.aam.zones import Zones
+from streamdeid.colour import LUMA
 
-LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 FLOOR = np.float32(8)
 """Grey levels added before a logarithm is taken: dark pixels are mostly noise."""
 _STUDIO_SCALES = (0.035, 0.07, 0.14, 0.3)

@@ -10,9 +10,9 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
+from streamdeid.colour import LUMA
 from streamdeid.ibug68 import INNER_LIP, LEFT_BROW, LEFT_EYE, RIGHT_BROW, RIGHT_EYE
 
-_LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 _UNLIKE = 0.16
 """Share by which brightness may differ from skin in the person's tone before it is taken for hair."""
 
@@ -44,8 +44,8 @@ def even_light(texture: Pixels, skin: Pixels, matt: Pixels, table: WarpTable) ->
     soft = cv2.GaussianBlur(spread(ratio, table), (0, 0), sigma, borderType=cv2.BORDER_CONSTANT)
     soft = soft / (cv2.GaussianBlur(inside, (0, 0), sigma, borderType=cv2.BORDER_CONSTANT)[:, :, None] + 1e-3)
     shading = soft[table.rows, table.columns]
-    level = (shading @ _LUMA)[:, None]
-    detail = np.log((texture + 8) @ _LUMA) - (level[:, 0] + np.log((skin + 8) @ _LUMA))
+    level = (shading @ LUMA)[:, None]
+    detail = np.log((texture + 8) @ LUMA) - (level[:, 0] + np.log((skin + 8) @ LUMA))
     sheen = np.maximum(detail - _SHEEN, 0)[:, None] * matt[:, None]
     kept = np.clip(level, *_SHADING) + np.clip(shading - level, -_TINT, _TINT)
     even: Pixels = np.clip(texture * np.exp(kept - shading - sheen), 0, 255).astype(np.float32)
@@ -80,7 +80,7 @@ def without_hair(texture: Pixels, skin: Pixels, zone: Pixels, table: WarpTable) 
     """Texture (n, 3) in which pixels of the zone (n, 3) that are much unlike skin (n, 3) are replaced by it, in the
     person's own tone. Where a fringe hides the brows, skin's own brows take their place."""
     bare = zone[:, 1] < 0.5
-    ratio = (texture @ _LUMA + 4) / (skin @ _LUMA + 4)
+    ratio = (texture @ LUMA + 4) / (skin @ LUMA + 4)
     ratio /= max(float(np.median(ratio[bare])), 1e-3)
     unlike = np.abs(ratio - 1) > _UNLIKE
     fringe = float((ratio < 1 - _UNLIKE)[zone[:, 2] > 0.5].mean()) > _FRINGE  # sheen is bright

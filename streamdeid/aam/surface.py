@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Pixels, Points, scaled_table, triangulate
+from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.ibug68 import FOREHEAD, JAW
 
 OVAL = np.array(
@@ -40,8 +41,7 @@ def surface_normals(mean_mesh: Points, size: tuple[int, int]) -> Pixels:
     terms = np.dstack([np.ones_like(u), u, v, u * u, u * v, v * v, u**4, v**4, u * u * v * v])
     bowl = terms @ np.linalg.lstsq(terms[inside], depth[inside], rcond=None)[0]
     filled = np.where(inside, depth, bowl).astype(np.float32)
-    t = np.clip(cv2.distanceTransform(inside.astype(np.uint8), cv2.DIST_L2, 5) / (_JOINT * width), 0, 1)
-    t = t * t * (3 - 2 * t)
+    t = smooth_step(cv2.distanceTransform(inside.astype(np.uint8), cv2.DIST_L2, 5) / (_JOINT * width))
     smooth, fine = (cv2.GaussianBlur(filled, (0, 0), share * width) for share in (0.06, 0.02))
     down, across = np.gradient(smooth * (1 - t) + fine * t)
     normals = np.dstack([across, down, np.ones_like(across)])

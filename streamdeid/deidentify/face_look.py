@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Pixels, WarpTable, spread
+from streamdeid.colour import LUMA
 
 Look = NDArray[np.float32]
 """Unit vector, float32 (n,): the product of two is their correlation."""
 LEAST_WIDTH = 24.0
 """Pixels: of smaller faces the pixels are noise."""
-_LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 _FLOOR = 8.0
 """Grey levels added before the logarithm: dark pixels are mostly noise."""
 _COARSE = 8.0
@@ -35,7 +35,7 @@ class FaceLook:
 
     def __call__(self, texture: Pixels) -> Look | None:
         """Unit vector (n,) of a small texture, RGB float32 (f, 3); None of one that shows nothing."""
-        grey = np.log(np.maximum(texture, 0) @ _LUMA + np.float32(_FLOOR)).astype(np.float32)
+        grey = np.log(np.maximum(texture, 0) @ LUMA + np.float32(_FLOOR)).astype(np.float32)
         picture = spread(grey[:, None], self._table)[:, :, 0]
         values = (picture - self._soft(picture * self._mask) / self._weight)[self._inner]
         values = values - values.mean()

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.synthesise import Patch
 from streamdeid.frames import Planes
 from streamdeid.kernel_cache import kernel
@@ -123,20 +124,20 @@ class Hairline:
 
 def measured(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], before: Rim | None) -> Rim:
     """What lies about a face whose rays show this (as of `continued`), smoothed with what was measured before."""
-    depth, thickness, tone = continued(seen, drawn, known)
-    skin = rim_tones(seen, drawn) * known[:, _OUTSIDE - _NEXT :].all(axis=1, keepdims=True)
+    depth, thickness, material = continued(seen, drawn, known)
+    skin = rim_tones(material, drawn) * known[:, _OUTSIDE - _NEXT :].all(axis=1, keepdims=True)
     if before is not None:
         depth, skin = (
             old + np.float32(_FOLLOW) * (new - old) for old, new in ((before.depth, depth), (before.skin, skin))
         )
     shift = shifts(depth, thickness)
     # No deeper than there is of it: repeated, it would be a pattern.
-    return Rim(np.minimum(depth, shift / np.float32(_SPARE)), shift, tone, skin.astype(np.float32))
+    return Rim(np.minimum(depth, shift / np.float32(_SPARE)), shift, material[:, 0].copy(), skin.astype(np.float32))
 
 
 def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_]) -> tuple[Pixels, Pixels, Pixels]:
     """How deep the material outside reaches (d,) and how thick it is outside (d,), shares of the face's width, and its
-    luma (d,).
+    Y, U and V (d, 3).
 
     seen (d, _OUTSIDE + _INSIDE, 3): the original's Y, U, V on rays from outside to the inside; drawn (d, _INSIDE, 3):
     the new face's; known (d, _OUTSIDE): the place lies in the picture.
@@ -154,51 +155,53 @@ def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_]) -> tuple[Pi
     # At the border of the picture there is no outside, and what is next to it is the face.
     beside = known[:, _OUTSIDE - _NEXT :].all(axis=1)
     like *= beside[:, None]
-    depth = np.minimum(np.minimum.accumulate(like, axis=1).sum(axis=1) * _STEP, _deepest())
+    depth = np.minimum(np.minimum.accumulate(like, axis=1).sum(axis=1) * _STEP, _LIMITS)
     near = np.linalg.norm(outside - material[:, None], axis=2) < _SAME * length[:, :1]
     thick = np.minimum.accumulate((near & known)[:, ::-1], axis=1).sum(axis=1) * _STEP
-    around = np.concatenate([depth, depth, depth])[:, None]
-    smooth = cv2.GaussianBlur(around, (1, 0), 1e-3, None, 1.5)[DIRECTIONS : 2 * DIRECTIONS, 0]
     thickness = np.maximum(thick, _NEXT * _STEP)
-    return np.asarray(smooth * beside, np.float32), thickness.astype(np.float32), material[:, 0].copy()
+    return _around(depth, 1.5) * beside.astype(np.float32), thickness.astype(np.float32), material
 
 
-def rim_tones(seen: Pixels, drawn: Pixels) -> Pixels:
+def rim_tones(material: Pixels, drawn: Pixels) -> Pixels:
     """Differences (d, 3) in Y, U and V of the skin above the forehead's rim from the new one below it; towards 0 where
-    that is no skin, and at the sides. Below, a jaw has its shadow. seen and drawn as of `continued`."""
-    outside = _blurred(seen[:, _OUTSIDE - _NEXT : _OUTSIDE], 0.0).mean(axis=1)
-    difference = outside - _blurred(drawn[:, :_NEXT], 0.0).mean(axis=1)
+    that is no skin, and at the sides. Below, a jaw has its shadow. material (d, 3) and drawn as of
+    `continued`."""
+    difference = material - _blurred(drawn[:, :_NEXT], 0.0).mean(axis=1)
     difference *= np.exp(-((difference / _SKIN) ** 2).sum(axis=1, keepdims=True))
-    above = np.maximum(_upwards(), 0)[:, None] ** 0.5
+    above = np.maximum(_UP, 0)[:, None] ** 0.5
     return np.ascontiguousarray(_blurred((difference * above)[:, None], 0.0)[:, 0])
 
 
 def shifts(depth: Pixels, thickness: Pixels) -> Pixels:
     """How far outside of a place its material is taken from (d,), shares of the face's width, of depths (d,) that it
     is to reach and thicknesses (d,) that there are: nearly the same on neighbouring rays, or strands would break."""
-    wanted = _around(cv2.dilate, _SPARE * depth, _ALIKE)
-    there = _around(cv2.erode, thickness, _ALIKE // 2)
+    wanted = _around(_extreme(cv2.dilate, _SPARE * depth, _ALIKE), _ALIKE / 2)
+    there = _around(_extreme(cv2.erode, thickness, _ALIKE // 2), _ALIKE / 2)
     return np.maximum(np.minimum(wanted, there), np.float32(_STEP))
 
 
-def _around(extreme: Any, values: Pixels, rays: int) -> Pixels:
-    """The largest (dilate) or least (erode) value (d,) of so many neighbouring rays to either side, blurred."""
+def _extreme(extreme: Any, values: Pixels, rays: int) -> Pixels:
+    """The largest (dilate) or least (erode) value (d,) of so many neighbouring rays to either side."""
     wide = np.tile(values.astype(np.float32), 3)[:, None]
-    found = extreme(wide, np.ones((2 * rays + 1, 1), np.uint8))
-    smooth = cv2.GaussianBlur(found, (1, 0), 1e-3, None, _ALIKE / 2)
+    return np.asarray(extreme(wide, np.ones((2 * rays + 1, 1), np.uint8))[DIRECTIONS : 2 * DIRECTIONS, 0], np.float32)
+
+
+def _around(values: Pixels, rays: float) -> Pixels:
+    """Values (d,) blurred over neighbouring rays."""
+    smooth = cv2.GaussianBlur(np.tile(values, 3)[:, None], (1, 0), 1e-3, None, rays)
     return np.asarray(smooth[DIRECTIONS : 2 * DIRECTIONS, 0], np.float32)
 
 
 def _deepest() -> Pixels:
-    """Deepest for each direction (d,)."""
-    up, (above, side) = _upwards(), _DEEPEST
-    temples = side * np.clip(1 + up / 0.3, 0, 1)
-    return np.where(up > 0, side + (above - side) * np.maximum(up, 0) ** 1.5, temples).astype(np.float32)
+    """Deepest that material is continued in each direction (d,)."""
+    above, side = _DEEPEST
+    temples = side * np.clip(1 + _UP / 0.3, 0, 1)
+    return np.where(_UP > 0, side + (above - side) * np.maximum(_UP, 0) ** 1.5, temples).astype(np.float32)
 
 
-def _upwards() -> Pixels:
-    """How far each direction points to the forehead (d,): -1 to 1."""
-    return np.asarray(-np.sin(np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)), np.float32)
+_UP = np.asarray(-np.sin(np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)), np.float32)
+"""How far each direction points to the forehead (d,): -1 to 1."""
+_LIMITS = _deepest()
 
 
 def _blurred(profile: Pixels, along: float) -> Pixels:
@@ -209,8 +212,7 @@ def _blurred(profile: Pixels, along: float) -> Pixels:
 
 
 def _ramp(values: Pixels, ends: tuple[float, float]) -> Pixels:
-    t = np.clip((values - ends[0]) / (ends[1] - ends[0]), 0, 1)
-    return np.asarray(t * t * (3 - 2 * t), np.float32)
+    return np.asarray(smooth_step((values - ends[0]) / (ends[1] - ends[0])), np.float32)
 
 
 @kernel

@@ -18,12 +18,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.albedo import LUMA
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
 from streamdeid.aam.surface import vertex_slopes
 from streamdeid.aam.zones import Zones
+from streamdeid.colour import LUMA
 from streamdeid.deidentify.new_face import NewFace
 from streamdeid.deidentify.robust_fit import robust_fit
 from streamdeid.ibug68 import INNER_LIP, NOSE_BRIDGE

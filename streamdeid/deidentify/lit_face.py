@@ -5,12 +5,12 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from streamdeid.aam.albedo import FLOOR, LUMA, masked_blur, under_gain
+from streamdeid.aam.albedo import FLOOR, masked_blur, under_gain
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.linear_grid import line_between, places_between
 from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.aam.zones import Zones
-from streamdeid.colour import yuv_from_rgb
+from streamdeid.colour import LUMA, yuv_from_rgb
 from streamdeid.deidentify.eyes import EyeColours
 from streamdeid.deidentify.light import StaticLight
 from streamdeid.deidentify.new_face import NewFace

@@ -8,14 +8,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.albedo import LUMA
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import Fit, FitModel, fit
 from streamdeid.aam.piecewise_affine import Pixels, Points, sample
 from streamdeid.aam.pose import HeadPose, pose_of
 from streamdeid.aam.procrustes import Similarity
 from streamdeid.aam.train import normalised_grey
-from streamdeid.colour import rectangle_to_rgb
+from streamdeid.colour import LUMA, rectangle_to_rgb
 from streamdeid.deidentify.glasses import Glasses, GlassesReader
 from streamdeid.deidentify.outline import bulge
 from streamdeid.deidentify.signals import SignalReader, Signals, relative_sharpness

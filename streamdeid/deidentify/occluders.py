@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, spread
+from streamdeid.colour import LUMA
 from streamdeid.deidentify.observation import Observation
-from streamdeid.deidentify.opening import FLOOR, LUMA, Mask, Opening, coldness, telling
+from streamdeid.deidentify.opening import FLOOR, Mask, Opening, coldness, telling
 from streamdeid.ibug68 import INNER_LIP
 
 _COLD = 0.04

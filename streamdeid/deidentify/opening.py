@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, render
 from streamdeid.aam.synthesise import Patch
-from streamdeid.colour import rgb_from_yuv
+from streamdeid.colour import LUMA, rgb_from_yuv
 from streamdeid.deidentify.observation import Observation
 from streamdeid.frames import Planes
 
 Mask = NDArray[np.bool_]
 
-LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 FLOOR = np.float32(8)
 """Grey levels added before a ratio or a logarithm: dark pixels are mostly noise."""
 _DARK, _BURNT = 36.0, 240.0

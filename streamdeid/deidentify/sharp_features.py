@@ -11,9 +11,10 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from streamdeid.aam.albedo import FLOOR, LUMA, under_gain
+from streamdeid.aam.albedo import FLOOR, under_gain
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.colour import LUMA
 from streamdeid.ibug68 import NOSE_BRIDGE, NOSTRILS
 
 _BANDS = 0.005, 0.01, 0.02

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamdeid.aam.piecewise_affine import Points
+from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.deidentify.masks import Box
 from streamdeid.errors import FailedClosed
 from streamdeid.ibug68 import LEFT_EYE, OUTLINE, RIGHT_EYE
@@ -92,8 +93,7 @@ class Head:
 
     def weights(self, x: Points, y: Points) -> Points:
         """How much of what is drawn over the head is seen at places (n,): 1 inside, falling to 0 across the rim."""
-        t = np.clip((self.reach**2 - self.radii(x, y) ** 2) / (self.reach**2 - 1), 0, 1)
-        weight: Points = t * t * (3 - 2 * t)
+        weight: Points = smooth_step((self.reach**2 - self.radii(x, y) ** 2) / (self.reach**2 - 1))
         return weight
 
     @property

@@ -23,6 +23,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.mesh_render import Owners, draw_turned
 from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.aam.synthesise import Patch
 from streamdeid.deidentify.copied_pixels import copy_polygon
@@ -238,13 +239,13 @@ def plain_sides(picture: Pixels, model: AppearanceModel) -> Pixels:
     face = np.zeros((height, width), np.uint8)
     cv2.fillPoly(face, [np.round(model.mean_shape[OUTLINE] * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
     distance = cv2.distanceTransform(face, cv2.DIST_L2, 5) / width
-    near = np.clip((_SIDE - distance) / _SIDE_FADES, 0, 1)
+    near = smooth_step((_SIDE - distance) / _SIDE_FADES)
     level = picture.mean(axis=2)
     middle = float(np.median(level[face > 0]))
     inner = (distance > 0.75 * _SIDE) & (level > 0.85 * middle) & (level < 1.2 * middle)
     skin = masked_blur(picture, inner * zones.skin, _SKIN_REACHES)
     features = np.maximum(np.maximum(zones.brows, zones.eyes), zones.lips)
-    smooth = (near * near * (3 - 2 * near) * (1 - features))[:, :, None].astype(np.float32)
+    smooth = (near * (1 - features))[:, :, None].astype(np.float32)
     return np.asarray(picture + smooth * (skin - picture), np.float32)
 
 

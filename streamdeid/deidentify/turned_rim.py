@@ -13,6 +13,7 @@ import numpy as np
 
 from streamdeid.aam.mesh_render import Solid
 from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.synthesise import Mask, Patch
 from streamdeid.deidentify.blend import feathers
 from streamdeid.frames import Planes
@@ -58,8 +59,8 @@ class Profile:
         """Of a mesh (468, d) in a picture, and its yaw in radians."""
         top, chin, nose = (mesh[vertex, :2] for vertex in (TOP, CHIN, NOSE_TIP))
         line, away = chin - top, nose - top
-        t = float(np.clip((abs(yaw) - _BACKGROUND[0]) / (_BACKGROUND[1] - _BACKGROUND[0]), 0, 1))
-        return cls(top, chin, float(np.sign(away[0] * line[1] - away[1] * line[0])), t * t * (3 - 2 * t))
+        background = float(smooth_step((abs(yaw) - _BACKGROUND[0]) / (_BACKGROUND[1] - _BACKGROUND[0])))
+        return cls(top, chin, float(np.sign(away[0] * line[1] - away[1] * line[0])), background)
 
     @property
     def line(self) -> Points:

@@ -14,6 +14,7 @@ import numpy as np
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
+from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.solid_face import SolidFace
 from streamdeid.deidentify.rest import smile_in
 from streamdeid.deidentify.smoothing import FaceSmoother
@@ -154,8 +155,7 @@ class TurnedReader:
 
 
 def _rise(value: float, start: float, end: float) -> float:
-    t = float(np.clip((value - start) / (end - start), 0, 1))
-    return t * t * (3 - 2 * t)
+    return float(smooth_step((value - start) / (end - start)))
 
 
 def _places(undone: Points) -> Points:

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, spread
+from streamdeid.colour import LUMA
 
 ACCEPT = 0.4
 """Largest distance that is taken for the same person: of different people of the London set no pair is as near, neither
 sharp nor equally soft (`benchmarks/whitelist.py`). 1 in 10,000 sharp ones is within 0.44, soft ones within 0.41."""
-_LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 _FLOOR = 8.0
 """Grey levels added before the logarithm: dark pixels are mostly noise."""
 _FINE, _COARSE = 1.2 / 200, 12 / 200
@@ -51,7 +51,7 @@ class UpperFace:
 
     def __call__(self, image: NDArray[np.uint8], landmarks: Points) -> NDArray[np.float64]:
         """Unit vector (d,) of the face at landmarks (81, 2), 68 and forehead, of an RGB picture (h, w, 3)."""
-        grey = self._model.texture_of(image, landmarks) @ _LUMA
+        grey = self._model.texture_of(image, landmarks) @ LUMA
         picture = spread(np.log(grey + _FLOOR)[:, None].astype(np.float32), self._model.table)[:, :, 0]
         picture = self._blurred(picture * self._mask, self._fine) / self._fine_mask * self._mask
         flat = (picture - self._blurred(picture, self._coarse) / self._coarse_mask) * self._mask

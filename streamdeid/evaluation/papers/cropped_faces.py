@@ -21,11 +21,11 @@ from streamdeid.aam.piecewise_affine import Pixels, Points, render
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.synthesise import extended
 from streamdeid.aam.train import texture_of_sample
+from streamdeid.colour import LUMA
 from streamdeid.errors import InputError
 from streamdeid.evaluation.photographs import Photograph
 
 LEAST_PEOPLE = 10
-_LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def two_expressions(
 def crop(model: AppearanceModel, shape: Points, texture: Pixels) -> Pixels:
     """The cropped face, float32 (c,), of a shape (81, 2) in the model's frame and a texture (n, 3) in RGB."""
     level = model.mean_texture.mean(axis=0)
-    grey = (texture * (level / np.maximum(texture.mean(axis=0), 1.0))) @ _LUMA
+    grey = (texture * (level / np.maximum(texture.mean(axis=0), 1.0))) @ LUMA
     width, height = model.frame_size
     picture = np.zeros((height, width, 1), np.float32)
     covered = np.zeros((height, width), np.uint8)

@@ -30,6 +30,7 @@ from streamdeid.evaluation.picture_attacks.laboratory import (
     knows_gender,
 )
 from streamdeid.evaluation.picture_attacks.picture_sets import PictureSet, black_hull, hull_only, originals, published
+from streamdeid.evaluation.picture_attacks.recognition import beside_black_hull
 from streamdeid.evaluation.picture_attacks.scores import COLUMNS, Score
 from streamdeid.evaluation.published_pictures import MEAN_FACE
 from streamdeid.evaluation.recognisers import DlibResnet
@@ -43,8 +44,6 @@ RELIT, OTHERS = "the same photographs in another light", "other photographs of t
 """The two galleries."""
 _KNOWN_AGAIN = 0.9
 """Share of the unaltered pictures that a deep recogniser must name, or the comparison says nothing."""
-_POINTS = 0.02
-"""The default may lie so far above the black hull."""
 _TEXT = """\
 Who is named when the attacker does not hold the very photograph that was filtered. "{relit}": the gallery's \
 photographs are lit anew (brightness, direction, colour and tone curve drawn at random for each), so that nothing is \
@@ -159,21 +158,7 @@ def _verdicts(name: str, scores: Mapping[str, Score]) -> list[Verdict]:
             unaltered.value >= _KNOWN_AGAIN,
         )
     ]
-    floor = scores[BLACK_HULL]
     for method in (DRAWN, GENDERED):
-        if method not in scores:
-            continue
-        ours = scores[method]
-        for what, here, under in (
-            ("rank-1", ours.rank_1, floor.rank_1),
-            ("true accepts at FAR 1e-2", ours.tar_2, floor.tar_2),
-        ):
-            found.append(
-                Verdict(
-                    f"{name}: {what} of {method} within 2 points of the black hull",
-                    f"at most {percent(under.value + _POINTS)}",
-                    limits(here),
-                    here.value <= under.value + _POINTS,
-                )
-            )
+        if method in scores:
+            found += beside_black_hull(name, method, scores, "true accepts at FAR 1e-2")
     return found

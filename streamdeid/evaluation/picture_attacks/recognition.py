@@ -114,20 +114,24 @@ def _quiet(name: str, scores: Mapping[str, Score]) -> list[Verdict]:
     ]
 
 
-def _bars(name: str, scores: Mapping[str, Score], chance: float) -> list[Verdict]:
-    floor, ours = scores[BLACK_HULL], scores[DRAWN]
-    found = [
+def beside_black_hull(name: str, method: str, scores: Mapping[str, Score], accepts: str) -> list[Verdict]:
+    """Whether a method's rank-1 and its accepts at a FAR of 1e-2, in these words, are within 2 points of a black
+    hull's."""
+    floor, ours = scores[BLACK_HULL], scores[method]
+    return [
         Verdict(
-            f"{name}: {what} of {DRAWN} within 2 points of the black hull",
+            f"{name}: {what} of {method} within 2 points of the black hull",
             f"at most {percent(under.value + _POINTS)}",
             limits(here),
             here.value <= under.value + _POINTS,
         )
-        for what, here, under in (
-            ("rank-1", ours.rank_1, floor.rank_1),
-            ("TAR at FAR 1e-2", ours.tar_2, floor.tar_2),
-        )
+        for what, here, under in (("rank-1", ours.rank_1, floor.rank_1), (accepts, ours.tar_2, floor.tar_2))
     ]
+
+
+def _bars(name: str, scores: Mapping[str, Score], chance: float) -> list[Verdict]:
+    ours = scores[DRAWN]
+    found = beside_black_hull(name, DRAWN, scores, "TAR at FAR 1e-2")
     found.append(
         Verdict(
             f"{name}: no true accept of {DRAWN} at FAR 1e-3",

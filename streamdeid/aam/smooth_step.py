@@ -1,0 +1,13 @@
+"""The smooth step: what rises without a corner at either end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def smooth_step(t: Any) -> Any:
+    """0 below 0, 1 above 1 and smooth between, of a number or of each of an array's; the array's dtype stays."""
+    t = np.clip(t, 0, 1)
+    return t * t * (3 - 2 * t)
