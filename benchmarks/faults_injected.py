@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from streamdeid.errors import ExitCode
 from streamdeid.faces import Face
 from streamdeid.frames import Frame
-from streamdeid.pipeline import Detector
+from streamdeid.protocols import Detector
 
 DEADLINE = 0.4
 """Seconds that a detector has in a run in which it hangs."""

@@ -25,7 +25,7 @@ from streamdeid.cli import filter_file
 from streamdeid.cli.main import main as command
 from streamdeid.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.frames import Planes
-from streamdeid.pipeline import Detector
+from streamdeid.protocols import Detector
 from streamdeid.shipped_models import Models
 from streamdeid.video.source import FileSource
 

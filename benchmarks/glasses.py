@@ -25,7 +25,7 @@ from streamdeid.deidentify.glasses import LEAST_WIDTH, STRIP, eyes_strip
 from streamdeid.deidentify.observation import Observer
 from streamdeid.faces import Face
 from streamdeid.frames import Planes
-from streamdeid.pipeline import Detector
+from streamdeid.protocols import Detector
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import load_models
 

@@ -17,7 +17,8 @@ from streamdeid.assemble import assemble, default_detector, lookahead_frames, op
 from streamdeid.cli.evaluate_videos import Listening
 from streamdeid.faces import Face
 from streamdeid.frames import Frame, Planes
-from streamdeid.pipeline import Detector, deidentified
+from streamdeid.pipeline import deidentified
+from streamdeid.protocols import Detector
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models
 

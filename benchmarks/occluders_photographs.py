@@ -32,7 +32,7 @@ from streamdeid.deidentify.occluders import OccluderMask
 from streamdeid.errors import StreamdeidError
 from streamdeid.faces import Face
 from streamdeid.frames import Frame, Planes
-from streamdeid.pipeline import Detector
+from streamdeid.protocols import Detector
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import load_models
 

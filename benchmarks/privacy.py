@@ -20,9 +20,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from streamdeid.deidentify.picture_recognisers import DlibResnet
 from streamdeid.evaluation.picture_attacks.other_photographs import OTHERS
 from streamdeid.evaluation.picture_attacks.sessions import PARROT
-from streamdeid.evaluation.recognisers import DlibResnet
 from streamdeid.evaluation.tables import Chapter, Table, Verdict, write_chapters
 from streamdeid.shipped_models import read_hashes, shipped
 

@@ -30,7 +30,8 @@ from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.errors import FailedClosed
 from streamdeid.faces import Face, Track
 from streamdeid.frames import Frame, Planes
-from streamdeid.pipeline import Detector, InHindsight
+from streamdeid.pipeline import InHindsight
+from streamdeid.protocols import Detector
 from streamdeid.register import FUSED, PersonRegister, new_persons, recognised
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models

@@ -11,8 +11,8 @@ from streamdeid.assemble import assemble, default_detector, in_time, secret, whi
 from streamdeid.errors import FailedClosed
 from streamdeid.live import LiveFilter
 from streamdeid.live_settings import LiveSettings
-from streamdeid.pipeline import Detector
 from streamdeid.process_usage import give_back_memory
+from streamdeid.protocols import Detector
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import load_models
 from streamdeid.stream import Stream

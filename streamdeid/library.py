@@ -17,7 +17,7 @@ from streamdeid.deidentify.fixed_regions import REGION
 from streamdeid.deidentify.recognised_faces import Recogniser
 from streamdeid.errors import SettingsError
 from streamdeid.frames import Colour, Frame, Planes
-from streamdeid.pipeline import Detector
+from streamdeid.protocols import Detector
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import load_models
 from streamdeid.stream import Stream

@@ -21,8 +21,8 @@ from streamdeid.faces import Track
 from streamdeid.frames import DeidentifiedFrame
 from streamdeid.leaving import Leaving, LiveOutput
 from streamdeid.live_states import LATENCY_BOUNDS, Arrival, LiveStatus, SourceState
-from streamdeid.pipeline import Deidentifier, Detector, Tracker
 from streamdeid.process_usage import own_usage
+from streamdeid.protocols import Deidentifier, Detector, Tracker
 
 _WAIT = 0.25
 """Seconds to wait for a frame before looking around."""

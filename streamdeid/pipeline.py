@@ -1,4 +1,4 @@
-"""The seams: protocols of one method, and the main loop.
+"""The main loop of recordings: frames in, as many frames out, in order.
 
 The loop knows neither threads nor files. Boxes always belong to the very frame whose pixels they change.
 """
@@ -7,39 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
-from typing import Protocol
 
-from streamdeid.faces import Face, Track
-from streamdeid.frames import DeidentifiedFrame, Frame, Plane
-
-
-class Detector(Protocol):
-    """Finds faces in a frame. Any function of this shape plugs in."""
-
-    def __call__(self, frame: Frame, /) -> Sequence[Face]: ...
-
-
-class Tracker(Protocol):
-    """Follows people over frames."""
-
-    def update(self, faces: Sequence[Face], time: Fraction) -> Sequence[Track]: ...
-
-
-class Deidentifier(Protocol):
-    """Turns a raw frame into one that may leave. `observe` runs ahead of `deidentify` by the look-ahead."""
-
-    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None: ...
-
-    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame: ...
-
-
-class Hindsight(Protocol):
-    """Chooses what is covered, knowing the frames that followed. `note` runs ahead of `shown` by the look-ahead."""
-
-    def note(self, tracks: Sequence[Track], time: Fraction, levels: Sequence[Plane], /) -> None: ...
-
-    def shown(self, tracks: Sequence[Track], /) -> Sequence[Track]: ...
+from streamdeid.faces import Track
+from streamdeid.frames import DeidentifiedFrame, Frame
+from streamdeid.protocols import Deidentifier, Detector, Hindsight, Tracker
 
 
 class InHindsight:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from streamdeid.deidentify.mask_faces import MaskFaces
 from streamdeid.deidentify.replace_faces import EARLIER, ReplaceFaces
 from streamdeid.deidentify.surrogates import Surrogates
-from streamdeid.pipeline import Deidentifier, Detector
+from streamdeid.protocols import Deidentifier, Detector
 from streamdeid.tracking.reentry import Outcome, Persons
 from streamdeid.tracking.tracker import FaceTracker
 from streamdeid.whitelisting import Around

@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from streamdeid.errors import FailedClosed
 from streamdeid.faces import Face
 from streamdeid.frames import Frame
-from streamdeid.pipeline import Detector
+from streamdeid.protocols import Detector
 
 MOST_FACES = 1000
 """More faces than this in one frame are nonsense. The tracker needs a second for so many, and a quarter of a minute

@@ -29,7 +29,7 @@ from streamdeid.face_mesh import MESH
 from streamdeid.faces import Face
 from streamdeid.frames import Frame, Plane
 from streamdeid.ibug68 import LANDMARKS
-from streamdeid.pipeline import Detector
+from streamdeid.protocols import Detector
 from streamdeid.timed_detector import MOST_FACES
 
 _FARTHEST = 1e6

@@ -15,6 +15,7 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.colour import planes_from_rgb
 from streamdeid.deidentify.fixed_regions import FixedRegions
 from streamdeid.deidentify.mask_faces import MaskFaces
+from streamdeid.deidentify.picture_recognisers import DlibResnet, OnnxRecogniser, PictureRecogniser
 from streamdeid.deidentify.recognised_faces import (
     Describe,
     Known,
@@ -29,11 +30,9 @@ from streamdeid.deidentify.signals import Sharpness
 from streamdeid.deidentify.upper_face import ACCEPT, UpperFace
 from streamdeid.deidentify.whitelist import Whitelist
 from streamdeid.errors import FailedClosed, InputError, SettingsError
-from streamdeid.evaluation.recognisers import DlibResnet, OnnxRecogniser
-from streamdeid.evaluation.recognisers import Recogniser as PictureRecogniser
 from streamdeid.faces import Face, Track
 from streamdeid.frames import Frame
-from streamdeid.pipeline import Deidentifier
+from streamdeid.protocols import Deidentifier
 from streamdeid.settings import BUILT_IN, DLIB, Settings
 
 Detect = Callable[[NDArray[np.uint8]], Sequence[Face]]

@@ -248,7 +248,7 @@ def test_the_whole_laboratory_on_drawn_people(
         return {p.person: {"face_gender": ("female", "male")[i % 2]} for i, p in enumerate(read(name))}
 
     monkeypatch.setattr(whole, "QUICK", Amount(None, 2, 1, 3, (DRAWN, PAPER, "blackout")))
-    monkeypatch.setattr("streamdeid.evaluation.recognisers.util.find_spec", lambda name: None)
+    monkeypatch.setattr("streamdeid.deidentify.picture_recognisers.util.find_spec", lambda name: None)
     shares: list[float] = []
     chapters = whole.attack_pictures(
         read, labels, fitting, gallery, detect, unseen="unseen", donors="donors", quick=True,

@@ -10,23 +10,16 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.procrustes import align
+from streamdeid.deidentify.picture_recognisers import DlibResnet, OnnxRecogniser, PictureRecogniser, registered
 from streamdeid.errors import InputError
 from streamdeid.evaluation.picture_attacks.picture_sets import black_hull, compressed, originals
-from streamdeid.evaluation.recognisers import (
-    DlibResnet,
-    OnnxRecogniser,
-    PixelEigenfaces,
-    Recogniser,
-    Refit,
-    recognisers,
-    registered,
-)
+from streamdeid.evaluation.recognisers import PixelEigenfaces, Refit, recognisers
 from streamdeid.faces import Face
 from tests.drawn_photographs import photographs
 from tests.tiny_onnx import averaging_network
 
 
-def _knows_again(recogniser: Recogniser, model: AppearanceModel) -> bool:
+def _knows_again(recogniser: PictureRecogniser, model: AppearanceModel) -> bool:
     people = photographs(model, range(8))
     known, again = originals(people, "known"), compressed(people, "again")
     a, b = recogniser(known.pictures, known.landmarks), recogniser(again.pictures, again.landmarks)
@@ -105,7 +98,7 @@ def test_five_points_are_laid_where_they_belong(model: AppearanceModel) -> None:
 
 
 def test_what_cannot_be_had_is_named(monkeypatch: pytest.MonkeyPatch, model: AppearanceModel) -> None:
-    monkeypatch.setattr("streamdeid.evaluation.recognisers.util.find_spec", lambda name: None)
+    monkeypatch.setattr("streamdeid.deidentify.picture_recognisers.util.find_spec", lambda name: None)
     held = originals(photographs(model, range(3)), "held")
     found, missing = recognisers((held.pictures, held.landmarks), model, lambda image: [], None)
     assert len(found) == 2 and len(missing) == 1

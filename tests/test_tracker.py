@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from streamdeid.errors import SettingsError
 from streamdeid.faces import Face, Track
-from streamdeid.pipeline import Tracker
+from streamdeid.protocols import Tracker
 from streamdeid.tracking.association import iou
 from streamdeid.tracking.tracker import FaceTracker
 

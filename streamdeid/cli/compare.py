@@ -14,7 +14,7 @@ from streamdeid.assemble import default_detector, open_source
 from streamdeid.errors import ExitCode, InputError, SettingsError
 from streamdeid.evaluation.contact_sheet import Box, Picture, check_sheet_path, contact_sheet, crop, write_sheet
 from streamdeid.frames import Frame
-from streamdeid.pipeline import Detector
+from streamdeid.protocols import Detector
 from streamdeid.settings import Settings
 
 DESCRIPTION = """\

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from streamdeid.assemble import photograph_detector, still_detector
 from streamdeid.cli.evaluate_videos import video_chapters
 from streamdeid.cli.progress import ShareBar
+from streamdeid.deidentify.picture_recognisers import DlibResnet, OnnxRecogniser
 from streamdeid.deidentify.surrogates import METHODS
 from streamdeid.errors import ExitCode, FailedClosed, InputError, OutputError, SettingsError
 from streamdeid.evaluation.attacks.campaign import FULL, QUICK
@@ -29,7 +30,6 @@ from streamdeid.evaluation.papers import (
 from streamdeid.evaluation.photographs import Detect, Photograph, read_labels, read_photographs, reduced
 from streamdeid.evaluation.picture_attacks.attack_pictures import attack_pictures
 from streamdeid.evaluation.picture_attacks.other_photographs import people_rows, read_people
-from streamdeid.evaluation.recognisers import DlibResnet, OnnxRecogniser
 from streamdeid.evaluation.tables import Chapter, write_chapters
 from streamdeid.evaluation.utility.measure import measure_utility
 from streamdeid.faces import Points

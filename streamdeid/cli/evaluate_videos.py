@@ -36,7 +36,8 @@ from streamdeid.evaluation.attacks.video_chapters import averages_chapter, motio
 from streamdeid.evaluation.tables import Chapter, Table
 from streamdeid.faces import Face, Points, Track
 from streamdeid.frames import DeidentifiedFrame, Frame
-from streamdeid.pipeline import Detector, Tracker, deidentified
+from streamdeid.pipeline import deidentified
+from streamdeid.protocols import Detector, Tracker
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models, load_models
 

@@ -11,6 +11,7 @@ import numpy as np
 from streamdeid.aam.fit import FitModel
 from streamdeid.deidentify.gallery import Gallery
 from streamdeid.deidentify.mask_faces import MASKS
+from streamdeid.deidentify.picture_recognisers import PictureRecogniser
 from streamdeid.deidentify.surrogates import DRAWN, SurrogateSettings
 from streamdeid.errors import FailedClosed
 from streamdeid.evaluation.photographs import NEUTRAL, Detect, Photograph, reduced
@@ -47,7 +48,7 @@ from streamdeid.evaluation.picture_attacks.scores import Known, Score, Vectors
 from streamdeid.evaluation.picture_attacks.sessions import Described, sessions_chapter
 from streamdeid.evaluation.picture_attacks.soft_biometrics import soft_biometrics_chapter
 from streamdeid.evaluation.published_pictures import MEAN_FACE
-from streamdeid.evaluation.recognisers import Recogniser, Refit, recognisers
+from streamdeid.evaluation.recognisers import Refit, recognisers
 from streamdeid.evaluation.tables import Chapter
 
 _WIDTH = 300.0
@@ -144,7 +145,7 @@ def _fewer(people: People, most: int | None) -> People:
 
 
 def _measure(
-    attackers: Sequence[Recogniser],
+    attackers: Sequence[PictureRecogniser],
     subjects: Subjects,
     sets: Mapping[str, PictureSet],
     spread: Vectors,
@@ -167,7 +168,7 @@ def _measure(
 
 
 def _other_photographs(
-    attackers: Sequence[Recogniser],
+    attackers: Sequence[PictureRecogniser],
     measured: _Measured,
     people: People,
     filtered: Mapping[str, PictureSet],
@@ -191,7 +192,7 @@ def _other_photographs(
     return other_photographs_chapter(by_light, by_photograph, filtered, len(known), strongest)
 
 
-def _redactions(recogniser: Recogniser, measured: _Measured, progress: Progress) -> list[Chapter]:
+def _redactions(recogniser: PictureRecogniser, measured: _Measured, progress: Progress) -> list[Chapter]:
     def tell(share: float, text: str) -> None:
         progress(_OTHERS + (_REDACTING - _OTHERS) * share, text)
 
@@ -200,7 +201,7 @@ def _redactions(recogniser: Recogniser, measured: _Measured, progress: Progress)
 
 
 def _sessions(
-    recogniser: Recogniser,
+    recogniser: PictureRecogniser,
     measured: _Measured,
     fitting: FitModel,
     gallery: Gallery,
@@ -246,7 +247,7 @@ def _donors(name: str, measured: _Measured, synthetic: Sequence[str]) -> Chapter
 
 
 def _soft_biometrics(
-    recogniser: Recogniser, measured: _Measured, labels: Mapping[str, Mapping[str, str]]
+    recogniser: PictureRecogniser, measured: _Measured, labels: Mapping[str, Mapping[str, str]]
 ) -> list[Chapter]:
     gender = {person: row["face_gender"] for person, row in labels.items() if row.get("face_gender")}
     if len({gender.get(p.person) for p in measured.subjects.donors} - {None}) < 2:

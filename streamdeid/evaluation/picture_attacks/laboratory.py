@@ -15,6 +15,7 @@ import numpy as np
 from streamdeid.aam.fit import FitModel
 from streamdeid.deidentify.gallery import Gallery
 from streamdeid.deidentify.mask_faces import MASKS
+from streamdeid.deidentify.picture_recognisers import PictureRecogniser
 from streamdeid.deidentify.surrogates import DRAWN, METHODS
 from streamdeid.evaluation.photographs import NEUTRAL, Photograph
 from streamdeid.evaluation.picture_attacks.picture_sets import (
@@ -29,7 +30,6 @@ from streamdeid.evaluation.picture_attacks.picture_sets import (
 from streamdeid.evaluation.picture_attacks.quiet_faces import published_quietly
 from streamdeid.evaluation.picture_attacks.scores import Known, Score, Vectors, score
 from streamdeid.evaluation.published_pictures import MEAN_FACE, NOTHING_CHANGED
-from streamdeid.evaluation.recognisers import Recogniser
 
 Progress = Callable[[float, str], None]
 
@@ -140,12 +140,12 @@ def from_another_photograph(method: str) -> str:
     return f"{method}, from another photograph"
 
 
-def described(recogniser: Recogniser, given: PictureSet) -> Vectors:
+def described(recogniser: PictureRecogniser, given: PictureSet) -> Vectors:
     """Vectors (n, d) of a set of pictures."""
     return recogniser(given.pictures, given.landmarks)
 
 
-def known_to(recogniser: Recogniser, photographs: Sequence[Photograph]) -> Known:
+def known_to(recogniser: PictureRecogniser, photographs: Sequence[Photograph]) -> Known:
     """The attacker's gallery as a recogniser sees it."""
     held = originals(photographs, "gallery")
     return Known(described(recogniser, held), tuple(held.people))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.deidentify.gallery import Gallery
+from streamdeid.deidentify.picture_recognisers import DlibResnet
 from streamdeid.deidentify.surrogates import DRAWN
 from streamdeid.errors import InputError
 from streamdeid.evaluation.photographs import NEUTRAL, Detect, Photograph, read_photograph
@@ -33,7 +34,6 @@ from streamdeid.evaluation.picture_attacks.picture_sets import PictureSet, black
 from streamdeid.evaluation.picture_attacks.recognition import beside_black_hull
 from streamdeid.evaluation.picture_attacks.scores import COLUMNS, Score
 from streamdeid.evaluation.published_pictures import MEAN_FACE
-from streamdeid.evaluation.recognisers import DlibResnet
 from streamdeid.evaluation.tables import Chapter, Table, Verdict, limits, percent
 
 UNALTERED = "unaltered"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from streamdeid.deidentify.picture_recognisers import DlibResnet
 from streamdeid.deidentify.surrogates import DRAWN
 from streamdeid.evaluation.picture_attacks.laboratory import (
     BLACK_HULL,
@@ -20,7 +21,6 @@ from streamdeid.evaluation.picture_attacks.laboratory import (
 )
 from streamdeid.evaluation.picture_attacks.picture_sets import PictureSet
 from streamdeid.evaluation.picture_attacks.scores import COLUMNS, Score
-from streamdeid.evaluation.recognisers import DlibResnet
 from streamdeid.evaluation.tables import Chapter, Table, Verdict, limits, percent
 
 _ACCEPTED = 0.05

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.deidentify.picture_recognisers import PictureRecogniser
 from streamdeid.evaluation.identification import Interval, bootstrap, identified
 from streamdeid.evaluation.photographs import NEUTRAL, Photograph
 from streamdeid.evaluation.picture_attacks.laboratory import Subjects, described
@@ -30,7 +31,6 @@ from streamdeid.evaluation.picture_attacks.redacted_heads import (
 )
 from streamdeid.evaluation.picture_attacks.redaction_inversion import AXES, Pairs, named_in_draws, named_in_folds
 from streamdeid.evaluation.picture_attacks.scores import Known, Vectors, distances
-from streamdeid.evaluation.recognisers import Recogniser
 from streamdeid.evaluation.tables import Chapter, Table, Verdict, limits, percent
 
 SLUG = "redacted-heads"
@@ -82,7 +82,9 @@ class _Group:
         return Pairs(np.stack(seen), self.faces, self.numbers)
 
 
-def redactions_chapter(recogniser: Recogniser, known: Known, subjects: Subjects, progress: Report) -> Chapter | None:
+def redactions_chapter(
+    recogniser: PictureRecogniser, known: Known, subjects: Subjects, progress: Report
+) -> Chapter | None:
     """The chapter, under a recogniser and the unaltered faces that it knows; None without two photographs of donors."""
     neutral = {p.person: p for p in subjects.neutral_donors}
     smiling = {p.person: p for p in subjects.donors if p.expression != NEUTRAL}
@@ -116,7 +118,7 @@ def _surrounded(kind: str) -> str:
 
 
 def _attacked(
-    recogniser: Recogniser, known: Known, groups: Sequence[_Group], sets: Sequence[PictureSet], reach: float
+    recogniser: PictureRecogniser, known: Known, groups: Sequence[_Group], sets: Sequence[PictureSet], reach: float
 ) -> Hits:
     """All attacks on one kind of picture: of donors neutral and smiling, and of unseen people. reach: that of the small
     pictures."""
