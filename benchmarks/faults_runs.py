@@ -20,8 +20,7 @@ from faults_injected import DEADLINE, Broken, Fault, Patch
 from numpy.typing import NDArray
 from watermark import Watermark
 
-from streamdeid import FailedClosed, Filter, Settings
-from streamdeid.cli import filter_file
+from streamdeid import FailedClosed, Filter, Settings, files
 from streamdeid.cli.main import main as command
 from streamdeid.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.frames import Planes
@@ -79,8 +78,8 @@ def through_command(
             given.write_bytes(fault.damage(given.read_bytes()))
         for patch in fault.patches:
             stack.enter_context(_patched(patch))
-        stack.enter_context(mock.patch.object(filter_file, "default_detector", return_value=faulty))
-        stack.enter_context(mock.patch.object(filter_file, "load_models", return_value=models))
+        stack.enter_context(mock.patch.object(files, "default_detector", return_value=faulty))
+        stack.enter_context(mock.patch.object(files, "load_models", return_value=models))
         said = stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
         code = command(["filter", str(given), "-o", str(result), "--quiet", "--method", method, *fault.options])
         stack.pop_all().close()  # the parts are whole again before the result is read

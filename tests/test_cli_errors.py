@@ -16,9 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamdeid import assemble
+from streamdeid import assemble, files
 from streamdeid.arrays_file import read_arrays, write_arrays
-from streamdeid.cli import filter_file
 from streamdeid.cli.complaints import set_up_logging
 from streamdeid.cli.main import main
 from streamdeid.deidentify.mask_faces import MaskFaces
@@ -270,7 +269,7 @@ def test_a_filter_that_is_not_proven_withholds_everything(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(filter_file, "default_detector", lambda _: detector)
+    monkeypatch.setattr(files, "default_detector", lambda _: detector)
     assert named in complaint(capfd, ["filter", video, video.with_name("o.mp4")], FAILED)
     assert [p.name for p in video.parent.iterdir()] == ["clip.mp4"]
 

@@ -72,17 +72,8 @@ def test_no_fault_lets_a_face_through(kind: str, seed: int, models: Models) -> N
     assert verdict.problems == (), verdict.words
 
 
-def looks_back() -> bool:
-    """Whether tracks are covered backwards from where they start (`tracking.hindsight`)."""
-    package = Path(faults.__file__).parent.parent / "streamdeid"
-    users = (package / "pipeline.py", package / "assemble.py", package / "cli" / "filter_file.py")
-    return any("hindsight" in path.read_text(encoding="utf-8") for path in users)
-
-
 @pytest.mark.parametrize("seed", FIRST_MISSED)
 def test_a_face_whose_first_frames_are_missed_is_covered_in_them(seed: int, models: Models) -> None:
-    if not looks_back():
-        pytest.skip("files are not looked through ahead yet: the first frames of a face can be missed")
     verdict = faults.judge("nothing", seed, models, THRESHOLD, methods=CHEAP)
     assert verdict.problems == (), verdict.words
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamdeid.cli import filter_file
+from streamdeid import files
 from streamdeid.cli.main import main
 from streamdeid.deidentify.self_test import known_face
 from streamdeid.errors import FailedClosed, InputError, SettingsError
@@ -395,8 +395,8 @@ def test_after_a_hang_the_next_file_gets_a_new_detector(
         made.append(Hanging(known_face(fitting)[1], not made, released))
         return made[-1]
 
-    monkeypatch.setattr(filter_file, "default_detector", detector)
-    monkeypatch.setattr(filter_file, "load_models", lambda _: Models(fitting, gallery))
+    monkeypatch.setattr(files, "default_detector", detector)
+    monkeypatch.setattr(files, "load_models", lambda _: Models(fitting, gallery))
     argv = ["filter", str(tmp_path), "--method", "blackout", "--quiet", "--detector-deadline", "0.3"]
     assert main(argv) == 4
     released.set()
@@ -410,7 +410,7 @@ def test_after_a_hang_the_next_file_gets_a_new_detector(
 
 HANGING_RUN = """
 import sys, threading, time
-import streamdeid.cli.filter_file as filter_file
+import streamdeid.files as files
 from streamdeid.cli.main import run
 class Hangs:
     def __call__(self, frame):
@@ -420,7 +420,7 @@ class Hangs:
 class HangsAtItsEnd(Hangs):
     def __call__(self, frame):
         raise ValueError
-filter_file.default_detector = lambda settings: {name}()
+files.default_detector = lambda settings: {name}()
 run()
 """
 

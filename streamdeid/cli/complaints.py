@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import shlex
-import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
 from types import TracebackType
 
 from streamdeid.addresses import scrubbed
@@ -27,22 +24,6 @@ class Stopped(BaseException):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.signal = number
-
-
-@contextlib.contextmanager
-def signals_held() -> Iterator[None]:
-    """Let signals that end the run wait until the end of this block, in which something is made and put in safe hands.
-
-    Between the making of a file and the beginning of the `with` that would remove it, a signal would leave it behind.
-    """
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def explain(error: BaseException) -> tuple[ExitCode, str]:

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from streamdeid.assemble import open_source, write_drawing
-from streamdeid.cli.filter_file import Workshop, filter_file
-from streamdeid.cli.inputs import Job
+from streamdeid.cli.progress import Bar
 from streamdeid.errors import ExitCode, OutputError, SettingsError
 from streamdeid.evaluation.contact_sheet import Picture, contact_sheet, crop, write_sheet
 from streamdeid.evaluation.demo_people import CREDIT, demo_people
 from streamdeid.evaluation.report import Report, write_report
 from streamdeid.evaluation.synthetic_people import SyntheticFrame
+from streamdeid.files import FileRun
 from streamdeid.frames import Plane, Planes
 from streamdeid.settings import ALL_METHODS, Settings, attributes_of
 
@@ -58,13 +58,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{out} cannot be made: {(error.strerror or str(error)).lower()}") from error
-    with Workshop(settings) as workshop:
-        models = workshop.start().models
+    with FileRun(settings) as run:
+        models = run.start().models
         drawn = list(demo_people(models.fitting, models.gallery, seconds=arguments.seconds, rate=_RATE))
         original, result = out / "original.mp4", out / "deidentified.mp4"
         write_drawing(original, (one.frame.planes for one in drawn), _RATE)
-        report = filter_file(Job(original, result), workshop, bar=not arguments.quiet)
-        choice = workshop.choice
+        with Bar(original.name, shown=not arguments.quiet) as bar:
+            report = run.filter(original, result, bar)
+        choice = run.choice
     filtered = [frame.planes for frame in open_source(result, settings)]
     before = [one.frame.planes for one in drawn]
     write_drawing(out / "side_by_side.mp4", _beside(before, filtered), _RATE)

@@ -176,7 +176,7 @@ class _Shown:
 
 
 def _shown(path: Path, settings: Settings, tools: _Tools, more: Callable[[int], bool]) -> Iterator[_Shown]:
-    """The clip's frames, while `more` is true of their number, through the filter as `cli.filter_file` runs it."""
+    """The clip's frames, while `more` is true of their number, through the filter as `FileRun.filter` runs it."""
     source = open_source(path, settings)
     size, rate = (source.info.width, source.info.height), source.info.average_rate
     stream = assemble(settings, tools.models, tools.detect, key=tools.key, size=size, rate=rate, tested=tools.tested)

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from streamdeid.assemble import ENCODER_PRESETS, WRITABLE
 from streamdeid.cli.complaints import UsageError, complain, explain
-from streamdeid.cli.filter_file import Workshop, filter_file
 from streamdeid.cli.filter_live import is_live, run_live
 from streamdeid.cli.inputs import Job, plan
 from streamdeid.cli.live_options import add_live_options, refuse_live_options
+from streamdeid.cli.progress import Bar
 from streamdeid.deidentify.fixed_regions import read_region
 from streamdeid.errors import ExitCode, OutputError
 from streamdeid.evaluation.report import FileFailure, FileReport, Report, write_report
+from streamdeid.files import FileRun
 from streamdeid.process_usage import be_frugal
 from streamdeid.settings import (
     ALL_METHODS,
@@ -178,26 +179,27 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise OutputError(f"{arguments.report} cannot be written: its directory does not exist")
     done: list[FileReport] = []
     failed: list[FileFailure] = []
-    with Workshop(settings) as workshop:
+    with FileRun(settings) as run:
         if len(jobs) > 1 or settings.whitelist:
-            workshop.start()  # what is wrong with the models or the whitelist is said once, not for each file
+            run.start()  # what is wrong with the models or the whitelist is said once, not for each file
         for job in jobs:
-            result = _attempt(job, workshop, arguments)
+            result = _attempt(job, run, arguments)
             if isinstance(result, FileReport):
                 done.append(result)
             else:
                 failed.append(result)
             _tell(result, job, arguments)
-        choice = workshop.choice
+        choice = run.choice
     if arguments.report is not None:
         write_report(arguments.report, Report(choice, tuple(done), tuple(failed)))
     return ExitCode(max((failure.exit_code for failure in failed), default=ExitCode.DONE))
 
 
-def _attempt(job: Job, workshop: Workshop, arguments: argparse.Namespace) -> FileReport | FileFailure:
+def _attempt(job: Job, run: FileRun, arguments: argparse.Namespace) -> FileReport | FileFailure:
     """Filter one file and complain when it fails."""
     try:
-        return filter_file(job, workshop, bar=not arguments.quiet)
+        with Bar(job.input.name, shown=not arguments.quiet) as bar:
+            return run.filter(job.input, job.output, bar)
     except Exception as error:
         code, line = explain(error)
         named = any(str(path) in line for path in (job.input, job.output))

@@ -16,7 +16,7 @@ class Bar:
     Use as a context manager.
     """
 
-    def __init__(self, label: str, total: int | None, *, shown: bool) -> None:
+    def __init__(self, label: str, *, shown: bool) -> None:
         self._progress = _display(
             shown,
             BarColumn(),
@@ -25,7 +25,7 @@ class Bar:
             TimeRemainingColumn(elapsed_when_finished=True),
             TextColumn("{task.fields[faces]} faces"),
         )
-        self._task = self._progress.add_task(label, total=total, of=total or "?", rate="", faces=0)
+        self._task = self._progress.add_task(label, total=None, of="?", rate="", faces=0)
 
     def __enter__(self) -> Bar:
         self._progress.start()
@@ -36,13 +36,13 @@ class Bar:
     ) -> None:
         self._progress.stop()
 
-    def advance(self, faces: int) -> None:
-        """One frame more; `faces` covered so far."""
+    def __call__(self, done: int, total: int | None, faces: int) -> None:
+        """So many frames are done, of so many where that is known; `faces` protected so far."""
         if self._progress.disable:
             return  # the speed is a mean over many frames, and nobody sees it
         speed = self._progress.tasks[0].speed
         rate = f"{speed:.1f} per s" if speed else ""
-        self._progress.update(self._task, advance=1, faces=faces, rate=rate)
+        self._progress.update(self._task, completed=done, total=total, of=total or "?", faces=faces, rate=rate)
 
 
 class ShareBar:

@@ -20,7 +20,7 @@ whichever can be written first. All of these are read, read-only or not. Missing
 
 Exit code 3: nothing could be kept, and every start will compile again."""
 
-_ALSO_IMPORTED = ("filter", "filter_file", "progress")
+_ALSO_IMPORTED = ("filter", "progress")
 """What the commands import besides the library, for their bytecode."""
 
 

@@ -1,10 +1,12 @@
-"""Filtering one file after another with the same models and detector."""
+"""`filter_file`: one recording filtered; `FileRun`: one after another, with the same models and detector."""
 
 from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
 
 from streamdeid.assemble import (
@@ -19,17 +21,18 @@ from streamdeid.assemble import (
     whitelisted,
     write_behind,
 )
-from streamdeid.cli.complaints import signals_held
-from streamdeid.cli.inputs import Job
-from streamdeid.cli.progress import Bar
 from streamdeid.deidentify.recognised_faces import Known
 from streamdeid.evaluation.guarantee import guarantee
 from streamdeid.evaluation.report import Choice, FileReport, FileSide, Picture, Timings, finite, peak_memory_mib
+from streamdeid.held_signals import signals_held
 from streamdeid.pipeline import deidentified
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models, load_models
 from streamdeid.stream import Stream
 from streamdeid.timed_detector import TimedDetector
+
+Progress = Callable[[int, int | None, int], None]
+"""Told after each frame: frames done, frames in all where that is known, and faces protected so far."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class _Tools:
     known: Known | None
 
 
-class Workshop:
+class FileRun:
     """What the files of a run share; started when the first of them needs it. Use as a context manager."""
 
     def __init__(self, settings: Settings) -> None:
@@ -51,7 +54,7 @@ class Workshop:
         self._tools: _Tools | None = None
         self._cleanup = contextlib.ExitStack()
 
-    def __enter__(self) -> Workshop:
+    def __enter__(self) -> FileRun:
         return self
 
     def __exit__(
@@ -74,64 +77,80 @@ class Workshop:
         detect = default_detector(self.settings)
         return self._cleanup.enter_context(contextlib.closing(in_time(detect, self.settings, detect.close)))
 
+    def filter(self, input: Path, output: Path, progress: Progress = lambda done, total, faces: None) -> FileReport:
+        """Filter one file. The output is there when this returns, and nothing is when it raises.
 
-def filter_file(job: Job, workshop: Workshop, *, bar: bool) -> FileReport:
-    """Filter one file. The output is there when this returns, and nothing is when it raises.
-
-    bar: show progress. Raises InputError, SettingsError, OutputError and FailedClosed.
-    """
-    settings = workshop.settings
-    source = open_source(job.input, settings)
-    info = source.info
-    with contextlib.ExitStack() as safe:
-        with signals_held():
-            file_sink = open_sink(job.output, info, settings)
-            sink = safe.enter_context(write_behind(file_sink))
-        begun = time.perf_counter()
-        tools = workshop.start()
-        size = info.width, info.height
-        stream = assemble(
-            settings,
-            tools.models,
-            tools.detect,
-            key=workshop.key,
-            size=size,
-            rate=info.average_rate,
-            known=tools.known,
+        Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
+        """
+        settings = self.settings
+        source = open_source(input, settings)
+        info = source.info
+        with contextlib.ExitStack() as safe:
+            with signals_held():
+                file_sink = open_sink(output, info, settings)
+                sink = safe.enter_context(write_behind(file_sink))
+            begun = time.perf_counter()
+            tools = self.start()
+            size = info.width, info.height
+            stream = assemble(
+                settings,
+                tools.models,
+                tools.detect,
+                key=self.key,
+                size=size,
+                rate=info.average_rate,
+                known=tools.known,
+            )
+            safe.callback(stream.close)
+            self.choice = self.choice or _choice(settings, tools.models, stream)
+            started, cpu = time.perf_counter(), time.process_time()
+            lookahead = lookahead_frames(settings, info)
+            with contextlib.closing(read_ahead(source)) as frames:
+                filtered = deidentified(frames, stream.detect, stream.tracker, stream.deidentifier, lookahead)
+                for done, frame in enumerate(filtered, 1):
+                    sink.write(frame)
+                    progress(done, info.frames, stream.covered)
+        ended, cpu = time.perf_counter(), time.process_time() - cpu
+        return FileReport(
+            input=FileSide.of(input),
+            output=FileSide.of(output),
+            picture=Picture(info.codec, info.width, info.height, float(info.average_rate)),
+            frames=file_sink.frames,
+            faces=stream.covered,
+            people=stream.people,
+            rungs=stream.rungs,
+            persons=stream.persons_by_rung,
+            tracks=stream.tracks,
+            surrogates=dict(stream.surrogates.counts) if stream.surrogates is not None else {},
+            scene_cuts=stream.cuts(),
+            shown=stream.shown,
+            filled_regions=stream.filled_regions,
+            damaged_places=source.damaged,
+            dropped_streams=file_sink.dropped_streams,
+            timings=Timings(
+                start_up_seconds=round(started - begun, 3),
+                filter_seconds=round(ended - started, 3),
+                cpu_ms_per_frame=round(1000 * cpu / file_sink.frames, 2),
+                frames_per_second=round(file_sink.frames / (ended - started), 2),
+                peak_memory_mib=peak_memory_mib(),
+            ),
         )
-        safe.callback(stream.close)
-        workshop.choice = workshop.choice or _choice(settings, tools.models, stream)
-        started, cpu = time.perf_counter(), time.process_time()
-        lookahead = lookahead_frames(settings, info)
-        with Bar(job.input.name, info.frames, shown=bar) as progress, contextlib.closing(read_ahead(source)) as frames:
-            for frame in deidentified(frames, stream.detect, stream.tracker, stream.deidentifier, lookahead):
-                sink.write(frame)
-                progress.advance(stream.covered)
-    ended, cpu = time.perf_counter(), time.process_time() - cpu
-    return FileReport(
-        input=FileSide.of(job.input),
-        output=FileSide.of(job.output),
-        picture=Picture(info.codec, info.width, info.height, float(info.average_rate)),
-        frames=file_sink.frames,
-        faces=stream.covered,
-        people=stream.people,
-        rungs=stream.rungs,
-        persons=stream.persons_by_rung,
-        tracks=stream.tracks,
-        surrogates=dict(stream.surrogates.counts) if stream.surrogates is not None else {},
-        scene_cuts=stream.cuts(),
-        shown=stream.shown,
-        filled_regions=stream.filled_regions,
-        damaged_places=source.damaged,
-        dropped_streams=file_sink.dropped_streams,
-        timings=Timings(
-            start_up_seconds=round(started - begun, 3),
-            filter_seconds=round(ended - started, 3),
-            cpu_ms_per_frame=round(1000 * cpu / file_sink.frames, 2),
-            frames_per_second=round(file_sink.frames / (ended - started), 2),
-            peak_memory_mib=peak_memory_mib(),
-        ),
-    )
+
+
+def filter_file(
+    input: Path | str,
+    output: Path | str,
+    settings: Settings = Settings(),
+    *,
+    progress: Progress = lambda done, total, faces: None,
+) -> FileReport:
+    """Filter one recording: every face is replaced, and what was done is told.
+
+    input, output: video files; the output appears under its name when it is whole, and not at all when this raises.
+    Raises InputError, SettingsError, ModelError, OutputError and FailedClosed, one line each.
+    """
+    with FileRun(settings) as run:
+        return run.filter(Path(input), Path(output), progress)
 
 
 def _choice(settings: Settings, models: Models, stream: Stream) -> Choice:
