@@ -23,7 +23,7 @@ from exposure import LEAST_SIDE, measure, read_boxes
 from processes import COMMAND, ran
 
 from streamdeid.errors import StreamdeidError
-from streamdeid.video.source import FileSource
+from streamdeid.video.files.source import FileSource
 
 _SOUND_HOLDS = {"mp2": ".mkv", "mp3": ".mkv"}
 """Codecs whose clips are written to another container than the input's, so that H.264 can be written beside them."""

@@ -11,10 +11,10 @@ from typing import Any
 
 import av
 
-from streamdeid.frames import Frame
+from streamdeid.core.frames import Frame
+from streamdeid.video.files.source import FileSource
 from streamdeid.video.formats import ENCODERS, encoder_options, encoder_threads
 from streamdeid.video.picture_memory import picture_of
-from streamdeid.video.source import FileSource
 
 CODEC, PRESET = "libx264", "veryfast"
 """What the filter writes by default."""

@@ -34,9 +34,9 @@ import numpy as np
 from clips import as_json, markdown
 
 import streamdeid
-from streamdeid.colour import rectangle_to_rgb
-from streamdeid.evaluation.synthetic_people import synthetic_people
-from streamdeid.shipped_models import load_models, shipped
+from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.surrogates.models import load_models, shipped
+from streamdeid.synthetic.people import synthetic_people
 
 SIZE = (640, 480)
 ONE_START = """
@@ -58,8 +58,10 @@ begun = float(sys.argv[2])
 lap("interpreter", time.time() - begun, time.process_time())
 import_wall, import_cpu = time.perf_counter(), time.process_time()
 import numpy as np
-from streamdeid import Filter, assemble, library
-from streamdeid.kernel_cache import caches
+from streamdeid.runs import components as assemble
+from streamdeid.runs import pictures as library
+from streamdeid import Filter
+from streamdeid.core.kernel_cache import caches
 lap("import", time.perf_counter() - import_wall, time.process_time() - import_cpu)
 library.load_models = timed("models", library.load_models)
 library.default_detector = timed("detector", library.default_detector)
@@ -75,7 +77,7 @@ with Filter() as filter:
     later = timed("later picture", filter)
     for _ in range(LATER):
         later(picture)
-from streamdeid.evaluation.report import peak_memory_mib
+from streamdeid.report.redaction_report import peak_memory_mib
 spent["later picture"] = tuple(seconds / LATER for seconds in spent["later picture"])
 spent["peak memory, MiB"] = (peak_memory_mib(),) * 2
 spent["kernels compiled"] = (float(sum(each.compiled for each in caches())),) * 2

@@ -37,9 +37,9 @@ from cost_runs import DEFACE, Cost, deface_program, measured
 from cost_stages import by_stage
 from processes import ran
 
+from streamdeid.core.frames import Frame
 from streamdeid.errors import StreamdeidError
-from streamdeid.frames import Frame
-from streamdeid.video.source import FileSource
+from streamdeid.video.files.source import FileSource
 
 
 @dataclass(frozen=True)

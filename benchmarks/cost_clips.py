@@ -18,8 +18,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from streamdeid.frames import Colour, Frame, Plane, Planes
-from streamdeid.video.source import FileSource
+from streamdeid.core.frames import Colour, Frame, Plane, Planes
+from streamdeid.video.files.source import FileSource
 
 HEADS = (
     "speaker_soft.mp4",

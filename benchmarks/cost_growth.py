@@ -11,7 +11,7 @@ from clips import markdown
 from cost_clips import RATE, wall
 from cost_runs import Cost, measured
 
-from streamdeid.evaluation.plots import line_plot
+from streamdeid.lab.plots import line_plot
 
 FACES = (0, 1, 2, 4, 8, 16)
 SIZES = ((768, 432), (1280, 720), (1920, 1080), (2560, 1440), (3840, 2160))

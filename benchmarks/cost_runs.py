@@ -17,8 +17,8 @@ from pathlib import Path
 from clips import PRESET, default_crf, encode
 from processes import COMMAND, Ran, ran
 
-from streamdeid.frames import Frame
-from streamdeid.video.source import FileSource
+from streamdeid.core.frames import Frame
+from streamdeid.video.files.source import FileSource
 
 _DEFACE_FRAMES, _DEFACE_START = 24, 4
 """Frames of the clips whose difference is taken, so that its start is not counted: CenterFace takes up to a second."""

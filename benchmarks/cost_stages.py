@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from streamdeid.assemble import assemble, default_detector, lookahead_frames
-from streamdeid.pipeline import deidentified
+from streamdeid.runs.components import assemble, default_detector, lookahead_frames
+from streamdeid.runs.step import deidentified
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import load_models
-from streamdeid.video.sink import FileSink
-from streamdeid.video.source import FileSource
+from streamdeid.surrogates.models import load_models
+from streamdeid.video.files.sink import FileSink
+from streamdeid.video.files.source import FileSource
 
 STAGES = ("decode", "detect", "track", "observe", "deidentify", "encode")
 MARK = 1000

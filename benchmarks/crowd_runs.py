@@ -18,12 +18,12 @@ import numpy as np
 from identity_metrics import Identities, Sighting, identities
 from numpy.typing import NDArray
 
-from streamdeid.deidentify.identity_check import Estimate, IdentityCheck
-from streamdeid.evaluation.synthetic_crowds import HIDDEN, Walker, crowd, detected
-from streamdeid.faces import Face, Track
-from streamdeid.frames import Frame, Planes
-from streamdeid.register import PersonRegister, new_persons
-from streamdeid.tracking.looks import Looks
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.identity.identity_check import Estimate, IdentityCheck
+from streamdeid.identity.looks import Looks
+from streamdeid.identity.register import PersonRegister, new_persons
+from streamdeid.synthetic.crowds import HIDDEN, Walker, crowd, detected
 from streamdeid.tracking.tracker import FaceTracker
 
 Vectors = NDArray[np.float64]
@@ -36,7 +36,7 @@ _LASTS = 2.0
 """Seconds in which the slow error is forgotten."""
 _UPPERS, _UPPER_APART, _UPPER_ERRORS = 200, 0.72, (0.28, 0.35)
 """Values of an upper face, length of a person's own, and of its slow and quick error: two people are .65 apart where
-one in a thousand is, as in clips (`deidentify.upper_face`)."""
+one in a thousand is, as in clips (`identity.upper_face`)."""
 _UPPER_UNITS = 5400 / 0.65
 _ALIKE, _UNLIKE, _UNLIKE_SHARE = (0.80, 0.99), (0.35, 0.75), 0.15
 """How much a frame's look is the person's own, most frames and some (a turn, a blink, a hand): two frames of one person
@@ -93,7 +93,7 @@ class Appearances:
         self._faces = _people_looks(rng)
 
     def templates(self) -> Vectors:
-        """The fused vectors of a frame, (people, e), as `deidentify.person_templates` makes them."""
+        """The fused vectors of a frame, (people, e), as `identity.person_templates` makes them."""
         y, upper = self._own + self._error(), self._upper + self._upper_error()
         return np.asarray(np.concatenate([y, upper * _UPPER_UNITS], axis=1) / np.sqrt(2), np.float64)
 

@@ -29,8 +29,8 @@ from crowd_runs import Run, simulated
 from crowds_drawn import drawn
 from identity_metrics import NOTHING, Identities
 
-from streamdeid.evaluation.synthetic_crowds import KINDS
-from streamdeid.shipped_models import Models, load_models
+from streamdeid.surrogates.models import Models, load_models
+from streamdeid.synthetic.crowds import KINDS
 
 TABLE = Path(__file__).with_name("crowds.csv")
 _RATES = (30, 15, 6)

@@ -18,25 +18,25 @@ from identity_metrics import Identities, Sighting, identities
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
-from streamdeid.colour import planes_from_rgb
-from streamdeid.deidentify.certificate import Plausibility, default_limits
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.deidentify.person_recogniser import load_person_recogniser
-from streamdeid.deidentify.person_templates import RecognisedTemplates
-from streamdeid.deidentify.replace_faces import ReplaceFaces
-from streamdeid.deidentify.surrogate_bank import draw_bank
-from streamdeid.deidentify.surrogates import Surrogates
-from streamdeid.deidentify.tracklet_vectors import TrackletVectors
-from streamdeid.evaluation.synthetic_crowds import HIDDEN, Crowd, Walker, crowd, detected
-from streamdeid.evaluation.synthetic_faces import draw_talking_face
-from streamdeid.evaluation.synthetic_motion import Motion, motion
-from streamdeid.faces import Face
-from streamdeid.frames import Frame, Planes
-from streamdeid.ibug68 import LANDMARKS
-from streamdeid.pipeline import deidentified
-from streamdeid.register import FUSED, PersonRegister, new_persons, recognised
-from streamdeid.tracking.looks import Looks
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.ibug68 import LANDMARKS
+from streamdeid.identity.looks import Looks
+from streamdeid.identity.person_recogniser import load_person_recogniser
+from streamdeid.identity.person_templates import RecognisedTemplates
+from streamdeid.identity.register import FUSED, PersonRegister, new_persons, recognised
+from streamdeid.identity.tracklet_vectors import TrackletVectors
+from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.render.new_face import NewFace
+from streamdeid.runs.step import deidentified
+from streamdeid.surrogates.bank import draw_bank
+from streamdeid.surrogates.certificate import Plausibility, default_limits
+from streamdeid.surrogates.choice import Surrogates
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.crowds import HIDDEN, Crowd, Walker, crowd, detected
+from streamdeid.synthetic.faces import draw_talking_face
+from streamdeid.synthetic.motion import Motion, motion
 from streamdeid.tracking.tracker import FaceTracker
 
 _KEY = bytes(range(32))
@@ -110,7 +110,7 @@ class Stage:
 
 def _marked(face: NewFace, rng: np.random.Generator) -> NewFace:
     """The face with marks on its skin, its own: without them two drawn people look more alike (.9) than two frames of
-    one real person; with them looks of two correlate at .4 to .5, of two real people at .3 (`tracking.looks`)."""
+    one real person; with them looks of two correlate at .4 to .5, of two real people at .3 (`identity.looks`)."""
     noise = cv2.GaussianBlur(rng.normal(0, 1, face.picture.shape[:2]), (0, 0), _MARK_SIZE)
     marks = (_MARKS / noise.std() * noise).astype(np.float32)
     return replace(face, picture=np.clip(face.picture + marks[:, :, None], 0, 255))

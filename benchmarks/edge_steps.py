@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from face_pairs import LUMA, Mask, Pair, Pixels, filled, grown
 
-from streamdeid.ibug68 import OUTLINE
+from streamdeid.core.ibug68 import OUTLINE
 
 SECTORS = ("chin", "cheeks", "forehead")
 _INNER, _OUTER = (0.05, 0.08), (0.0, 0.03)

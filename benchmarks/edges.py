@@ -33,19 +33,19 @@ from edges_clip import MOTIONS, RATE, SIZE, STILL, Shot, Stage, filled
 from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.deidentify.observation import Observer
-from streamdeid.deidentify.outline import reaching
-from streamdeid.deidentify.replace_faces import ReplaceFaces
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.ibug68 import LANDMARKS, OUTLINE
+from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
-from streamdeid.evaluation.published_pictures import TrackRegister
-from streamdeid.faces import Face
-from streamdeid.frames import Frame, Planes
-from streamdeid.ibug68 import LANDMARKS, OUTLINE
-from streamdeid.luma_pyramid import luma_pyramid
-from streamdeid.shipped_models import load_models
+from streamdeid.lab.published_pictures import TrackRegister
+from streamdeid.observe.observation import Observer
+from streamdeid.observe.outline import reaching
+from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.surrogates.models import load_models
 from streamdeid.tracking.cuts import Cuts
 from streamdeid.tracking.tracker import FaceTracker
-from streamdeid.video.source import FileSource
+from streamdeid.video.files.source import FileSource
 
 LEAST, RIM = 6.0, 0.08
 _SHOWN = 12

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Pixels, Points, render
 from streamdeid.aam.pose import HeadPose
-from streamdeid.colour import planes_from_rgb
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.evaluation.synthetic_bodies import Body, background, draw_behind, looks
-from streamdeid.frames import Planes
-from streamdeid.ibug68 import MOUTH
-from streamdeid.shipped_models import load_models
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.frames import Planes
+from streamdeid.core.ibug68 import MOUTH
+from streamdeid.render.new_face import NewFace
+from streamdeid.surrogates.models import load_models
+from streamdeid.synthetic.bodies import Body, background, draw_behind, looks
 
 SIZE, RATE, WIDTH = (640, 360), 25, 100.0
 STILL, MOVING = 16, 30

@@ -17,8 +17,8 @@ from pathlib import Path
 from clips import as_json, default_crf, encoded_again, in_step, markdown
 
 from streamdeid.errors import StreamdeidError
-from streamdeid.evaluation.attacks import gaps
-from streamdeid.evaluation.attacks.gaps import LEAST_SIDE, Box, Finding, read_boxes, summary
+from streamdeid.lab.attacks import gaps
+from streamdeid.lab.attacks.gaps import LEAST_SIDE, Box, Finding, read_boxes, summary
 
 __all__ = ["LEAST_SIDE", "measure", "read_boxes"]
 

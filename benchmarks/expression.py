@@ -40,9 +40,9 @@ from numpy.typing import NDArray
 from series import best_lag, concordance, event_f1, events, pearson
 
 from streamdeid.aam.appearance_model import AppearanceModel, load_model
+from streamdeid.core.faces import Face
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.errors import StreamdeidError
-from streamdeid.faces import Face
 from streamdeid.tracking.tracker import FaceTracker
 
 Array = NDArray[np.float64]

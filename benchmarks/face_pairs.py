@@ -9,10 +9,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.colour import rectangle_to_rgb
-from streamdeid.faces import Face
-from streamdeid.frames import Planes
-from streamdeid.ibug68 import LEFT_BROW, LEFT_EYE, NOSTRILS, OUTER_LIP, OUTLINE, RIGHT_BROW, RIGHT_EYE
+from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Planes
+from streamdeid.core.ibug68 import LEFT_BROW, LEFT_EYE, NOSTRILS, OUTER_LIP, OUTLINE, RIGHT_BROW, RIGHT_EYE
 
 Pixels = NDArray[np.float32]
 Mask = NDArray[np.bool_]

@@ -34,7 +34,7 @@ from faults_injected import Fault, Rng
 from faults_runs import calibrate, through_command, through_library
 from numpy.typing import NDArray
 
-from streamdeid.shipped_models import Models, load_models
+from streamdeid.surrogates.models import Models, load_models
 
 KINDS: dict[str, Callable[[Rng], Fault]] = {
     "nothing": injected.nothing,

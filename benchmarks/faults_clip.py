@@ -22,16 +22,16 @@ from watermark import Floats, Watermark
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
-from streamdeid.colour import planes_from_rgb
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.deidentify.self_test import known_face
-from streamdeid.evaluation.synthetic_bodies import background, draw_behind, draw_front, looks
-from streamdeid.evaluation.synthetic_faces import draw_talking_face
-from streamdeid.evaluation.synthetic_motion import motion
-from streamdeid.faces import Face
-from streamdeid.frames import Frame, Planes
-from streamdeid.ibug68 import LANDMARKS, LEFT_EYE, OUTLINE, RIGHT_EYE
-from streamdeid.shipped_models import Models
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.ibug68 import LANDMARKS, LEFT_EYE, OUTLINE, RIGHT_EYE
+from streamdeid.protect.self_test import known_face
+from streamdeid.render.new_face import NewFace
+from streamdeid.surrogates.models import Models
+from streamdeid.synthetic.bodies import background, draw_behind, draw_front, looks
+from streamdeid.synthetic.faces import draw_talking_face
+from streamdeid.synthetic.motion import motion
 from streamdeid.video.picture_memory import picture_of
 
 SIZE = (256, 176)

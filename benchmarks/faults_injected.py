@@ -16,10 +16,10 @@ import numpy as np
 from faults_clip import RATE, SIZE
 from numpy.typing import NDArray
 
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame
+from streamdeid.core.protocols import Detector
 from streamdeid.errors import ExitCode
-from streamdeid.faces import Face
-from streamdeid.frames import Frame
-from streamdeid.protocols import Detector
 
 DEADLINE = 0.4
 """Seconds that a detector has in a run in which it hangs."""

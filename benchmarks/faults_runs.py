@@ -20,13 +20,14 @@ from faults_injected import DEADLINE, Broken, Fault, Patch
 from numpy.typing import NDArray
 from watermark import Watermark
 
-from streamdeid import FailedClosed, Filter, Settings, files
+from streamdeid import FailedClosed, Filter, Settings
 from streamdeid.cli.main import main as command
-from streamdeid.colour import planes_from_rgb, rectangle_to_rgb
-from streamdeid.frames import Planes
-from streamdeid.protocols import Detector
-from streamdeid.shipped_models import Models
-from streamdeid.video.source import FileSource
+from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
+from streamdeid.core.frames import Planes
+from streamdeid.core.protocols import Detector
+from streamdeid.runs import files
+from streamdeid.surrogates.models import Models
+from streamdeid.video.files.source import FileSource
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def through_library(clip: Clip, models: Models, fault: Fault, method: str) -> Ou
     with contextlib.ExitStack() as stack:
         for patch in fault.patches:
             stack.enter_context(_patched(patch))
-        stack.enter_context(mock.patch("streamdeid.library.load_models", return_value=models))
+        stack.enter_context(mock.patch("streamdeid.runs.pictures.load_models", return_value=models))
         try:
             with Filter(settings, detect=detect) as filtered:
                 for frame in clip.frames():

@@ -24,12 +24,12 @@ from streamdeid.aam.appearance_model import load_model
 from streamdeid.aam.fit import Fit, FitModel, fit
 from streamdeid.aam.pose import HeadPose, pose_of
 from streamdeid.aam.train import Sample, train
-from streamdeid.colour import planes_from_rgb
-from streamdeid.deidentify.observation import Observer, reduced_face
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Planes
+from streamdeid.core.ibug68 import LANDMARKS
 from streamdeid.errors import StreamdeidError
-from streamdeid.faces import Face
-from streamdeid.frames import Planes
-from streamdeid.ibug68 import LANDMARKS
+from streamdeid.observe.observation import Observer, reduced_face
 
 Array = NDArray[np.float64]
 

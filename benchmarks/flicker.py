@@ -8,8 +8,8 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels, sample
-from streamdeid.faces import Face
-from streamdeid.frames import Planes
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Planes
 
 
 @dataclass

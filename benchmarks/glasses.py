@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from occluders_photographs import WIDTH, largest
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.assemble import default_detector
-from streamdeid.colour import planes_from_rgb
-from streamdeid.deidentify.glasses import LEAST_WIDTH, STRIP, eyes_strip
-from streamdeid.deidentify.observation import Observer
-from streamdeid.faces import Face
-from streamdeid.frames import Planes
-from streamdeid.protocols import Detector
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Planes
+from streamdeid.core.protocols import Detector
+from streamdeid.observe.glasses import LEAST_WIDTH, STRIP, eyes_strip
+from streamdeid.observe.observation import Observer
+from streamdeid.runs.components import default_detector
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import load_models
+from streamdeid.surrogates.models import load_models
 
 SHOWN = 3
 """Times that a photograph is shown: after so many a frame may be drawn."""

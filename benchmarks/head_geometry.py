@@ -10,9 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.faces import Face
-from streamdeid.frames import Planes
-from streamdeid.ibug68 import LANDMARKS, LEFT_BROW, LEFT_EYE, MIRROR, MOUTH_CORNERS, RIGHT_BROW, RIGHT_EYE, RIGID
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Planes
+from streamdeid.core.ibug68 import (
+    LANDMARKS,
+    LEFT_BROW,
+    LEFT_EYE,
+    MIRROR,
+    MOUTH_CORNERS,
+    RIGHT_BROW,
+    RIGHT_EYE,
+    RIGID,
+)
 
 Array = NDArray[np.float64]
 

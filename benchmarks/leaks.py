@@ -32,13 +32,13 @@ import numpy as np
 from clips import VIDEOS, as_json, markdown
 from leaks_run import Corners, Moment, filtered
 
-from streamdeid.colour import rectangle_to_rgb
+from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.frames import Planes
 from streamdeid.errors import StreamdeidError
-from streamdeid.evaluation.attacks import gaps
-from streamdeid.evaluation.attacks.gaps import CLASSES, LEAST_SIDE, Box
-from streamdeid.frames import Planes
+from streamdeid.lab.attacks import gaps
+from streamdeid.lab.attacks.gaps import CLASSES, LEAST_SIDE, Box
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import Models, load_models
+from streamdeid.surrogates.models import Models, load_models
 
 CAUSES = ("never seen", "not believed", "late or lost", "misplaced")
 _AROUND = 1

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from streamdeid.assemble import assemble, default_detector, lookahead_frames, open_source
-from streamdeid.cli.evaluate_videos import Listening
-from streamdeid.faces import Face
-from streamdeid.frames import Frame, Planes
-from streamdeid.pipeline import deidentified
-from streamdeid.protocols import Detector
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.protocols import Detector
+from streamdeid.lab.evaluate_videos import Listening
+from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
+from streamdeid.runs.step import deidentified
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import Models
+from streamdeid.surrogates.models import Models
 
 Corners = tuple[float, float, float, float]
 

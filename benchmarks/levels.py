@@ -19,14 +19,14 @@ from typing import Any
 
 from clips import as_json, markdown
 
-from streamdeid.assemble import assemble, default_detector, lookahead_frames, open_source
-from streamdeid.deidentify.levels import Cause, Level
-from streamdeid.deidentify.replace_faces import ReplaceFaces
+from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.errors import StreamdeidError
-from streamdeid.frames import DeidentifiedFrame
-from streamdeid.pipeline import deidentified
+from streamdeid.protect.levels import Cause, Level
+from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
+from streamdeid.runs.step import deidentified
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import load_models
+from streamdeid.surrogates.models import load_models
 
 LEVELS = tuple(level.label for level in Level)
 

@@ -30,8 +30,8 @@ from live_receivers import Receiver, numbered
 from live_runs import FilterRun, Usage
 from live_servers import GstServer, gst_missing
 
-from streamdeid.process_usage import own_usage, usage_of
-from streamdeid.shipped_models import load_models
+from streamdeid.core.process_usage import own_usage, usage_of
+from streamdeid.surrogates.models import load_models
 
 MEDIAN_BAR, HIGH_BAR = 0.150, 0.250
 """Added latency in seconds, middle and 95th percentile."""

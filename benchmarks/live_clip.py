@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from watermark import Watermark
 
-from streamdeid.evaluation.synthetic_people import synthetic_people
-from streamdeid.frames import Planes
-from streamdeid.ibug68 import MOUTH, OUTLINE
-from streamdeid.shipped_models import Models
+from streamdeid.core.frames import Planes
+from streamdeid.core.ibug68 import MOUTH, OUTLINE
+from streamdeid.surrogates.models import Models
+from streamdeid.synthetic.people import synthetic_people
 from streamdeid.video.picture_memory import picture_of
 
 Luma = NDArray[np.uint8]

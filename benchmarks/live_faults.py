@@ -33,7 +33,7 @@ from live_rounds import KINDS, RECOVERY_BAR, Round, plan, play, stage_of
 from live_runs import Ended, FilterRun, Usage
 from live_servers import Namespace, gst_missing, namespaces_missing
 
-from streamdeid.shipped_models import load_models
+from streamdeid.surrogates.models import load_models
 
 MEMORY_BAR = 5.0
 """MiB that the memory may grow by over the later three quarters of the rounds."""

@@ -28,14 +28,14 @@ import cv2
 from clips import as_json, markdown
 from live_clip import RATE, live_pictures
 
-from streamdeid.assemble_live import StreamParts
-from streamdeid.frames import Frame, Planes
-from streamdeid.live import LiveFilter
-from streamdeid.live_states import Arrival, SourceState
-from streamdeid.process_usage import own_usage, usage_of
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.process_usage import own_usage, usage_of
+from streamdeid.core.status import Arrival, SourceState
+from streamdeid.runs.live import LiveFilter
+from streamdeid.runs.live_components import StreamParts
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import load_models
-from streamdeid.video.live_sink import LiveSink
+from streamdeid.surrogates.models import load_models
+from streamdeid.video.live.sink import LiveSink
 
 SIZE = (320, 240)
 MARK, EVERY = 1000, 5000

@@ -41,13 +41,13 @@ from sharpness import at_own_size, grain, grain_ratio, sharpness
 from sheets import Sheet
 from skin_looks import SkinLooks, plain_skin, skin_looks
 
-from streamdeid.assemble import default_detector
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Cover, DeidentifiedFrame, Frame, Planes
+from streamdeid.core.ibug68 import MOUTH_CORNERS, OUTLINE
 from streamdeid.errors import StreamdeidError
-from streamdeid.faces import Face, Track
-from streamdeid.frames import Cover, DeidentifiedFrame, Frame, Planes
-from streamdeid.ibug68 import MOUTH_CORNERS, OUTLINE
+from streamdeid.runs.components import default_detector
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import Models, load_models
+from streamdeid.surrogates.models import Models, load_models
 
 LEAST_WIDTH = 48
 """Pixels of the mesh's width from which a face is measured."""

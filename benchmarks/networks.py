@@ -27,14 +27,14 @@ from typing import Any
 import numpy as np
 from clips import as_json, markdown
 
-from streamdeid.colour import rectangle_to_rgb
+from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame
 from streamdeid.detection.candidates import overlap
 from streamdeid.detection.landmarks import region_of_box
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.networks import CHOICE, Networks
-from streamdeid.faces import Face
-from streamdeid.frames import Frame
-from streamdeid.video.source import FileSource
+from streamdeid.video.files.source import FileSource
 
 WAYS = ("litert", "graphs")
 _SAME = 0.5
@@ -45,8 +45,8 @@ import numpy as np
 from fractions import Fraction
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-from streamdeid.colour import planes_from_rgb
-from streamdeid.frames import Frame
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.frames import Frame
 import cv2
 from streamdeid.detection.detection_network import decoded
 decoded(np.zeros((1, 16), np.float32), np.zeros(1, np.float32), 1.0)  # numba starts: every filter needs it anyway

@@ -29,20 +29,20 @@ from occluders_drawn import Change, Hidden, changes
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.synthesise import Patch, draw
-from streamdeid.assemble import assemble, default_detector, open_source
-from streamdeid.colour import rectangle_to_rgb
-from streamdeid.deidentify.draw_face import Blending, draw_surrogate
-from streamdeid.deidentify.light import LightFrame
-from streamdeid.deidentify.neutral import NeutralEstimator
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.deidentify.observation import Observation, Observer
-from streamdeid.deidentify.occluders import OccluderMask
-from streamdeid.deidentify.opening import Opening, shown_through
-from streamdeid.deidentify.outline import reaching
+from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.frames import Frame, Planes
 from streamdeid.errors import StreamdeidError
-from streamdeid.frames import Frame, Planes
+from streamdeid.observe.neutral import NeutralEstimator
+from streamdeid.observe.observation import Observation, Observer
+from streamdeid.observe.occluders import OccluderMask
+from streamdeid.observe.opening import Opening, shown_through
+from streamdeid.observe.outline import reaching
+from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.light import LightFrame
+from streamdeid.render.new_face import NewFace
+from streamdeid.runs.components import assemble, default_detector, open_source
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import Models, load_models
+from streamdeid.surrogates.models import Models, load_models
 
 Array = NDArray[np.float64]
 

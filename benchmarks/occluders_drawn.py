@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.colour import planes_from_rgb, rectangle_to_rgb
-from streamdeid.frames import Planes
+from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
+from streamdeid.core.frames import Planes
 
 Array = NDArray[np.float64]
 Hidden = NDArray[np.float32]

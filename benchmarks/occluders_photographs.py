@@ -24,17 +24,17 @@ from occluders import Found, counted
 from occluders_drawn import LAMPS, THINGS, Array, Hidden, before, lit
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.assemble import default_detector
-from streamdeid.colour import planes_from_rgb
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.deidentify.observation import Observer
-from streamdeid.deidentify.occluders import OccluderMask
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.protocols import Detector
 from streamdeid.errors import StreamdeidError
-from streamdeid.faces import Face
-from streamdeid.frames import Frame, Planes
-from streamdeid.protocols import Detector
+from streamdeid.observe.observation import Observer
+from streamdeid.observe.occluders import OccluderMask
+from streamdeid.render.new_face import NewFace
+from streamdeid.runs.components import default_detector
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import load_models
+from streamdeid.surrogates.models import load_models
 
 LEARNT, SHOWN = 15, 8
 """Frames of a photograph without and with something before it."""

@@ -33,12 +33,12 @@ from people_run import Filtering
 from people_score import Count, Score, total
 from people_truth import Truth, read_truth
 
-from streamdeid.colour import rectangle_to_rgb
+from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.frames import Planes
 from streamdeid.errors import StreamdeidError
-from streamdeid.evaluation.attacks.gaps import LEAST_SIDE
-from streamdeid.frames import Planes
+from streamdeid.lab.attacks.gaps import LEAST_SIDE
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import Models, load_models
+from streamdeid.surrogates.models import Models, load_models
 
 _LOOKS = 3
 _WIDEST = 900

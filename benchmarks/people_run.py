@@ -16,13 +16,13 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.pose import pose_of
-from streamdeid.assemble import assemble, default_detector, lookahead_frames, open_source
-from streamdeid.cli.evaluate_videos import Listening
-from streamdeid.faces import Track
-from streamdeid.frames import Cover, DeidentifiedFrame, Frame, Planes
-from streamdeid.pipeline import deidentified
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import Cover, DeidentifiedFrame, Frame, Planes
+from streamdeid.lab.evaluate_videos import Listening
+from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
+from streamdeid.runs.step import deidentified
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import Models
+from streamdeid.surrogates.models import Models
 
 Corners = tuple[float, float, float, float]
 

@@ -10,7 +10,7 @@ import numpy as np
 from people_run import OWN, QUIET, Corners, Shown
 from people_truth import NOBODY, Seen, Truth, matched
 
-from streamdeid.evaluation.attacks.gaps import LEAST_SIDE
+from streamdeid.lab.attacks.gaps import LEAST_SIDE
 
 UNCOVERED = "nothing"
 FRONTAL, TURNED, PROFILE, NO_LANDMARKS = "below 40", "40 to 65", "65 and up", "no landmarks"

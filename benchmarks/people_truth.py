@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from streamdeid.evaluation.attacks.gaps import LEAST_SCORE, Box, read_all_boxes
+from streamdeid.lab.attacks.gaps import LEAST_SCORE, Box, read_all_boxes
 from streamdeid.tracking.association import assign, iou
 
 Corners = tuple[float, float, float, float]

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.train import Sample, annotate
 from streamdeid.cli.train import photographs
-from streamdeid.colour import planes_from_rgb
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.errors import InputError
-from streamdeid.faces import Face
-from streamdeid.frames import Frame
 
 SHARE = 0.2
 """Share of the people that is held out."""

@@ -20,11 +20,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from streamdeid.deidentify.picture_recognisers import DlibResnet
-from streamdeid.evaluation.picture_attacks.other_photographs import OTHERS
-from streamdeid.evaluation.picture_attacks.sessions import PARROT
-from streamdeid.evaluation.tables import Chapter, Table, Verdict, write_chapters
-from streamdeid.shipped_models import read_hashes, shipped
+from streamdeid.identity.picture_recognisers import DlibResnet
+from streamdeid.lab.picture_attacks.other_photographs import OTHERS
+from streamdeid.lab.picture_attacks.sessions import PARROT
+from streamdeid.lab.tables import Chapter, Table, Verdict, write_chapters
+from streamdeid.surrogates.models import read_hashes, shipped
 
 ROOT = Path(__file__).parent.parent
 PARTS = ("attacks", "utility", "papers")

@@ -18,14 +18,14 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from streamdeid.assemble import open_source, write_drawing
 from streamdeid.cli.main import main as streamdeid
-from streamdeid.colour import rectangle_to_rgb
-from streamdeid.evaluation.contact_sheet import Picture, contact_sheet
-from streamdeid.evaluation.demo_people import demo_people
-from streamdeid.frames import Planes
+from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.frames import Planes
+from streamdeid.report.contact_sheet import Picture, contact_sheet
+from streamdeid.runs.components import open_source, write_drawing
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import load_models
+from streamdeid.surrogates.models import load_models
+from streamdeid.synthetic.demo_people import demo_people
 
 RATE = 25
 MOMENTS = (8, 40, 72)

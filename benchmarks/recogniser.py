@@ -29,16 +29,16 @@ from clips import as_json, markdown
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.photographs import listed, read_photograph, reduced
 from streamdeid.aam.pose import pose_of
-from streamdeid.assemble import default_detector, photograph_detector, still_detector
-from streamdeid.deidentify.observation import reduced_face
-from streamdeid.deidentify.person_recogniser import PersonRecogniser, load_person_recogniser
-from streamdeid.evaluation.photographs import listed, read_photograph, reduced
-from streamdeid.faces import Face
-from streamdeid.frames import Frame
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame
+from streamdeid.identity.person_recogniser import PersonRecogniser, load_person_recogniser
+from streamdeid.observe.observation import reduced_face
+from streamdeid.runs.components import default_detector, photograph_detector, still_detector
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import load_models
-from streamdeid.video.source import FileSource
+from streamdeid.surrogates.models import load_models
+from streamdeid.video.files.source import FileSource
 
 Vectors = NDArray[np.float64]
 

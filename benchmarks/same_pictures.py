@@ -25,7 +25,7 @@ import numpy as np
 from clips import as_json, markdown
 from numpy.typing import NDArray
 
-from streamdeid.frames import Planes
+from streamdeid.core.frames import Planes
 
 _LEAST = 44.0
 """Decibels from which two pictures look the same."""
@@ -94,7 +94,7 @@ def _write(clip: Path, out: Path, frames: int | None) -> None:
     from people_run import Filtering
 
     from streamdeid.settings import Settings
-    from streamdeid.shipped_models import load_models
+    from streamdeid.surrogates.models import load_models
 
     with out.open("wb") as file:
         for original, published, _ in Filtering(clip, load_models(None), Settings(), frames).published():

@@ -10,7 +10,7 @@ person may occur twice, is compared with the others only. Spoilt: the probe is a
 blurred: both pictures are, by a Gaussian whose sigma is that share of the face's width, and only those count that are
 still sharp enough for the whitelist; with "any" in front, all.
 
-VIDEOS: the rule of `deidentify.whitelist` with a second of look-ahead. Two frames of each clip, and the pictures of
+VIDEOS: the rule of `protect.whitelist` with a second of look-ahead. Two frames of each clip, and the pictures of
 canada and imm37, are put on the whitelist one at a time, and every track of every clip is shown or covered. Frames in
 which a stranger is shown are exposures. --compare: every recogniser at its own thresholds for a FAR of 1e-3 and 1e-4 on
 london, the appearance model's identity among them.
@@ -30,18 +30,18 @@ from numpy.typing import NDArray
 from whitelist_clips import distances, videos_table, watched
 
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.photographs import NEUTRAL, Photograph, listed, read_photograph, reduced
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.assemble import photograph_detector, still_detector
-from streamdeid.colour import planes_from_rgb
-from streamdeid.deidentify.recognised_faces import Recogniser, sharpness_of, unfit, vector_of
-from streamdeid.deidentify.signals import Sharpness
-from streamdeid.deidentify.upper_face import ACCEPT, UpperFace
+from streamdeid.core.colour import planes_from_rgb
 from streamdeid.errors import InputError, StreamdeidError
-from streamdeid.evaluation.identification import exact_limits, threshold_at
-from streamdeid.evaluation.photographs import NEUTRAL, Photograph, listed, read_photograph, reduced
+from streamdeid.identity.recognised_faces import Recogniser, sharpness_of, unfit, vector_of
+from streamdeid.identity.upper_face import ACCEPT, UpperFace
+from streamdeid.lab.identification import exact_limits, threshold_at
+from streamdeid.observe.signals import Sharpness
+from streamdeid.runs.components import photograph_detector, still_detector
+from streamdeid.runs.whitelist import LEAST_WIDTH, recogniser_of
 from streamdeid.settings import DLIB, Settings
-from streamdeid.shipped_models import load_models
-from streamdeid.whitelisting import LEAST_WIDTH, recogniser_of
+from streamdeid.surrogates.models import load_models
 
 Vectors = NDArray[np.float64]
 SAME, SET, LOOSE = "london", ("canada", "imm37"), "lfpw"

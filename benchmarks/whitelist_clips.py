@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.assemble import default_detector
-from streamdeid.deidentify.recognised_faces import Recogniser, unfit, vector_of
-from streamdeid.deidentify.whitelist import AROUND, Recognition
+from streamdeid.identity.recognised_faces import Recogniser, unfit, vector_of
+from streamdeid.protect.whitelist import AROUND, Recognition
+from streamdeid.runs.components import default_detector
+from streamdeid.runs.whitelist import LEAST_WIDTH
 from streamdeid.settings import Settings
 from streamdeid.tracking.tracker import FaceTracker
-from streamdeid.video.source import FileSource
-from streamdeid.whitelisting import LEAST_WIDTH
+from streamdeid.video.files.source import FileSource
 
 Vectors = NDArray[np.float64]
 

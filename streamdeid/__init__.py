@@ -9,6 +9,12 @@ Every face is replaced by a synthetic one that speaks, blinks and turns like the
         picture = np.full((360, 640, 3), 200, np.uint8)  # BGR, as OpenCV reads it
         safe = filter(picture)
 
+A recording in one call (sound and times are kept; the report says what was done)::
+
+    from streamdeid import Settings, filter_file
+
+    report = filter_file("in.mp4", "out.mp4", Settings(overwrite=True))
+
 Any detector plugs in as a function from a picture to boxes, here one that knows the place beforehand::
 
     from streamdeid import Filter, PluggedIn
@@ -58,7 +64,7 @@ Start. The first picture runs the self-test. A cold start takes 1.2 s of CPU to 
 and bytecode are there, and 5.3 s when neither is (`python benchmarks/cold_start.py`, 640x480, one face). `warm_up`, or
 `streamdeid warmup` where an image is built, compiles everything once and keeps it beside the installed package, in
 NUMBA_CACHE_DIR or in the user's cache; it is found there read-only too, and where nothing can be kept it is compiled in
-memory (`streamdeid.kernel_cache`). Kernels belong to a kind of processor: on another one they are compiled again.
+memory (`streamdeid.core.kernel_cache`). Kernels belong to a kind of processor: on another one they are compiled again.
 
 Cost. By the same command: 30 ms of CPU for a later picture of 640x480 with one face, and 380 MiB of memory at the
 peak. `python benchmarks/cost.py VIDEO` measures it on a video of yours, by stage. The first person of a gender costs
@@ -74,27 +80,68 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from streamdeid.core.faces import Face
+    from streamdeid.core.frames import Colour, Frame, Planes
     from streamdeid.detection.plugged_in import PluggedIn
-    from streamdeid.errors import FailedClosed, StreamdeidError
-    from streamdeid.faces import Face
-    from streamdeid.frames import Frame
-    from streamdeid.library import Filter
+    from streamdeid.errors import (
+        FailedClosed,
+        InputError,
+        ModelError,
+        OutputError,
+        SettingsError,
+        StreamdeidError,
+    )
+    from streamdeid.identity.recognised_faces import Recogniser
+    from streamdeid.protect.fixed_regions import Region
+    from streamdeid.report.redaction_report import FileReport
+    from streamdeid.runs.files import filter_file
+    from streamdeid.runs.pictures import Filter
+    from streamdeid.runs.warm_up import WarmUp, warm_up
     from streamdeid.settings import Settings
-    from streamdeid.warming import WarmUp, warm_up
-
-__all__ = ["Face", "FailedClosed", "Filter", "Frame", "PluggedIn", "Settings", "StreamdeidError", "WarmUp", "warm_up"]
 
 _HOMES = {
-    "Face": "faces",
+    "Colour": "core.frames",
+    "Face": "core.faces",
     "FailedClosed": "errors",
-    "Filter": "library",
-    "Frame": "frames",
+    "FileReport": "report.redaction_report",
+    "Filter": "runs.pictures",
+    "Frame": "core.frames",
+    "InputError": "errors",
+    "ModelError": "errors",
+    "OutputError": "errors",
+    "Planes": "core.frames",
     "PluggedIn": "detection.plugged_in",
+    "Recogniser": "identity.recognised_faces",
+    "Region": "protect.fixed_regions",
     "Settings": "settings",
+    "SettingsError": "errors",
     "StreamdeidError": "errors",
-    "WarmUp": "warming",
-    "warm_up": "warming",
+    "WarmUp": "runs.warm_up",
+    "filter_file": "runs.files",
+    "warm_up": "runs.warm_up",
 }
+
+__all__ = [
+    "Colour",
+    "Face",
+    "FailedClosed",
+    "FileReport",
+    "Filter",
+    "Frame",
+    "InputError",
+    "ModelError",
+    "OutputError",
+    "Planes",
+    "PluggedIn",
+    "Recogniser",
+    "Region",
+    "Settings",
+    "SettingsError",
+    "StreamdeidError",
+    "WarmUp",
+    "filter_file",
+    "warm_up",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamdeid.deidentify.attributes import ATTRIBUTES, GENDER
-from streamdeid.deidentify.fixed_regions import Region
-from streamdeid.deidentify.mask_faces import MASKS
-from streamdeid.deidentify.surrogates import DRAWN, LEAST_Q, METHODS, MOST_Q
 from streamdeid.errors import SettingsError
+from streamdeid.protect.fixed_regions import Region
+from streamdeid.protect.mask_faces import MASKS
+from streamdeid.surrogates.attributes import ATTRIBUTES, GENDER
+from streamdeid.surrogates.choice import DRAWN, LEAST_Q, METHODS, MOST_Q
 
 ALL_METHODS = (*METHODS, *MASKS)
 """Names for `--method`: synthetic faces first, then masks."""

@@ -9,12 +9,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.deidentify.k_diff_furthest import k_diff_furthest
-from streamdeid.deidentify.k_same_eigen import k_same_eigen
-from streamdeid.deidentify.k_same_furthest import k_same_furthest
-from streamdeid.deidentify.k_same_m import k_same_m
-from streamdeid.deidentify.k_same_pixel import k_same_pixel
-from streamdeid.deidentify.k_same_select import ClosedSet, k_same_select
+from streamdeid.k_same.diff_furthest import k_diff_furthest
+from streamdeid.k_same.eigen import k_same_eigen
+from streamdeid.k_same.furthest import k_same_furthest
+from streamdeid.k_same.m import k_same_m
+from streamdeid.k_same.pixel import k_same_pixel
+from streamdeid.k_same.select import ClosedSet, k_same_select
 
 Array = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel, load_model
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.gallery import Gallery, load_gallery
-from streamdeid.deidentify.light import LightFrame
+from streamdeid.render.light import LightFrame
+from streamdeid.surrogates.gallery import Gallery, load_gallery
 
 cv2.setNumThreads(1)
 MODELS = Path(__file__).parent.parent / "models"

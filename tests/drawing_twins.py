@@ -6,7 +6,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.ibug68 import LEFT_EYE, LEFT_EYE_CORNERS, MOUTH, MOUTH_CORNERS, OUTLINE, RIGHT_EYE, RIGHT_EYE_CORNERS
+from streamdeid.core.ibug68 import (
+    LEFT_EYE,
+    LEFT_EYE_CORNERS,
+    MOUTH,
+    MOUTH_CORNERS,
+    OUTLINE,
+    RIGHT_EYE,
+    RIGHT_EYE_CORNERS,
+)
 
 Array = NDArray[np.float64]
 Floats = NDArray[np.float32]

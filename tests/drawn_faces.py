@@ -14,10 +14,10 @@ from streamdeid.aam.piecewise_affine import Pixels, Points, render, spread
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.synthesise import extended
-from streamdeid.colour import planes_from_rgb
-from streamdeid.faces import Face
-from streamdeid.frames import Planes
-from streamdeid.ibug68 import INNER_LIP, LANDMARKS, LEFT_EYE, OUTLINE, RIGHT_EYE
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Planes
+from streamdeid.core.ibug68 import INNER_LIP, LANDMARKS, LEFT_EYE, OUTLINE, RIGHT_EYE
 
 SIZE = (320, 320)
 """Width and height of the pictures."""

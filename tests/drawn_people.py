@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.photographs import Photograph
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.train import sample_of
-from streamdeid.evaluation.photographs import Photograph
-from streamdeid.ibug68 import MOUTH
+from streamdeid.core.ibug68 import MOUTH
 from tests import drawn_faces
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.photographs import NEUTRAL, Photograph
 from streamdeid.aam.train import sample_of
-from streamdeid.evaluation.photographs import NEUTRAL, Photograph
 from tests.drawn_faces import pose_at, room, scene, some_identity, with_mouth
 
 

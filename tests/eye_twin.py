@@ -1,4 +1,4 @@
-"""One pixel of a drawn eye, from the definitions: the slow twin of the kernel in `deidentify.eyes`."""
+"""One pixel of a drawn eye, from the definitions: the slow twin of the kernel in `render.eyes`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from streamdeid.deidentify.eyes import EyeColours
+from streamdeid.render.eyes import EyeColours
 from tests.slow_twins import Array
 from tests.soft_twin import smooth_step
 

@@ -17,7 +17,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from streamdeid.live_states import LATENCY_BOUNDS, LiveStatus, SinkState, SourceState
+from streamdeid.core.status import LATENCY_BOUNDS, LiveStatus, SinkState, SourceState
 
 EVERY = 0.05
 _JPEG = b"\xff\xd8\xff\xe0 a picture \xff\xd9"

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points, spread
-from streamdeid.deidentify.levels import Level
-from streamdeid.deidentify.replace_faces import ReplaceFaces
-from streamdeid.deidentify.soft_head import Head
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed
-from streamdeid.faces import Face, Track
-from streamdeid.frames import DeidentifiedFrame, Frame, Planes
-from streamdeid.register import PersonRegister, new_persons
-from streamdeid.tracking.looks import Break, Verdict
+from streamdeid.identity.looks import Break, Verdict
+from streamdeid.identity.register import PersonRegister, new_persons
+from streamdeid.protect.levels import Level
+from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.protect.soft_head import Head
 from tests import drawn_faces
 from tests.drawn_faces import Scene
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from streamdeid.deidentify.mask_faces import MaskFaces
-from streamdeid.frames import DeidentifiedFrame, Frame, Planes
-from streamdeid.live_states import Arrival, SinkState, SourceState
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
+from streamdeid.core.status import Arrival, SinkState, SourceState
+from streamdeid.protect.mask_faces import MaskFaces
 
 SIZE = (64, 48)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.gender_rule import learn_gender
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.surrogates.gender_rule import learn_gender
 
 DIMENSIONS = 58
 _DECAY = 0.756  # geometric variances: (1 + r) / (1 − r) = 7.2 effective dimensions

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from streamdeid.deidentify.soft_redaction import Head
+from streamdeid.protect.soft_redaction import Head
 from tests.slow_twins import Array
 
 

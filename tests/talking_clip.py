@@ -8,9 +8,9 @@ from typing import Any
 import av
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.evaluation.synthetic_people import SyntheticFrame, synthetic_people
-from streamdeid.video.drawn_clip import write_drawn_clip
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.people import SyntheticFrame, synthetic_people
+from streamdeid.video.files.drawn_clip import write_drawn_clip
 from tests.synthetic_video import RATE, encode
 
 

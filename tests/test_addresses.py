@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from streamdeid.addresses import HIDDEN, checked_source, checked_target, is_address, is_device, scrubbed, shown
+from streamdeid.core.addresses import HIDDEN, checked_source, checked_target, is_address, is_device, scrubbed, shown
 from streamdeid.errors import SettingsError
 
 SECRET = "geheim"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.albedo import _HUE, Albedo, masked_blur, studio_field
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.synthesise import extended
-from streamdeid.colour import LUMA
+from streamdeid.core.colour import LUMA
 from tests.drawn_faces import some_identity
 
 Pixels = NDArray[np.float32]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel, load_model, save_model
 from streamdeid.aam.piecewise_affine import Pixels
-from streamdeid.arrays_file import Arrays, read_arrays, write_arrays
-from streamdeid.deidentify.gallery import Gallery
+from streamdeid.core.arrays_file import Arrays, read_arrays, write_arrays
 from streamdeid.errors import ModelError
+from streamdeid.surrogates.gallery import Gallery
 from tests.drawn_faces import pose_at, scene, some_identity
 
 

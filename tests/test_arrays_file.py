@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.arrays_file import content_sha256, read_arrays, write_arrays
+from streamdeid.core.arrays_file import content_sha256, read_arrays, write_arrays
 from streamdeid.errors import ModelError, OutputError
 
 ARRAYS: dict[str, NDArray[Any]] = {

@@ -1,4 +1,4 @@
-"""The parts as `assemble` puts them together: what is chosen, wired and left clean."""
+"""The parts as `runs.components` puts them together: what is chosen, wired and left clean."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from streamdeid import assemble as assembled
 from streamdeid.aam.fit import FitModel
-from streamdeid.assemble import assemble, default_detector, lookahead_frames
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.person_recogniser import PersonRecogniser
-from streamdeid.deidentify.person_templates import FusedTemplates, RecognisedTemplates, Templates
-from streamdeid.deidentify.replace_faces import ReplaceFaces
-from streamdeid.deidentify.self_test import known_face
-from streamdeid.deidentify.surrogates import Surrogates
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame, Planes
 from streamdeid.errors import FailedClosed
-from streamdeid.evaluation.synthetic_people import synthetic_people
-from streamdeid.faces import Face, Track
-from streamdeid.frames import Frame, Planes
-from streamdeid.library import _pasted
+from streamdeid.identity.identity import Identity
+from streamdeid.identity.looks import Looks
+from streamdeid.identity.person_recogniser import PersonRecogniser
+from streamdeid.identity.person_templates import FusedTemplates, RecognisedTemplates, Templates
+from streamdeid.identity.reentry import Outcome, Persons
+from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.protect.self_test import known_face
+from streamdeid.runs import components as assembled
+from streamdeid.runs.components import assemble, default_detector, lookahead_frames
+from streamdeid.runs.pictures import _pasted
+from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import Models
-from streamdeid.stream import Stream
-from streamdeid.tracking.identity import Identity
-from streamdeid.tracking.looks import Looks
-from streamdeid.tracking.reentry import Outcome, Persons
-from streamdeid.video.source import FileSource, SourceInfo
+from streamdeid.surrogates.choice import Surrogates
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.surrogates.models import Models
+from streamdeid.synthetic.people import synthetic_people
+from streamdeid.video.files.source import FileSource, SourceInfo
 from tests.synthetic_video import encode
 
 KEY = bytes(range(32))

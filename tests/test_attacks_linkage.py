@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.deidentify.surrogates import DRAWN, METHODS, SurrogateSettings
-from streamdeid.evaluation.attacks.campaign import Findings, Size
-from streamdeid.evaluation.attacks.linkage import ahead, linked, scores, unlinkability
-from streamdeid.evaluation.attacks.open_set import summary, verified
-from streamdeid.evaluation.attacks.parameter_space import attack_parameters
-from streamdeid.evaluation.attacks.people import Population
-from streamdeid.evaluation.attacks.publish import Publisher
-from streamdeid.evaluation.attacks.results import UNALTERED, UNRELATED, link_rank_1
-from streamdeid.evaluation.attacks.scoring import Scored
-from streamdeid.evaluation.attacks.verdicts import BREAKS_THE_PAPER, PAPER, verdicts
-from streamdeid.evaluation.tables import Chapter, Verdict
+from streamdeid.lab.attacks.campaign import Findings, Size
+from streamdeid.lab.attacks.linkage import ahead, linked, scores, unlinkability
+from streamdeid.lab.attacks.open_set import summary, verified
+from streamdeid.lab.attacks.parameter_space import attack_parameters
+from streamdeid.lab.attacks.people import Population
+from streamdeid.lab.attacks.publish import Publisher
+from streamdeid.lab.attacks.results import UNALTERED, UNRELATED, link_rank_1
+from streamdeid.lab.attacks.scoring import Scored
+from streamdeid.lab.attacks.verdicts import BREAKS_THE_PAPER, PAPER, verdicts
+from streamdeid.lab.tables import Chapter, Verdict
+from streamdeid.surrogates.choice import DRAWN, METHODS, SurrogateSettings
 from tests import simulated_faces
 
 Array = NDArray[np.float64]

@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from streamdeid.deidentify.fixed_map import k_diff_map
-from streamdeid.deidentify.surrogates import MAPS, METHODS, Surrogates, SurrogateSettings
 from streamdeid.errors import SettingsError
-from streamdeid.evaluation.attacks import metrics
-from streamdeid.evaluation.attacks.bayes import named_by, suspects
-from streamdeid.evaluation.attacks.experiment import (
+from streamdeid.lab.attacks import metrics
+from streamdeid.lab.attacks.bayes import named_by, suspects
+from streamdeid.lab.attacks.experiment import (
     LEARNERS,
     Scene,
     Session,
@@ -24,14 +22,16 @@ from streamdeid.evaluation.attacks.experiment import (
     pairs_of,
     train,
 )
-from streamdeid.evaluation.attacks.frame_averaging import averaged
-from streamdeid.evaluation.attacks.inversion import inverted, shifts_of
-from streamdeid.evaluation.attacks.known_plaintext import any_shift, nearest_shift, rotation
-from streamdeid.evaluation.attacks.learnt_inversion import learnt
-from streamdeid.evaluation.attacks.null_space import projected, residual
-from streamdeid.evaluation.attacks.people import Population
-from streamdeid.evaluation.attacks.publish import Publisher, published
-from streamdeid.evaluation.attacks.scoring import Scored, scored
+from streamdeid.lab.attacks.frame_averaging import averaged
+from streamdeid.lab.attacks.inversion import inverted, shifts_of
+from streamdeid.lab.attacks.known_plaintext import any_shift, nearest_shift, rotation
+from streamdeid.lab.attacks.learnt_inversion import learnt
+from streamdeid.lab.attacks.null_space import projected, residual
+from streamdeid.lab.attacks.people import Population
+from streamdeid.lab.attacks.publish import Publisher, published
+from streamdeid.lab.attacks.scoring import Scored, scored
+from streamdeid.surrogates.choice import MAPS, METHODS, Surrogates, SurrogateSettings
+from streamdeid.surrogates.fixed_map import k_diff_map
 from tests import simulated_faces
 
 Array = NDArray[np.float64]

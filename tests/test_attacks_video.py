@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.cli.evaluate_videos import video_chapters
-from streamdeid.deidentify.gallery import Gallery
+from streamdeid.core.frames import Planes
 from streamdeid.errors import InputError
-from streamdeid.evaluation.attacks import averaged_frames, gaps, motion
-from streamdeid.evaluation.attacks.averaged_frames import WHOLE, Aligned, Averages, aligned, nearness, points_of
-from streamdeid.evaluation.attacks.filmed import Filmed, Pair, Person, counterpart
-from streamdeid.evaluation.attacks.gaps_chapter import gaps_chapter
-from streamdeid.evaluation.attacks.video_chapters import averages_chapter, motion_chapter
-from streamdeid.frames import Planes
+from streamdeid.lab.attacks import averaged_frames, gaps, motion
+from streamdeid.lab.attacks.averaged_frames import WHOLE, Aligned, Averages, aligned, nearness, points_of
+from streamdeid.lab.attacks.filmed import Filmed, Pair, Person, counterpart
+from streamdeid.lab.attacks.gaps_chapter import gaps_chapter
+from streamdeid.lab.attacks.video_chapters import averages_chapter, motion_chapter
+from streamdeid.lab.evaluate_videos import video_chapters
+from streamdeid.surrogates.gallery import Gallery
 from tests import drawn_faces
 from tests.synthetic_video import encode
 from tests.talking_clip import talking_clip

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from streamdeid.deidentify.attributes import (
+from streamdeid.errors import SettingsError
+from streamdeid.surrogates.attributes import (
     BETWEEN,
     EITHER,
     age_group,
@@ -19,7 +20,6 @@ from streamdeid.deidentify.attributes import (
     price,
     rule_for,
 )
-from streamdeid.errors import SettingsError
 from tests import simulated_faces
 
 

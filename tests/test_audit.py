@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamdeid.arrays_file import write_arrays
+from streamdeid.core.arrays_file import write_arrays
 from streamdeid.errors import InputError, SettingsError
-from streamdeid.evaluation.audit import FileCheck, Totals, check_files, read_report, warnings_of
-from streamdeid.evaluation.guarantee import guarantee
-from streamdeid.evaluation.report import (
+from streamdeid.report.audit import FileCheck, Totals, check_files, read_report, warnings_of
+from streamdeid.report.redaction_report import (
     Choice,
     FileFailure,
     FileReport,
@@ -27,7 +26,8 @@ from streamdeid.evaluation.report import (
     as_json,
     write_report,
 )
-from streamdeid.shipped_models import GALLERY, MODEL, read_hashes, shipped
+from streamdeid.surrogates.guarantee import guarantee
+from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes, shipped
 
 Values = dict[str, Any]
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from streamdeid.video.backlog import Backlog
+from streamdeid.video.live.decode_lag import Backlog
 
 
 def _late_after(decoding: float, waiting: float, stamp: Callable[[float], float | None], seconds: float = 60) -> float:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.synthesise import Patch, draw
-from streamdeid.deidentify.blend import Blend, composed, feathered, membrane, no_membrane
-from streamdeid.frames import Planes
+from streamdeid.core.frames import Planes
+from streamdeid.render.blend import Blend, composed, feathered, membrane, no_membrane
 from tests.drawn_faces import inside_hull, pose_at
 
 

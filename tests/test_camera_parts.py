@@ -11,11 +11,11 @@ from pathlib import Path
 import av
 import pytest
 
-from streamdeid.video.backoff import Backoff
-from streamdeid.video.camera_address import is_refusal, opening, reason_of
-from streamdeid.video.coded_gaps import CodedGaps
-from streamdeid.video.newest import Newest
-from streamdeid.video.pace import Pace
+from streamdeid.video.live.backoff import Backoff
+from streamdeid.video.live.camera_address import is_refusal, opening, reason_of
+from streamdeid.video.live.coded_gaps import CodedGaps
+from streamdeid.video.live.newest import Newest
+from streamdeid.video.live.pace import Pace
 from tests.synthetic_video import encode
 
 

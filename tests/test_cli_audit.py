@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from streamdeid.cli.main import main
-from streamdeid.evaluation.guarantee import guarantee
-from streamdeid.evaluation.report import FileFailure, Report, as_json, write_report
+from streamdeid.report.redaction_report import FileFailure, Report, as_json, write_report
 from streamdeid.settings import ALL_METHODS
+from streamdeid.surrogates.guarantee import guarantee
 from tests.test_audit import choice, one_file
 
 Capture = pytest.CaptureFixture[str]

@@ -16,14 +16,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamdeid import assemble, files
-from streamdeid.arrays_file import read_arrays, write_arrays
-from streamdeid.cli.complaints import set_up_logging
+from streamdeid.cli.error_text import set_up_logging
 from streamdeid.cli.main import main
-from streamdeid.deidentify.mask_faces import MaskFaces
-from streamdeid.faces import Face, Track
-from streamdeid.frames import DeidentifiedFrame, Frame
-from streamdeid.shipped_models import shipped
+from streamdeid.core.arrays_file import read_arrays, write_arrays
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import DeidentifiedFrame, Frame
+from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.runs import components as assemble
+from streamdeid.runs import files
+from streamdeid.surrogates.models import shipped
 from tests.synthetic_video import encode
 from tests.talking_clip import audio_only
 from tests.test_report import check_report

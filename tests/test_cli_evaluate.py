@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from streamdeid.cli import evaluate
 from streamdeid.cli.main import main
-from streamdeid.evaluation.tables import Chapter, Table, Verdict
+from streamdeid.lab import evaluate
+from streamdeid.lab.tables import Chapter, Table, Verdict
 
 
 def _chapter(*verdicts: Verdict) -> Chapter:

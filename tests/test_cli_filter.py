@@ -13,10 +13,10 @@ import pytest
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.cli.main import main
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.evaluation.synthetic_people import SyntheticFrame
-from streamdeid.frames import Frame
-from streamdeid.video.source import FileSource
+from streamdeid.core.frames import Frame
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.people import SyntheticFrame
+from streamdeid.video.files.source import FileSource
 from tests.synthetic_video import RATE, packets
 from tests.talking_clip import talking_clip
 from tests.test_report import check_report

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from streamdeid.cli import live_signals
-from streamdeid.cli.complaints import Stopped
+from streamdeid.cli.error_text import Stopped
 from streamdeid.cli.live_signals import heeded
 from streamdeid.cli.main import main
 
@@ -87,7 +87,7 @@ def test_a_reader_of_the_status_that_stopped_does_not_hold_up_the_end() -> None:
     lines = """
 import argparse, sys, time
 from streamdeid.cli import filter_live
-from streamdeid.live_states import LiveStatus
+from streamdeid.core.status import LiveStatus
 filter_live._EVERY = 0.001
 class Filter:
     def status(self):

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from streamdeid.deidentify.clusters import cluster_of, nearest, pairwise
-from streamdeid.deidentify.k_diff_furthest import k_diff_furthest, k_diff_furthest_pairs
-from streamdeid.deidentify.k_same_furthest import k_same_furthest, k_same_furthest_pairs
+from streamdeid.k_same.clusters import cluster_of, nearest, pairwise
+from streamdeid.k_same.diff_furthest import k_diff_furthest, k_diff_furthest_pairs
+from streamdeid.k_same.furthest import k_same_furthest, k_same_furthest_pairs
 from tests import closed_sets, simulated_faces
 from tests.closed_sets import ALL, CLOSEST, DIFF, FURTHEST, SAME, in_order, own_matches
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from streamdeid.deidentify import clusters
-from streamdeid.deidentify.clusters import Pair
-from streamdeid.deidentify.k_diff_furthest import certificate_margin, k_diff_furthest, k_diff_furthest_pairs
-from streamdeid.deidentify.k_same_furthest import k_same_furthest, k_same_furthest_pairs
-from streamdeid.deidentify.k_same_m import k_same_m_groups
 from streamdeid.errors import SettingsError
+from streamdeid.k_same import clusters
+from streamdeid.k_same.clusters import Pair
+from streamdeid.k_same.diff_furthest import certificate_margin, k_diff_furthest, k_diff_furthest_pairs
+from streamdeid.k_same.furthest import k_same_furthest, k_same_furthest_pairs
+from streamdeid.k_same.m import k_same_m_groups
 from tests import closed_sets, simulated_faces
 from tests.closed_sets import ALL, CLOSEST, DIFF, FURTHEST, SAME, given_order, in_order, own_matches
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamdeid.deidentify.clusters import (
+from streamdeid.errors import SettingsError
+from streamdeid.k_same.clusters import (
     Cluster,
     check_faces,
     cluster_of,
@@ -22,7 +23,6 @@ from streamdeid.deidentify.clusters import (
     overlap,
     pairwise,
 )
-from streamdeid.errors import SettingsError
 from tests import simulated_faces
 
 

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.identity_check import Estimate, IdentityCheck
-from streamdeid.faces import Face, Track
-from streamdeid.frames import Frame, Planes
-from streamdeid.shipped_models import Models
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.identity.identity_check import Estimate, IdentityCheck
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.surrogates.models import Models
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import crowd_runs

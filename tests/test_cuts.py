@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from streamdeid.luma_pyramid import luma_pyramid
+from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.cuts import Cuts
 
 Luma = NDArray[np.uint8]

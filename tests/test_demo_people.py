@@ -12,17 +12,17 @@ import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.assemble import still_detector
-from streamdeid.colour import planes_from_rgb, rectangle_to_rgb
-from streamdeid.deidentify.gallery import Gallery
+from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame
+from streamdeid.core.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
-from streamdeid.evaluation.demo_people import SIZE, demo_people, load_astronaut
-from streamdeid.evaluation.moving_portrait import MovingPortrait
-from streamdeid.evaluation.synthetic_motion import Motion
-from streamdeid.evaluation.synthetic_people import SyntheticFrame
-from streamdeid.faces import Face
-from streamdeid.frames import Frame
-from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE
+from streamdeid.runs.components import still_detector
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.demo_people import SIZE, demo_people, load_astronaut
+from streamdeid.synthetic.motion import Motion
+from streamdeid.synthetic.moving_portrait import MovingPortrait
+from streamdeid.synthetic.people import SyntheticFrame
 
 SECONDS, RATE = 4.0, 5
 """The whole demo, every fifth frame of it."""

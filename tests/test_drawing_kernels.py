@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.linear_grid import line_between, places_between
-from streamdeid.deidentify.blend import _mix
-from streamdeid.deidentify.expression import transfer_expression
-from streamdeid.deidentify.neutral import median
-from streamdeid.deidentify.outline import _left_at, _overhang
-from streamdeid.deidentify.signals import _add_gradients, _add_up
-from streamdeid.deidentify.turned_rim import _fill
+from streamdeid.observe.neutral import median
+from streamdeid.observe.outline import _left_at, _overhang
+from streamdeid.observe.signals import _add_gradients, _add_up
+from streamdeid.render.blend import _mix
+from streamdeid.render.expression import transfer_expression
+from streamdeid.render.turned_rim import _fill
 from tests import drawing_twins
 from tests.drawn_faces import some_identity
 

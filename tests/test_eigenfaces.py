@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from streamdeid.errors import SettingsError
-from streamdeid.evaluation.eigenfaces import Eigenfaces
+from streamdeid.lab.eigenfaces import Eigenfaces
 from tests import simulated_faces
 
 Array = NDArray[np.float64]

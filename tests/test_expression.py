@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.pose import pose_of
-from streamdeid.deidentify.expression import eye_maps, facing, lay, transfer_expression
-from streamdeid.ibug68 import OUTLINE
+from streamdeid.core.ibug68 import OUTLINE
+from streamdeid.render.expression import eye_maps, facing, lay, transfer_expression
 from tests.drawn_faces import some_identity, with_mouth
 
 Array = NDArray[np.float64]

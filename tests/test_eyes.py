@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.synthesise import Patch
-from streamdeid.deidentify.eyes import EyeColours, draw_eye, eye_colours, shut
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.ibug68 import LEFT_EYE, RIGHT_EYE
+from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
+from streamdeid.render.eyes import EyeColours, draw_eye, eye_colours, shut
+from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import some_identity
 from tests.eye_twin import eye_twin
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.deidentify import face_image_masks as masks
-from streamdeid.deidentify.face_image_masks import Grey
 from streamdeid.errors import SettingsError
+from streamdeid.k_same import image_masks as masks
+from streamdeid.k_same.image_masks import Grey
 from tests import newton_twins
 
 Array = NDArray[np.float64]

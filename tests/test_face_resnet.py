@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.deidentify.face_resnet import LENGTH, SIDE, FaceResnet, added, convolution, convolved, halved
-from streamdeid.deidentify.person_recogniser import face_picture, installed_weights
 from streamdeid.errors import ModelError
+from streamdeid.identity.face_resnet import LENGTH, SIDE, FaceResnet, added, convolution, convolved, halved
+from streamdeid.identity.person_recogniser import face_picture, installed_weights
 from tests.drawn_photographs import photograph
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from streamdeid.faces import Face
+from streamdeid.core.faces import Face
 
 LANDMARKS = np.zeros((68, 2))
 

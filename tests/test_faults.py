@@ -13,11 +13,11 @@ from streamdeid.aam import fit as fit_module
 from streamdeid.aam.fit import FitModel, fit
 from streamdeid.aam.piecewise_affine import _bilinear
 from streamdeid.aam.procrustes import Similarity
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.observation import Observer
+from streamdeid.core.frames import Planes
 from streamdeid.errors import ExitCode
-from streamdeid.frames import Planes
-from streamdeid.shipped_models import Models
+from streamdeid.observe.observation import Observer
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.surrogates.models import Models
 from tests import drawn_faces
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))

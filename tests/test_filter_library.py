@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 import streamdeid
 from streamdeid import Face, FailedClosed, Filter, Frame, Settings
 from streamdeid.aam.fit import FitModel
-from streamdeid.colour import rectangle_to_rgb
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.mask_faces import MaskFaces
-from streamdeid.deidentify.self_test import known_face, self_test
+from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.errors import SettingsError
-from streamdeid.evaluation.synthetic_people import SyntheticFrame, synthetic_people
-from streamdeid.faces import Track
-from streamdeid.frames import DeidentifiedFrame
+from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.self_test import known_face, self_test
 from streamdeid.settings import ALL_METHODS
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.people import SyntheticFrame, synthetic_people
 from streamdeid.tracking.tracker import FaceTracker
 
 Picture = NDArray[np.uint8]

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.deidentify.attributes import fit_discriminant
-from streamdeid.deidentify.fisherface import Fisherface, fit_fisherface, set_intensity
 from streamdeid.errors import SettingsError
+from streamdeid.k_same.fisherface import Fisherface, fit_fisherface, set_intensity
+from streamdeid.surrogates.attributes import fit_discriminant
 from tests import newton_twins
 
 Array = NDArray[np.float64]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from streamdeid.arrays_file import read_arrays, write_arrays
-from streamdeid.deidentify.gallery import load_gallery, save_gallery
+from streamdeid.core.arrays_file import read_arrays, write_arrays
 from streamdeid.errors import ModelError
+from streamdeid.surrogates.gallery import load_gallery, save_gallery
 from tests import simulated_faces
 
 

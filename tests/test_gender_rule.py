@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.train import sample_of, texture_of_sample
 from streamdeid.aam.variations import variation
-from streamdeid.deidentify.attributes import EITHER, GENDER_SURE, rule_for
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.gender_rule import learn_gender, rightness
 from streamdeid.errors import SettingsError
+from streamdeid.surrogates.attributes import EITHER, GENDER_SURE, rule_for
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.surrogates.gender_rule import learn_gender, rightness
 from tests import simulated_faces
 from tests.drawn_faces import pose_at, scene, some_identity
 

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.colour import planes_from_rgb, rectangle_to_rgb
-from streamdeid.deidentify import glasses
-from streamdeid.deidentify.draw_face import Blending, draw_surrogate
-from streamdeid.deidentify.glasses import GlassesReader, line_in
-from streamdeid.deidentify.light import LightFrame
-from streamdeid.deidentify.neutral import Neutral
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.deidentify.observation import Observation, Observer
-from streamdeid.frames import Planes
+from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
+from streamdeid.core.frames import Planes
+from streamdeid.observe import glasses
+from streamdeid.observe.glasses import GlassesReader, line_in
+from streamdeid.observe.neutral import Neutral
+from streamdeid.observe.observation import Observation, Observer
+from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.light import LightFrame
+from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import Scene, pose_at, scene, some_identity
 
 _WIDTH = 150.0

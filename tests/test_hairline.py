@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify import hairline
-from streamdeid.deidentify.draw_face import Blending, draw_surrogate
-from streamdeid.deidentify.light import LightFrame
-from streamdeid.deidentify.neutral import Neutral
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.deidentify.observation import Observer
-from streamdeid.frames import Planes
+from streamdeid.core.frames import Planes
+from streamdeid.observe.neutral import Neutral
+from streamdeid.observe.observation import Observer
+from streamdeid.render import hairline
+from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.light import LightFrame
+from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import Scene, inside_hull, pose_at, scene, some_identity
 
 _WIDTH = 150.0

@@ -10,15 +10,15 @@ import pytest
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.deidentify import measured_faces, replace_faces
-from streamdeid.deidentify.levels import Level
-from streamdeid.deidentify.observation import Observation
-from streamdeid.deidentify.opening import Opening
-from streamdeid.deidentify.replace_faces import ReplaceFaces
-from streamdeid.evaluation.published_pictures import TrackRegister
-from streamdeid.faces import Track
-from streamdeid.frames import Frame
-from streamdeid.register import PersonRegister, new_persons
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import Frame
+from streamdeid.identity.register import PersonRegister, new_persons
+from streamdeid.lab.published_pictures import TrackRegister
+from streamdeid.observe.observation import Observation
+from streamdeid.observe.opening import Opening
+from streamdeid.protect import measured_faces, replace_faces
+from streamdeid.protect.levels import Level
+from streamdeid.protect.replace_faces import ReplaceFaces
 from tests.drawn_faces import pose_at, scene, some_identity
 
 

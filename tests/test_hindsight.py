@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.faces import Face, Track
-from streamdeid.luma_pyramid import luma_pyramid
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.evident import evident, refuted
-from streamdeid.tracking.hindsight import Hindsight
+from streamdeid.tracking.lookahead import Hindsight
 from streamdeid.tracking.tracker import FaceTracker
 
 RATE = 25

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from streamdeid.errors import SettingsError
-from streamdeid.evaluation.identification import (
+from streamdeid.lab.identification import (
     accepted,
     bootstrap,
     bootstrap_equal_error,

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.deidentify.identity_check import Estimate, IdentityCheck, ManyPersons
-from streamdeid.faces import Face, Track
-from streamdeid.frames import Frame, Planes
-from streamdeid.tracking.looks import Break, Cause
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.identity.identity_check import Estimate, IdentityCheck, ManyPersons
+from streamdeid.identity.looks import Break, Cause
 
 FACE = Face((0, 0, 50, 50), 0.9)
 EMPTY = np.zeros((2, 2), np.uint8)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.deidentify import clusters
-from streamdeid.deidentify.k_diff_furthest import certificate_margin, k_diff_furthest, k_diff_furthest_pairs
 from streamdeid.errors import SettingsError
+from streamdeid.k_same import clusters
+from streamdeid.k_same.diff_furthest import certificate_margin, k_diff_furthest, k_diff_furthest_pairs
 from tests import closed_set_twins, simulated_faces
 
 Array = NDArray[np.float64]

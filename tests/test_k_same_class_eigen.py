@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.deidentify.clusters import pairwise
-from streamdeid.deidentify.fisherface import Fisherface, fit_fisherface
-from streamdeid.deidentify.k_same_class_eigen import k_same_class_eigen
 from streamdeid.errors import SettingsError
+from streamdeid.k_same.class_eigen import k_same_class_eigen
+from streamdeid.k_same.clusters import pairwise
+from streamdeid.k_same.fisherface import Fisherface, fit_fisherface
 from tests import newton_twins, simulated_faces
 
 Array = NDArray[np.float64]

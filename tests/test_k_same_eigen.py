@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamdeid.deidentify.k_same_eigen import k_same_eigen
-from streamdeid.deidentify.k_same_pixel import k_same_pixel
 from streamdeid.errors import SettingsError
+from streamdeid.k_same.eigen import k_same_eigen
+from streamdeid.k_same.pixel import k_same_pixel
 from tests import newton_twins, simulated_faces
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamdeid.deidentify import clusters
-from streamdeid.deidentify.k_same_furthest import k_same_furthest, k_same_furthest_pairs
 from streamdeid.errors import SettingsError
+from streamdeid.k_same import clusters
+from streamdeid.k_same.furthest import k_same_furthest, k_same_furthest_pairs
 from tests import closed_set_twins, simulated_faces
 
 

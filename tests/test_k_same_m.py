@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamdeid.deidentify.k_same_m import k_same_m, k_same_m_groups
 from streamdeid.errors import SettingsError
+from streamdeid.k_same.m import k_same_m, k_same_m_groups
 from tests import closed_set_twins, simulated_faces
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamdeid.deidentify.k_same_m import k_same_m
-from streamdeid.deidentify.k_same_pixel import face_space_groups, k_same_pixel
 from streamdeid.errors import SettingsError
+from streamdeid.k_same.m import k_same_m
+from streamdeid.k_same.pixel import face_space_groups, k_same_pixel
 from tests import newton_twins, simulated_faces
 
 

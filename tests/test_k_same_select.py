@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamdeid.deidentify.k_diff_furthest import k_diff_furthest
-from streamdeid.deidentify.k_same_furthest import k_same_furthest
-from streamdeid.deidentify.k_same_m import k_same_m
-from streamdeid.deidentify.k_same_pixel import k_same_pixel
-from streamdeid.deidentify.k_same_select import ClosedSet, k_same_select
 from streamdeid.errors import SettingsError
+from streamdeid.k_same.diff_furthest import k_diff_furthest
+from streamdeid.k_same.furthest import k_same_furthest
+from streamdeid.k_same.m import k_same_m
+from streamdeid.k_same.pixel import k_same_pixel
+from streamdeid.k_same.select import ClosedSet, k_same_select
 from tests import simulated_faces
 
 ALGORITHMS = (k_same_m, k_same_pixel, k_same_furthest, k_diff_furthest)

@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from streamdeid.deidentify.identity_check import Estimate, IdentityCheck
-from streamdeid.faces import Face, Track
-from streamdeid.frames import Frame, Planes
-from streamdeid.register import PersonRegister, new_persons
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.identity.identity_check import Estimate, IdentityCheck
+from streamdeid.identity.register import PersonRegister, new_persons
 
 _BOX = (0.0, 0.0, 9.0, 9.0)
 _PICTURE = Planes(np.zeros((2, 2), np.uint8), np.zeros((1, 1), np.uint8), np.zeros((1, 1), np.uint8))

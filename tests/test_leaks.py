@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamdeid.evaluation.attacks.gaps import Box
-from streamdeid.frames import Frame, Planes
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.lab.attacks.gaps import Box
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 leaks = pytest.importorskip("leaks")

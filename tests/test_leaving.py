@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from streamdeid.deidentify.stand_ins import again, slate
+from streamdeid.core.frames import Colour, DeidentifiedFrame, Frame
 from streamdeid.errors import FailedClosed, OutputError
-from streamdeid.frames import Colour, DeidentifiedFrame, Frame
-from streamdeid.leaving import Leaving
+from streamdeid.protect.placeholders import again, slate
+from streamdeid.runs.leaving import Leaving
 from tests.live_fakes import FakeReceiver, planes
 
 

@@ -14,8 +14,13 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.colour import planes_from_rgb
-from streamdeid.deidentify.levels import (
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import Frame
+from streamdeid.lab.published_pictures import TrackRegister
+from streamdeid.observe.observation import Observation, Observer
+from streamdeid.observe.signals import Signals
+from streamdeid.protect.levels import (
     Cause,
     Level,
     Steps,
@@ -25,12 +30,7 @@ from streamdeid.deidentify.levels import (
     turned_away,
     unblemished,
 )
-from streamdeid.deidentify.observation import Observation, Observer
-from streamdeid.deidentify.replace_faces import ReplaceFaces
-from streamdeid.deidentify.signals import Signals
-from streamdeid.evaluation.published_pictures import TrackRegister
-from streamdeid.faces import Track
-from streamdeid.frames import Frame
+from streamdeid.protect.replace_faces import ReplaceFaces
 from tests.drawn_faces import Scene, pose_at, scene, some_identity, with_mouth
 
 Areas = NDArray[np.float64]

@@ -9,11 +9,11 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.levels import Cause
-from streamdeid.evaluation.synthetic_people import synthetic_people
-from streamdeid.frames import Planes
-from streamdeid.video.drawn_clip import write_drawn_clip
+from streamdeid.core.frames import Planes
+from streamdeid.protect.levels import Cause
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.people import synthetic_people
+from streamdeid.video.files.drawn_clip import write_drawn_clip
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import levels

@@ -12,10 +12,10 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.surface import surface_normals
 from streamdeid.aam.zones import Zones
-from streamdeid.colour import LUMA
-from streamdeid.deidentify.light import _FLOOR, LightFrame, light_change, static_light
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.deidentify.robust_fit import _normal_equations, robust_fit
+from streamdeid.core.colour import LUMA
+from streamdeid.render.light import _FLOOR, LightFrame, light_change, static_light
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.robust_fit import _normal_equations, robust_fit
 from tests import slow_twins
 from tests.drawn_faces import some_identity
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.colour import yuv_from_rgb
-from streamdeid.deidentify.light import LightFrame, StaticLight, static_light
-from streamdeid.deidentify.lit_face import _KNEE, _lit, at_eye, dressed, hairs, lit_eye, lit_texture
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.frames import Colour
+from streamdeid.core.colour import yuv_from_rgb
+from streamdeid.core.frames import Colour
+from streamdeid.render.light import LightFrame, StaticLight, static_light
+from streamdeid.render.lit_face import _KNEE, _lit, at_eye, dressed, hairs, lit_eye, lit_texture
+from streamdeid.render.new_face import NewFace
 from tests import slow_twins
 from tests.drawn_faces import some_identity
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from streamdeid import live as live_module
+from streamdeid.core.frames import Frame
+from streamdeid.core.status import LATENCY_BOUNDS, LiveStatus
 from streamdeid.errors import FailedClosed, InputError, ModelError, OutputError
-from streamdeid.frames import Frame
-from streamdeid.live import LiveFilter
-from streamdeid.live_states import LATENCY_BOUNDS, LiveStatus
+from streamdeid.runs import live as live_module
+from streamdeid.runs.live import LiveFilter
 from tests.live_fakes import FakeCamera, FakeParts, FakeReceiver
 
 

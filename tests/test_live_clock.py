@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamdeid.video.live_clock import LiveClock
+from streamdeid.video.live.clock import LiveClock
 
 RATE = 25
 

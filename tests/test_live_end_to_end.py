@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from streamdeid.cli.main import main
-from streamdeid.shipped_models import load_models
+from streamdeid.surrogates.models import load_models
 from tests.rtsp import GstServer, gst_missing
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))

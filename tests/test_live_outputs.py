@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from streamdeid.core.frames import Colour, Planes
 from streamdeid.errors import OutputError, SettingsError
-from streamdeid.frames import Colour, Planes
-from streamdeid.video.encoder_pictures import encoder_picture
-from streamdeid.video.encoder_pipe import (
+from streamdeid.video.live.encoder.pictures import encoder_picture
+from streamdeid.video.live.encoder.pipe import (
     FAILED,
     TAKEN,
     Opening,
@@ -27,8 +27,8 @@ from streamdeid.video.encoder_pipe import (
     open_command,
     reply,
 )
-from streamdeid.video.live_files import FileNames, Playlist
-from streamdeid.video.live_outputs import live_encoder_options, output_for
+from streamdeid.video.live.files import FileNames, Playlist
+from streamdeid.video.live.outputs import live_encoder_options, output_for
 
 OPENING = Opening("rtsp://u:päss@h/x", "rtsp", {"a": "b"}, "libx264", {}, 6, 4, "bt601", False, 25.0, 2.0, 3.0)
 
@@ -208,7 +208,9 @@ def test_pictures_of_another_colour_are_turned() -> None:
 def test_the_encoder_process_imports_no_more_than_it_must() -> None:
     """Each of these takes longer to import than all that it needs; that would be time without a picture."""
     heavy = ("cv2", "numba", "mediapipe", "matplotlib", "rich")
-    program = f"import sys, streamdeid.video.encoder_process; sys.exit(any(name in sys.modules for name in {heavy!r}))"
+    program = (
+        f"import sys, streamdeid.video.live.encoder.process; sys.exit(any(name in sys.modules for name in {heavy!r}))"
+    )
     assert (
         subprocess.run([sys.executable, "-c", program], check=False, cwd=Path(__file__).parent.parent).returncode == 0
     )

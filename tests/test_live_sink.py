@@ -20,10 +20,10 @@ import av
 import numpy as np
 import pytest
 
+from streamdeid.core.frames import Colour, DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed, OutputError
-from streamdeid.frames import Colour, DeidentifiedFrame, Frame, Planes
-from streamdeid.video import backoff
-from streamdeid.video.live_sink import LiveSink
+from streamdeid.video.live import backoff
+from streamdeid.video.live.sink import LiveSink
 from tests.rtsp import GstServer, gst_missing
 
 needs_gstreamer = pytest.mark.skipif(gst_missing() is not None, reason=str(gst_missing()))

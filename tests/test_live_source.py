@@ -19,13 +19,13 @@ import av
 import numpy as np
 import pytest
 
+from streamdeid.core.status import Arrival
 from streamdeid.errors import ExitCode, InputError
-from streamdeid.live_states import Arrival
-from streamdeid.video import camera as camera_module
-from streamdeid.video import live_source
-from streamdeid.video.camera import Camera, Lost, Picture
-from streamdeid.video.live_source import LiveSource
-from streamdeid.video.source import FileSource
+from streamdeid.video.files.source import FileSource
+from streamdeid.video.live import camera as camera_module
+from streamdeid.video.live import source as live_source
+from streamdeid.video.live.camera import Camera, Lost, Picture
+from streamdeid.video.live.source import LiveSource
 from tests.rtsp import GstServer, gst_missing
 from tests.synthetic_video import encode, picture, set_display_matrix
 

@@ -14,16 +14,16 @@ import pytest
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.deidentify import measured_faces, replace_faces
-from streamdeid.deidentify.identity_check import Estimate
-from streamdeid.deidentify.measured_faces import MeasuredFaces
-from streamdeid.deidentify.observation import Observation, Observer, sampled_face
-from streamdeid.deidentify.person_templates import FusedTemplates
-from streamdeid.deidentify.replace_faces import EARLIER, ReplaceFaces
-from streamdeid.faces import Face, Track
-from streamdeid.frames import Frame, Planes
-from streamdeid.pipeline import deidentified
-from streamdeid.register import PersonRegister, new_persons
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.identity.identity_check import Estimate
+from streamdeid.identity.person_templates import FusedTemplates
+from streamdeid.identity.register import PersonRegister, new_persons
+from streamdeid.observe.observation import Observation, Observer, sampled_face
+from streamdeid.protect import measured_faces, replace_faces
+from streamdeid.protect.measured_faces import MeasuredFaces
+from streamdeid.protect.replace_faces import EARLIER, ReplaceFaces
+from streamdeid.runs.step import deidentified
 from tests import drawn_faces
 
 

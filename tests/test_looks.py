@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from streamdeid.faces import Face, Track
-from streamdeid.frames import Frame, Planes
-from streamdeid.tracking.looks import Break, Cause, Look, Looks, Verdict
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.identity.looks import Break, Cause, Look, Looks, Verdict
 
 RATE = 25
 BOX = (100.0, 100.0, 160.0, 160.0)

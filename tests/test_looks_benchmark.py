@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.evaluation.synthetic_people import synthetic_people
-from streamdeid.faces import Track
-from streamdeid.frames import Cover, DeidentifiedFrame, Frame
-from streamdeid.shipped_models import Models
-from streamdeid.video.drawn_clip import write_drawn_clip
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import Cover, DeidentifiedFrame, Frame
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.surrogates.models import Models
+from streamdeid.synthetic.people import synthetic_people
+from streamdeid.video.files.drawn_clip import write_drawn_clip
 from tests.drawn_faces import Scene, pose_at, scene, some_identity
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))

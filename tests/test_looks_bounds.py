@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from streamdeid.faces import Face, Track
-from streamdeid.frames import Frame, Planes
-from streamdeid.tracking.looks import Look, Looks
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.identity.looks import Look, Looks
 from streamdeid.tracking.patches import found_again, small
 
 _BOX = (0.0, 0.0, 50.0, 50.0)

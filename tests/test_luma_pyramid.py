@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from streamdeid.frames import Frame, Planes
-from streamdeid.luma_pyramid import luma_pyramid, smallest
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.luma_pyramid import luma_pyramid, smallest
 from streamdeid.tracking.patches import small
 
 

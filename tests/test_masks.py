@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.deidentify import masks
-from streamdeid.deidentify.mask_faces import MASKS, MaskFaces, face_extent, grown
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Colour, DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed, SettingsError
-from streamdeid.faces import Face, Track
-from streamdeid.frames import Colour, DeidentifiedFrame, Frame, Planes
+from streamdeid.protect.mask_faces import MASKS, MaskFaces, face_extent, grown
+from streamdeid.render import masks
 
 Box = masks.Box
 

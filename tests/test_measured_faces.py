@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.deidentify.levels import Cause
-from streamdeid.deidentify.person_recogniser import PersonRecogniser
-from streamdeid.deidentify.person_templates import FusedTemplates, RecognisedTemplates
-from streamdeid.deidentify.tracklet_vectors import TrackletVectors
-from streamdeid.tracking.looks import Cause as BreakCause
-from streamdeid.tracking.looks import Looks
+from streamdeid.identity.looks import Cause as BreakCause
+from streamdeid.identity.looks import Looks
+from streamdeid.identity.person_recogniser import PersonRecogniser
+from streamdeid.identity.person_templates import FusedTemplates, RecognisedTemplates
+from streamdeid.identity.tracklet_vectors import TrackletVectors
+from streamdeid.protect.levels import Cause
 from tests import drawn_faces
 from tests.filmed import (
     OWN,

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels
-from streamdeid.colour import planes_from_rgb
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame
 from streamdeid.detection import yunet
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.networks import Networks
@@ -21,8 +23,6 @@ from streamdeid.detection.plugged_in import PluggedIn
 from streamdeid.detection.second_look import SecondLook, stretched, view
 from streamdeid.detection.yunet import YuNet
 from streamdeid.errors import FailedClosed
-from streamdeid.faces import Face
-from streamdeid.frames import Frame
 from tests import drawn_faces
 
 Box = tuple[float, float, float, float]

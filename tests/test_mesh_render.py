@@ -15,7 +15,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.mesh_render import draw_turned
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.solid_face import seen
-from streamdeid.mesh_triangles import BESIDE, FILLED, LEFT_EYE, RIGHT_EYE, RIGID_VERTICES, SKIN, TRIANGLES
+from streamdeid.core.mesh_triangles import BESIDE, FILLED, LEFT_EYE, RIGHT_EYE, RIGID_VERTICES, SKIN, TRIANGLES
 from tests.drawn_faces import rotation
 from tests.slow_twins import barycentric, bilinear
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.synthesise import Patch
-from streamdeid.deidentify.mouth import draw_mouth
-from streamdeid.frames import Planes
+from streamdeid.core.frames import Planes
+from streamdeid.render.mouth import draw_mouth
 
 _CENTRE = np.array([60.0, 50.0])
 

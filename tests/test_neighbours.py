@@ -10,12 +10,12 @@ import pytest
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.deidentify.levels import Level
-from streamdeid.deidentify.replace_faces import ReplaceFaces
-from streamdeid.deidentify.soft_head import head_of
-from streamdeid.evaluation.published_pictures import TrackRegister
-from streamdeid.faces import Track
-from streamdeid.frames import Frame, Planes
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.lab.published_pictures import TrackRegister
+from streamdeid.protect.levels import Level
+from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.protect.soft_head import head_of
 from tests.drawn_faces import Scene, pose_at, scene, some_identity, with_mouth
 
 

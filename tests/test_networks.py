@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels
-from streamdeid.colour import planes_from_rgb
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.frames import Colour, Planes
 from streamdeid.detection import landmarks, litert, networks
 from streamdeid.detection.detection_network import DetectionNetwork, decoded, together
 from streamdeid.detection.ibug68_from_mesh import along
@@ -29,7 +30,6 @@ from streamdeid.detection.networks import CHOICE, Networks
 from streamdeid.detection.region import Region
 from streamdeid.detection.sampling import letterboxed
 from streamdeid.errors import SettingsError
-from streamdeid.frames import Colour, Planes
 from tests import drawn_faces, network_twins
 
 INTERPRETER = "ai_edge_litert.interpreter"
@@ -166,11 +166,11 @@ def test_nothing_is_compiled_in_a_first_frame() -> None:
     code = """
 import numpy as np
 from fractions import Fraction
-from streamdeid.colour import planes_from_rgb
+from streamdeid.core.colour import planes_from_rgb
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.region import Region
-from streamdeid.frames import Frame
-from streamdeid.kernel_cache import caches
+from streamdeid.core.frames import Frame
+from streamdeid.core.kernel_cache import caches
 ready = lambda: sum(len(each.entries) for each in caches())
 planes = planes_from_rgb(np.full((100, 120, 3), 128, np.uint8))
 faces = MediapipeFaces()

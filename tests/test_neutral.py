@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.deidentify.neutral import NeutralEstimator
+from streamdeid.observe.neutral import NeutralEstimator
 from tests.drawn_faces import some_identity, with_mouth
 
 Array = NDArray[np.float64]

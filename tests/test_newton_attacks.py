@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.deidentify.k_diff_furthest import k_diff_furthest
-from streamdeid.deidentify.k_same_m import k_same_m
 from streamdeid.errors import SettingsError
-from streamdeid.evaluation.newton_attacks import naive, parrot, reverse
+from streamdeid.k_same.diff_furthest import k_diff_furthest
+from streamdeid.k_same.m import k_same_m
+from streamdeid.lab.newton_attacks import naive, parrot, reverse
 from tests import simulated_faces
 
 Array = NDArray[np.float64]

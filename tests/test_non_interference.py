@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.draw_face import Blending, draw_surrogate
-from streamdeid.deidentify.expression import transfer_expression
-from streamdeid.deidentify.levels import Level
-from streamdeid.deidentify.light import LightFrame
-from streamdeid.deidentify.neutral import Neutral
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.deidentify.observation import Observation, Observer
-from streamdeid.deidentify.quiet_face import draw_quiet_face
-from streamdeid.deidentify.soft_head import head_of
-from streamdeid.deidentify.soft_redaction import SoftMemory, soft_redaction
-from streamdeid.frames import Planes
+from streamdeid.core.frames import Planes
+from streamdeid.observe.neutral import Neutral
+from streamdeid.observe.observation import Observation, Observer
+from streamdeid.protect.levels import Level
+from streamdeid.protect.soft_head import head_of
+from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
+from streamdeid.render.expression import transfer_expression
+from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.light import LightFrame
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.quiet_face import draw_quiet_face
 from tests.drawn_faces import (
     Scene,
     inside_hull,

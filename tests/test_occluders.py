@@ -13,15 +13,15 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.synthesise import Patch, draw
-from streamdeid.colour import planes_from_rgb
-from streamdeid.deidentify.draw_face import Blending, draw_surrogate
-from streamdeid.deidentify.light import LightFrame
-from streamdeid.deidentify.neutral import Neutral
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.deidentify.observation import Observation, Observer
-from streamdeid.deidentify.occluders import OccluderMask, structure
-from streamdeid.deidentify.opening import Opening, coldness, shown_through
-from streamdeid.frames import Planes
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.frames import Planes
+from streamdeid.observe.neutral import Neutral
+from streamdeid.observe.observation import Observation, Observer
+from streamdeid.observe.occluders import OccluderMask, structure
+from streamdeid.observe.opening import Opening, coldness, shown_through
+from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.light import LightFrame
+from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import Scene, inside_hull, pose_at, scene, some_identity, with_mouth
 
 Picture = NDArray[np.uint8]

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.surrogates import DRAWN
+from streamdeid.aam.photographs import Photograph
+from streamdeid.core.faces import Face
 from streamdeid.errors import InputError
-from streamdeid.evaluation.photographs import Photograph
-from streamdeid.evaluation.picture_attacks.laboratory import BLACK_HULL, GENDERED, JPEG_AGAIN, scores
-from streamdeid.evaluation.picture_attacks.other_photographs import (
+from streamdeid.lab.picture_attacks.laboratory import BLACK_HULL, GENDERED, JPEG_AGAIN, scores
+from streamdeid.lab.picture_attacks.other_photographs import (
     OTHERS,
     RELIT,
     UNALTERED,
@@ -26,11 +25,12 @@ from streamdeid.evaluation.picture_attacks.other_photographs import (
     people_sets,
     read_people,
 )
-from streamdeid.evaluation.picture_attacks.picture_sets import PictureSet, originals
-from streamdeid.evaluation.picture_attacks.relit import relit
-from streamdeid.evaluation.picture_attacks.scores import Known
-from streamdeid.evaluation.tables import Chapter
-from streamdeid.faces import Face
+from streamdeid.lab.picture_attacks.picture_sets import PictureSet, originals
+from streamdeid.lab.picture_attacks.relit import relit
+from streamdeid.lab.picture_attacks.scores import Known
+from streamdeid.lab.tables import Chapter
+from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.gallery import Gallery
 from tests.drawn_photographs import photographs
 
 Array = NDArray[np.float64]

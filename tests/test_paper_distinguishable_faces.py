@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from streamdeid.deidentify.clusters import Pair, cluster_of
-from streamdeid.deidentify.k_diff_furthest import k_diff_furthest, k_diff_furthest_pairs
+from streamdeid.core.faces import Face
 from streamdeid.errors import InputError
-from streamdeid.evaluation.papers import distinguishable_faces
-from streamdeid.evaluation.papers.distinguishable_faces import reproduce, without_brightness
-from streamdeid.evaluation.papers.distinguishable_figures import (
+from streamdeid.k_same.clusters import Pair, cluster_of
+from streamdeid.k_same.diff_furthest import k_diff_furthest, k_diff_furthest_pairs
+from streamdeid.lab.papers import distinguishable_faces
+from streamdeid.lab.papers.distinguishable_faces import reproduce, without_brightness
+from streamdeid.lab.papers.distinguishable_figures import (
     DIFF,
     KS,
     PRINTED,
@@ -37,15 +38,14 @@ from streamdeid.evaluation.papers.distinguishable_figures import (
     rank_1,
     recognition,
 )
-from streamdeid.evaluation.papers.distinguishable_tables import (
+from streamdeid.lab.papers.distinguishable_tables import (
     brightness_verdict,
     diversity_tables,
     diversity_verdicts,
     recognition_verdicts,
 )
-from streamdeid.evaluation.papers.plain_model import AnnotatedFace
-from streamdeid.evaluation.tables import Chapter
-from streamdeid.faces import Face
+from streamdeid.lab.papers.plain_model import AnnotatedFace
+from streamdeid.lab.tables import Chapter
 from tests import simulated_faces
 from tests.test_plain_model import drawn, layout, write
 

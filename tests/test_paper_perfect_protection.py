@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.deidentify.k_same_furthest import k_same_furthest
-from streamdeid.deidentify.k_same_m import k_same_m
 from streamdeid.errors import InputError
-from streamdeid.evaluation.papers import perfect_protection
-from streamdeid.evaluation.papers.cropped_faces import (
+from streamdeid.k_same.furthest import k_same_furthest
+from streamdeid.k_same.m import k_same_m
+from streamdeid.lab.papers import perfect_protection
+from streamdeid.lab.papers.cropped_faces import (
     Faces,
     TwoExpressions,
     crop,
@@ -21,8 +21,8 @@ from streamdeid.evaluation.papers.cropped_faces import (
     training_shares,
     two_expressions,
 )
-from streamdeid.evaluation.papers.furthest_outputs import cores_table, moves
-from streamdeid.evaluation.tables import Chapter
+from streamdeid.lab.papers.furthest_outputs import cores_table, moves
+from streamdeid.lab.tables import Chapter
 from tests import drawn_faces, drawn_people, simulated_faces
 
 PEOPLE = 12

@@ -10,28 +10,22 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.photographs import Photograph
 from streamdeid.aam.train import Sample
-from streamdeid.deidentify.face_image_masks import (
-    bar_mask,
-    black_out,
-    pixelate_blocks,
-    random_noise,
-    threshold_at_level,
-)
-from streamdeid.deidentify.k_same_pixel import k_same_pixel
+from streamdeid.core.face_mesh import MESH
+from streamdeid.core.faces import Face
+from streamdeid.core.ibug68 import LEFT_EYE, MOUTH_CORNERS, POINTS, RIGHT_EYE
 from streamdeid.errors import InputError
-from streamdeid.evaluation import newton_attacks
-from streamdeid.evaluation.eigenfaces import Eigenfaces
-from streamdeid.evaluation.papers import ad_hoc_masks, k_same_recognition
-from streamdeid.evaluation.papers.attacker import Shares, attacker_on, flat
-from streamdeid.evaluation.papers.guessing import guessed
-from streamdeid.evaluation.papers.preserving_privacy import face_set, reproduce
-from streamdeid.evaluation.papers.registered_faces import P2_CHIN, P2_INNER, P2_WHOLE, P5_FRAME, Frame, registered_faces
-from streamdeid.evaluation.photographs import Photograph
-from streamdeid.evaluation.tables import Chapter, Verdict
-from streamdeid.face_mesh import MESH
-from streamdeid.faces import Face
-from streamdeid.ibug68 import LEFT_EYE, MOUTH_CORNERS, POINTS, RIGHT_EYE
+from streamdeid.k_same.image_masks import bar_mask, black_out, pixelate_blocks, random_noise, threshold_at_level
+from streamdeid.k_same.pixel import k_same_pixel
+from streamdeid.lab import newton_attacks
+from streamdeid.lab.eigenfaces import Eigenfaces
+from streamdeid.lab.papers import ad_hoc_masks, k_same_recognition
+from streamdeid.lab.papers.attacker import Shares, attacker_on, flat
+from streamdeid.lab.papers.guessing import guessed
+from streamdeid.lab.papers.preserving_privacy import face_set, reproduce
+from streamdeid.lab.papers.registered_faces import P2_CHIN, P2_INNER, P2_WHOLE, P5_FRAME, Frame, registered_faces
+from streamdeid.lab.tables import Chapter, Verdict
 from tests import drawn_people
 
 Images = NDArray[np.float64]

@@ -9,23 +9,15 @@ import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.deidentify.k_same_furthest_fet import transfer_shape, transfer_texture
-from streamdeid.evaluation.eigenfaces import Eigenfaces
-from streamdeid.evaluation.identification import bootstrap
-from streamdeid.evaluation.papers import retained_expressions
-from streamdeid.evaluation.papers.cropped_faces import TwoExpressions, decoded_crops, two_expressions
-from streamdeid.evaluation.papers.expression_trials import FET, FURTHEST, ORIGINAL, SELECT, Plan, Record
-from streamdeid.evaluation.papers.smile_classifiers import (
-    CLASSIFIERS,
-    ERROR,
-    IN_AAM,
-    IN_PIXELS,
-    INTENSITY,
-    RANK_1,
-    Readers,
-)
-from streamdeid.evaluation.papers.transferred_faces import Outputs, retrieved, transferred, with_weaker_smiles
-from streamdeid.ibug68 import MOUTH_CORNERS
+from streamdeid.core.ibug68 import MOUTH_CORNERS
+from streamdeid.k_same.furthest_fet import transfer_shape, transfer_texture
+from streamdeid.lab.eigenfaces import Eigenfaces
+from streamdeid.lab.identification import bootstrap
+from streamdeid.lab.papers import retained_expressions
+from streamdeid.lab.papers.cropped_faces import TwoExpressions, decoded_crops, two_expressions
+from streamdeid.lab.papers.expression_trials import FET, FURTHEST, ORIGINAL, SELECT, Plan, Record
+from streamdeid.lab.papers.smile_classifiers import CLASSIFIERS, ERROR, IN_AAM, IN_PIXELS, INTENSITY, RANK_1, Readers
+from streamdeid.lab.papers.transferred_faces import Outputs, retrieved, transferred, with_weaker_smiles
 from tests import drawn_faces, drawn_people
 
 PEOPLE = 16

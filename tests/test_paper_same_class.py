@@ -10,13 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.photographs import Photograph
 from streamdeid.errors import InputError
-from streamdeid.evaluation.eigenfaces import Eigenfaces
-from streamdeid.evaluation.papers import same_class_figures
-from streamdeid.evaluation.papers.expression_splits import People, best, choose, people_with_both, split
-from streamdeid.evaluation.papers.same_class import published, reproduce
-from streamdeid.evaluation.photographs import Photograph
-from streamdeid.evaluation.tables import Chapter
+from streamdeid.lab.eigenfaces import Eigenfaces
+from streamdeid.lab.papers import same_class_figures
+from streamdeid.lab.papers.expression_splits import People, best, choose, people_with_both, split
+from streamdeid.lab.papers.same_class import published, reproduce
+from streamdeid.lab.tables import Chapter
 from tests import drawn_people
 
 Vectors = NDArray[np.float64]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from streamdeid.faces import Face
+from streamdeid.core.faces import Face
 from streamdeid.tracking.parts import without_parts
 
 OUTLINE = np.array([[np.cos(a), np.sin(a)] for a in np.linspace(0, 2 * np.pi, 68, endpoint=False)])

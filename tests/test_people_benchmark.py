@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.evaluation.synthetic_people import synthetic_people
-from streamdeid.frames import Cover, DeidentifiedFrame, Planes
+from streamdeid.core.frames import Cover, DeidentifiedFrame, Planes
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import Models
-from streamdeid.video.drawn_clip import write_drawn_clip
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.surrogates.models import Models
+from streamdeid.synthetic.people import synthetic_people
+from streamdeid.video.files.drawn_clip import write_drawn_clip
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 people = pytest.importorskip("people")

@@ -14,16 +14,16 @@ import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.deidentify import person_recogniser
-from streamdeid.deidentify.person_recogniser import (
+from streamdeid.errors import FailedClosed, ModelError
+from streamdeid.identity import person_recogniser
+from streamdeid.identity.person_recogniser import (
     PersonRecogniser,
     Picture,
     Vector,
     face_picture,
     load_person_recogniser,
 )
-from streamdeid.deidentify.tracklet_vectors import TrackletVectors
-from streamdeid.errors import FailedClosed, ModelError
+from streamdeid.identity.tracklet_vectors import TrackletVectors
 from tests.drawn_faces import pose_at, room, scene, some_identity
 
 _POINTS = np.zeros((81, 2))

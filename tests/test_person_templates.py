@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.deidentify.person_templates import FusedTemplates, RecognisedTemplates, Templates
-from streamdeid.deidentify.upper_face import UpperFace
-from streamdeid.register import FUSED
+from streamdeid.identity.person_templates import FusedTemplates, RecognisedTemplates, Templates
+from streamdeid.identity.register import FUSED
+from streamdeid.identity.upper_face import UpperFace
 from tests import drawn_faces
 
 PICTURE = np.zeros((4, 4, 3), np.uint8)

@@ -13,18 +13,12 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.surrogates import DRAWN
+from streamdeid.aam.photographs import identity_of, listed, read_labels, read_photographs, reduced
+from streamdeid.core.faces import Face
 from streamdeid.errors import InputError, SettingsError
-from streamdeid.evaluation.photographs import (
-    identity_of,
-    listed,
-    read_labels,
-    read_photographs,
-    reduced,
-)
-from streamdeid.evaluation.published_pictures import MEAN_FACE, NOTHING_CHANGED, Publisher, even_planes, whole_rgb
-from streamdeid.faces import Face
+from streamdeid.lab.published_pictures import MEAN_FACE, NOTHING_CHANGED, Publisher, even_planes, whole_rgb
+from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.gallery import Gallery
 from tests.drawn_faces import inside_hull
 from tests.drawn_photographs import photograph, photographs
 

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.surrogates import DRAWN
-from streamdeid.evaluation.photographs import Photograph
-from streamdeid.evaluation.picture_attacks import attack_pictures as whole
-from streamdeid.evaluation.picture_attacks.donors import OTHER_KIND, OWN_KIND, donors_chapter
-from streamdeid.evaluation.picture_attacks.laboratory import (
+from streamdeid.aam.photographs import Photograph
+from streamdeid.core.faces import Face
+from streamdeid.lab.picture_attacks import attack_pictures as whole
+from streamdeid.lab.picture_attacks.donors import OTHER_KIND, OWN_KIND, donors_chapter
+from streamdeid.lab.picture_attacks.laboratory import (
     BLACK_HULL,
     JPEG_AGAIN,
     PAPER,
@@ -25,7 +24,7 @@ from streamdeid.evaluation.picture_attacks.laboratory import (
     known_to,
     scores,
 )
-from streamdeid.evaluation.picture_attacks.picture_sets import (
+from streamdeid.lab.picture_attacks.picture_sets import (
     black_hull,
     hull,
     hull_only,
@@ -33,13 +32,14 @@ from streamdeid.evaluation.picture_attacks.picture_sets import (
     published,
     surroundings_only,
 )
-from streamdeid.evaluation.picture_attacks.recognition import recognition_chapter
-from streamdeid.evaluation.picture_attacks.refitted import refitted_chapter
-from streamdeid.evaluation.picture_attacks.scores import Known, distances, score
-from streamdeid.evaluation.picture_attacks.sessions import sessions_chapter
-from streamdeid.evaluation.picture_attacks.soft_biometrics import soft_biometrics_chapter
-from streamdeid.evaluation.tables import Chapter, limits
-from streamdeid.faces import Face
+from streamdeid.lab.picture_attacks.recognition import recognition_chapter
+from streamdeid.lab.picture_attacks.refitted import refitted_chapter
+from streamdeid.lab.picture_attacks.scores import Known, distances, score
+from streamdeid.lab.picture_attacks.sessions import sessions_chapter
+from streamdeid.lab.picture_attacks.soft_biometrics import soft_biometrics_chapter
+from streamdeid.lab.tables import Chapter, limits
+from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.gallery import Gallery
 from tests import simulated_faces
 from tests.drawn_photographs import photographs
 
@@ -248,7 +248,7 @@ def test_the_whole_laboratory_on_drawn_people(
         return {p.person: {"face_gender": ("female", "male")[i % 2]} for i, p in enumerate(read(name))}
 
     monkeypatch.setattr(whole, "QUICK", Amount(None, 2, 1, 3, (DRAWN, PAPER, "blackout")))
-    monkeypatch.setattr("streamdeid.deidentify.picture_recognisers.util.find_spec", lambda name: None)
+    monkeypatch.setattr("streamdeid.identity.picture_recognisers.util.find_spec", lambda name: None)
     shares: list[float] = []
     chapters = whole.attack_pictures(
         read, labels, fitting, gallery, detect, unseen="unseen", donors="donors", quick=True,

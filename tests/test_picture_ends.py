@@ -12,9 +12,9 @@ import av
 import numpy as np
 import pytest
 
-from streamdeid.video.camera import Camera
-from streamdeid.video.camera_address import opening
-from streamdeid.video.picture_ends import CodedPicture, PictureEnds
+from streamdeid.video.live.camera import Camera
+from streamdeid.video.live.camera_address import opening
+from streamdeid.video.live.picture_ends import CodedPicture, PictureEnds
 from tests.rtsp import GstServer, gst_missing
 from tests.synthetic_video import encode
 

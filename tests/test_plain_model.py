@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.errors import InputError
-from streamdeid.evaluation.papers.plain_model import (
+from streamdeid.lab.papers.plain_model import (
     LANDMARKS,
     AnnotatedFace,
     PlainModel,

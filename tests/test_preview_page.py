@@ -23,10 +23,10 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.assemble import open_source, write_drawing
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.evaluation.synthetic_people import synthetic_people
+from streamdeid.runs.components import open_source, write_drawing
 from streamdeid.settings import Settings
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.people import synthetic_people
 from tests.chromium import Chromium, eventually, needs_chromium
 from tests.served import PASSWORD, Service, children, serving
 

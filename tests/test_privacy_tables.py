@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from streamdeid.settings import ALL_METHODS
-from streamdeid.shipped_models import read_hashes, shipped
+from streamdeid.surrogates.models import read_hashes, shipped
 
 ROOT = Path(__file__).parent.parent
 

@@ -11,7 +11,7 @@ _PROGRAM = """
 import sys
 import cv2
 import numpy as np
-from streamdeid.process_usage import be_frugal, own_usage
+from streamdeid.core.process_usage import be_frugal, own_usage
 if sys.argv[1] == "frugal":
     be_frugal()
     assert cv2.getNumThreads() == 1

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.deidentify.light import LightFrame
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.deidentify.observation import Observation, Observer
-from streamdeid.deidentify.quiet_face import draw_quiet_face
-from streamdeid.deidentify.soft_redaction import SoftMemory, head_of, soft_redaction
-from streamdeid.frames import Planes
-from streamdeid.ibug68 import LEFT_EYE, RIGHT_EYE
+from streamdeid.core.frames import Planes
+from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
+from streamdeid.observe.observation import Observation, Observer
+from streamdeid.protect.soft_redaction import SoftMemory, head_of, soft_redaction
+from streamdeid.render.light import LightFrame
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.quiet_face import draw_quiet_face
 from tests.drawn_faces import Scene, inside_hull, pose_at, rotation, scene, some_identity, with_mouth
 
 

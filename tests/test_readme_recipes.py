@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import streamdeid
-from streamdeid.colour import planes_from_rgb
-from streamdeid.frames import Frame
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.frames import Frame
 from tests.tiny_onnx import one_box_network
 
 README = Path(__file__).parent.parent / "README.md"

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.procrustes import align
-from streamdeid.deidentify.picture_recognisers import DlibResnet, OnnxRecogniser, PictureRecogniser, registered
+from streamdeid.core.faces import Face
 from streamdeid.errors import InputError
-from streamdeid.evaluation.picture_attacks.picture_sets import black_hull, compressed, originals
-from streamdeid.evaluation.recognisers import PixelEigenfaces, Refit, recognisers
-from streamdeid.faces import Face
+from streamdeid.identity.picture_recognisers import DlibResnet, OnnxRecogniser, PictureRecogniser, registered
+from streamdeid.lab.picture_attacks.picture_sets import black_hull, compressed, originals
+from streamdeid.lab.recognisers import PixelEigenfaces, Refit, recognisers
 from tests.drawn_photographs import photographs
 from tests.tiny_onnx import averaging_network
 
@@ -98,7 +98,7 @@ def test_five_points_are_laid_where_they_belong(model: AppearanceModel) -> None:
 
 
 def test_what_cannot_be_had_is_named(monkeypatch: pytest.MonkeyPatch, model: AppearanceModel) -> None:
-    monkeypatch.setattr("streamdeid.deidentify.picture_recognisers.util.find_spec", lambda name: None)
+    monkeypatch.setattr("streamdeid.identity.picture_recognisers.util.find_spec", lambda name: None)
     held = originals(photographs(model, range(3)), "held")
     found, missing = recognisers((held.pictures, held.landmarks), model, lambda image: [], None)
     assert len(found) == 2 and len(missing) == 1

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.surrogates import DRAWN
-from streamdeid.evaluation.photographs import Photograph
-from streamdeid.evaluation.picture_attacks import redactions
-from streamdeid.evaluation.picture_attacks.laboratory import Subjects, key_of
-from streamdeid.evaluation.picture_attacks.quiet_faces import published_quietly
-from streamdeid.evaluation.picture_attacks.redacted_heads import (
+from streamdeid.aam.photographs import Photograph
+from streamdeid.core.faces import Points
+from streamdeid.lab.picture_attacks import redactions
+from streamdeid.lab.picture_attacks.laboratory import Subjects, key_of
+from streamdeid.lab.picture_attacks.quiet_faces import published_quietly
+from streamdeid.lab.picture_attacks.redacted_heads import (
     BLUR,
     COLOURS,
     FILLED,
@@ -30,10 +29,11 @@ from streamdeid.evaluation.picture_attacks.redacted_heads import (
     heads_alone,
     redacted_heads,
 )
-from streamdeid.evaluation.picture_attacks.redaction_inversion import Pairs, named, named_in_folds
-from streamdeid.evaluation.picture_attacks.redactions import ATTACKS, NAIVE, SAME, UNSEEN, redactions_chapter
-from streamdeid.evaluation.picture_attacks.scores import Known
-from streamdeid.faces import Points
+from streamdeid.lab.picture_attacks.redaction_inversion import Pairs, named, named_in_folds
+from streamdeid.lab.picture_attacks.redactions import ATTACKS, NAIVE, SAME, UNSEEN, redactions_chapter
+from streamdeid.lab.picture_attacks.scores import Known
+from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.gallery import Gallery
 from tests.drawn_photographs import photographs
 
 

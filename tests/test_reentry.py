@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamdeid.core.faces import Face, Track
 from streamdeid.errors import SettingsError
-from streamdeid.faces import Face, Track
-from streamdeid.tracking.identity import Identity
-from streamdeid.tracking.reentry import Decision, Outcome, Persons
+from streamdeid.identity.identity import Identity
+from streamdeid.identity.reentry import Decision, Outcome, Persons
 
 FACE = Face((0, 0, 50, 50), 0.9)
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from streamdeid import Filter, Settings
 from streamdeid.cli.main import main
-from streamdeid.colour import planes_from_rgb
-from streamdeid.deidentify.fixed_regions import REGION, FixedRegions, Region, read_region
-from streamdeid.deidentify.mask_faces import MaskFaces
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame, Planes
 from streamdeid.errors import SettingsError
-from streamdeid.faces import Face, Track
-from streamdeid.frames import Frame, Planes
-from streamdeid.video.source import FileSource
+from streamdeid.protect.fixed_regions import REGION, FixedRegions, Region, read_region
+from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.video.files.source import FileSource
 from tests.synthetic_video import ROTATIONS, encode, set_display_matrix
 
 GREY, NEUTRAL = 128, 128

@@ -12,10 +12,10 @@ import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.levels import Cause, Level
-from streamdeid.deidentify.soft_head import head_of
-from streamdeid.frames import Planes
-from streamdeid.tracking.looks import Looks
+from streamdeid.core.frames import Planes
+from streamdeid.identity.looks import Looks
+from streamdeid.protect.levels import Cause, Level
+from streamdeid.protect.soft_head import head_of
 from tests import drawn_faces
 from tests.filmed import (
     OWN,
@@ -308,7 +308,7 @@ def test_where_no_soft_redaction_can_be_computed_a_solid_one_covers_the_face(
     def none(*given: Any, **named: Any) -> None:
         raise np.linalg.LinAlgError("singular")
 
-    monkeypatch.setattr("streamdeid.deidentify.replace_faces.soft_redaction", none)
+    monkeypatch.setattr("streamdeid.protect.replace_faces.soft_redaction", none)
     one = drawn()
     done = Filmed(fitting).show(one.planes, track(one.face, doubtful=True))
     assert np.unique(done.planes.y[middle(one)]).size == 1
@@ -325,13 +325,13 @@ def test_a_face_that_cannot_be_drawn_is_redacted_and_the_run_goes_on(
     filmed = Filmed(fitting)
     filmed.show(one.planes, track(one.face), times=3)
     before = Counter(filmed.filter.rungs)
-    monkeypatch.setattr("streamdeid.deidentify.replace_faces.draw_surrogate", none)
-    monkeypatch.setattr("streamdeid.deidentify.replace_faces.draw_quiet_face", none)
+    monkeypatch.setattr("streamdeid.protect.replace_faces.draw_surrogate", none)
+    monkeypatch.setattr("streamdeid.protect.replace_faces.draw_quiet_face", none)
     done = filmed.show(one.planes, track(one.face))
     assert [(cover.rung, cover.person) for cover in done.covers] == [(SOFT, 0)]
     assert filmed.filter.rungs - before == Counter({Level.SOFT: 1})
     assert (done.planes.y != one.planes.y)[middle(one)].mean() > 0.9
-    monkeypatch.setattr("streamdeid.deidentify.replace_faces.as_drawn", lambda *_: {Cause.SMALL: 9.0})
+    monkeypatch.setattr("streamdeid.protect.replace_faces.as_drawn", lambda *_: {Cause.SMALL: 9.0})
     done = filmed.show(one.planes, track(one.face), times=9)
     assert [cover.rung for cover in done.covers] == [SOFT]
     assert (done.planes.y != one.planes.y)[middle(one)].mean() > 0.9

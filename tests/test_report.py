@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from streamdeid.errors import OutputError
-from streamdeid.evaluation.guarantee import guarantee
-from streamdeid.evaluation.report import (
+from streamdeid.report.redaction_report import (
     Choice,
     FileFailure,
     FileReport,
@@ -24,6 +23,7 @@ from streamdeid.evaluation.report import (
     write_report,
 )
 from streamdeid.settings import ALL_METHODS
+from streamdeid.surrogates.guarantee import guarantee
 
 NUMBER = (int, float)
 VERSIONS = ("python", "machine", "streamdeid", "mediapipe", "ai-edge-litert", "opencv-python", "numpy", "numba", "av")

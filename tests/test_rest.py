@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import spread
-from streamdeid.deidentify.expression import transfer_expression
-from streamdeid.deidentify.rest import at_rest, folds, smile_in
+from streamdeid.observe.rest import at_rest, folds, smile_in
+from streamdeid.render.expression import transfer_expression
 from tests.drawn_faces import some_identity
 
 

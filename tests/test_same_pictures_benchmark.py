@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamdeid.frames import Planes
+from streamdeid.core.frames import Planes
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import same_pictures

@@ -10,8 +10,8 @@ import pytest
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.same_space import in_space_of
 from streamdeid.cli.train import same_donors
-from streamdeid.deidentify.gallery import Gallery
 from streamdeid.errors import InputError
+from streamdeid.surrogates.gallery import Gallery
 
 
 def _again(model: AppearanceModel) -> AppearanceModel:

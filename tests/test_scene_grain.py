@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.synthesise import Patch
-from streamdeid.deidentify.scene_grain import SceneGrain, edge_width, grain_of
-from streamdeid.frames import Planes
+from streamdeid.core.frames import Planes
+from streamdeid.render.scene_grain import SceneGrain, edge_width, grain_of
 
 _SIZE = 320
 _TURN = np.linspace(0, 2 * np.pi, 81)

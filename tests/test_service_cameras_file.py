@@ -10,11 +10,11 @@ import pytest
 
 from streamdeid.cli.main import main
 from streamdeid.errors import SettingsError
-from streamdeid.live_settings import LiveSettings
 from streamdeid.service.camera import FILTER, LIVE, read_camera
 from streamdeid.service.cameras_file import CamerasFile, read_cameras
 from streamdeid.service.pipe_messages import order_line, read_order
 from streamdeid.settings import Settings
+from streamdeid.video.live.settings import LiveSettings
 
 DOOR = '[[camera]]\nname = "door"\nsource = "rtsp://cam/1"\noutput = "rtsp://127.0.0.1:8554/door"\n'
 

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from streamdeid.core.status import LATENCY_BOUNDS, LiveStatus, SinkState, SourceState
 from streamdeid.errors import SettingsError
-from streamdeid.live_states import LATENCY_BOUNDS, LiveStatus, SinkState, SourceState
 from streamdeid.service import web_server
 from streamdeid.service.app import MOST_VIEWERS
 from streamdeid.service.camera_report import CameraReport

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from streamdeid.core.status import LiveStatus, SourceState
 from streamdeid.errors import ExitCode
-from streamdeid.live_states import LiveStatus, SourceState
 from streamdeid.service.restarts import BEGINNING, HEALTHY, LONGEST, PACE, STALL, Restarts
 
 HERE, AWAY = SourceState(connected=True), SourceState(connected=False)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.assemble import write_drawing
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.evaluation.synthetic_people import synthetic_people
+from streamdeid.runs.components import write_drawing
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.people import synthetic_people
 from tests.chromium import eventually
 from tests.rtsp import GstServer, gst_missing
 from tests.served import PASSWORD, Service, serving

@@ -10,13 +10,13 @@ import cv2
 import numpy as np
 import pytest
 
-from streamdeid.colour import planes_from_rgb
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.frames import DeidentifiedFrame, Frame
+from streamdeid.core.status import LATENCY_BOUNDS, LiveStatus
 from streamdeid.errors import FailedClosed
-from streamdeid.frames import DeidentifiedFrame, Frame
-from streamdeid.live_states import LATENCY_BOUNDS, LiveStatus
 from streamdeid.service.camera_report import RecentLatency, quantile
 from streamdeid.service.preview import jpeg
-from streamdeid.service.status_lines import added, never_back, read_status, status_line
+from streamdeid.service.status_reporter import added, never_back, read_status, status_line
 from streamdeid.service.wanted_pictures import INTERVAL, LASTING, PREVIEW, SNAPSHOT, WantedPictures
 from tests.test_service_http import STATUS
 

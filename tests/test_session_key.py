@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamdeid.deidentify.session_key import generator, new_key, read_key_file
 from streamdeid.errors import SettingsError
+from streamdeid.surrogates.key import generator, new_key, read_key_file
 
 KEY = bytes(range(32))
 

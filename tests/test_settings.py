@@ -9,7 +9,7 @@ import pytest
 
 from streamdeid.errors import ModelError, SettingsError
 from streamdeid.settings import ALL_METHODS, Settings, attributes_of
-from streamdeid.shipped_models import load_models, read_hashes, shipped, write_hashes
+from streamdeid.surrogates.models import load_models, read_hashes, shipped, write_hashes
 
 
 @pytest.mark.parametrize("method", ALL_METHODS)

@@ -9,9 +9,9 @@ import pytest
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.synthesise import extended
-from streamdeid.deidentify.sharp_features import detail, sharpened
+from streamdeid.render.sharp_features import detail, sharpened
 from streamdeid.settings import Settings
-from streamdeid.shipped_models import load_models
+from streamdeid.surrogates.models import load_models
 from tests.drawn_faces import some_identity
 
 

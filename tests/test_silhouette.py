@@ -15,21 +15,21 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points, triangulate
 from streamdeid.aam.surface import OVAL
-from streamdeid.deidentify.draw_face import Blending, draw_surrogate
-from streamdeid.deidentify.levels import Level
-from streamdeid.deidentify.light import LightFrame
-from streamdeid.deidentify.mask_faces import face_extent, grown
-from streamdeid.deidentify.masks import fill
-from streamdeid.deidentify.neutral import Neutral
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.deidentify.observation import Observation, Observer
-from streamdeid.deidentify.outline import bulge, bulged
-from streamdeid.deidentify.quiet_face import draw_quiet_face
-from streamdeid.deidentify.soft_head import head_of
-from streamdeid.deidentify.soft_redaction import SoftMemory, soft_redaction
-from streamdeid.faces import Face, Track
-from streamdeid.frames import Planes
-from streamdeid.ibug68 import OUTLINE
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Planes
+from streamdeid.core.ibug68 import OUTLINE
+from streamdeid.observe.neutral import Neutral
+from streamdeid.observe.observation import Observation, Observer
+from streamdeid.observe.outline import bulge, bulged
+from streamdeid.protect.levels import Level
+from streamdeid.protect.mask_faces import face_extent, grown
+from streamdeid.protect.soft_head import head_of
+from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
+from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.light import LightFrame
+from streamdeid.render.masks import fill
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.quiet_face import draw_quiet_face
 from tests.drawn_faces import SIZE, Scene, face_at, inside_hull, inside_lips, mesh_at, pose_at, scene, some_identity
 
 Mask = NDArray[np.bool_]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.pose import HeadPose
-from streamdeid.deidentify.smoothing import FaceSmoother, OneEuro
+from streamdeid.observe.smoothing import FaceSmoother, OneEuro
 from tests.drawn_faces import pose_at, rotation
 
 _RATE = 25.0

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.colour import planes_from_rgb
-from streamdeid.deidentify import soft_redaction as module
-from streamdeid.deidentify.soft_redaction import Head, SoftMemory, head_of, soft_redaction
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.frames import Planes
 from streamdeid.errors import FailedClosed
-from streamdeid.frames import Planes
+from streamdeid.protect import soft_redaction as module
+from streamdeid.protect.soft_redaction import Head, SoftMemory, head_of, soft_redaction
 from tests.drawn_faces import pose_at, room, rotation
 from tests.soft_twin import grain, place_in_head, soft_value, soft_weight, tone_in_light
 

@@ -10,15 +10,15 @@ from fractions import Fraction
 import pytest
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.assemble_live import StreamParts
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.replace_faces import ReplaceFaces
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame
 from streamdeid.errors import FailedClosed, SettingsError
-from streamdeid.evaluation.synthetic_people import SyntheticFrame, synthetic_people
-from streamdeid.faces import Face
-from streamdeid.frames import Frame
+from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.runs.live_components import StreamParts
+from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
-from streamdeid.stream import Stream
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.people import SyntheticFrame, synthetic_people
 from tests.live_fakes import planes
 
 RATE = Fraction(25)

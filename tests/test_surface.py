@@ -8,7 +8,7 @@ import pytest
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.surface import surface_normals, vertex_slopes
-from streamdeid.ibug68 import FOREHEAD, JAW, LEFT_EYE, RIGHT_EYE
+from streamdeid.core.ibug68 import FOREHEAD, JAW, LEFT_EYE, RIGHT_EYE
 
 
 def _on(model: AppearanceModel, depth: Points) -> Points:

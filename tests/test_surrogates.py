@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from streamdeid.deidentify.attributes import EITHER, rule_for
-from streamdeid.deidentify.banks import Banks
-from streamdeid.deidentify.certificate import Limits, Plausibility, default_limits
-from streamdeid.deidentify.clusters import pairwise
-from streamdeid.deidentify.surrogate_bank import Bank, draw_bank, excluded_count, quantiles
-from streamdeid.deidentify.surrogates import METHODS, Surrogate, Surrogates, SurrogateSettings
 from streamdeid.errors import FailedClosed, ModelError, SettingsError
+from streamdeid.k_same.clusters import pairwise
+from streamdeid.surrogates.attributes import EITHER, rule_for
+from streamdeid.surrogates.bank import Bank, draw_bank, excluded_count, quantiles
+from streamdeid.surrogates.banks import Banks
+from streamdeid.surrogates.certificate import Limits, Plausibility, default_limits
+from streamdeid.surrogates.choice import METHODS, Surrogate, Surrogates, SurrogateSettings
 from tests import simulated_faces
 
 Array = NDArray[np.float64]

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from streamdeid.errors import OutputError
-from streamdeid.evaluation.plots import histogram_plot, line_plot
-from streamdeid.evaluation.tables import Chapter, Table, Verdict, percent, within, write_chapters
+from streamdeid.lab.plots import histogram_plot, line_plot
+from streamdeid.lab.tables import Chapter, Table, Verdict, percent, within, write_chapters
 
 TABLE = Table(
     "Recognition",
@@ -147,5 +147,5 @@ def test_plots_are_equal_byte_for_byte_whatever_the_user_configured(tmp_path: Pa
 
 
 def test_plotting_leaves_pyplot_alone() -> None:
-    code = "import sys, streamdeid.evaluation.plots; assert 'matplotlib.pyplot' not in sys.modules"
+    code = "import sys, streamdeid.lab.plots; assert 'matplotlib.pyplot' not in sys.modules"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)

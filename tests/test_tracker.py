@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.protocols import Tracker
 from streamdeid.errors import SettingsError
-from streamdeid.faces import Face, Track
-from streamdeid.protocols import Tracker
 from streamdeid.tracking.association import iou
 from streamdeid.tracking.tracker import FaceTracker
 

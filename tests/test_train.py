@@ -14,11 +14,20 @@ from streamdeid.aam.appearance_model import AppearanceModel, load_model, save_mo
 from streamdeid.aam.piecewise_affine import spread
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.smile import amount
-from streamdeid.aam.train import Sample, Settings, annotate, learn_folds, mirrored, sample_of, texture_of_sample, train
+from streamdeid.aam.train import (
+    Sample,
+    Settings,
+    annotate,
+    learn_folds,
+    mirrored,
+    sample_of,
+    texture_of_sample,
+    train,
+)
+from streamdeid.core.face_mesh import MESH_MIRROR
+from streamdeid.core.faces import Face
+from streamdeid.core.ibug68 import MIRROR
 from streamdeid.errors import InputError
-from streamdeid.face_mesh import MESH_MIRROR
-from streamdeid.faces import Face
-from streamdeid.ibug68 import MIRROR
 from tests.drawn_faces import face_at, pose_at, scene, some_identity
 
 _SETTINGS = Settings(width=80, most_texture=12, fit_width=40, fit_components=8)

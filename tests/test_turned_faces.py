@@ -16,20 +16,20 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.aam.synthesise import extended
-from streamdeid.colour import planes_from_rgb
-from streamdeid.deidentify.draw_face import Blending, draw_surrogate
-from streamdeid.deidentify.levels import Cause, as_drawn, recognisable, severities, turned_away, unblemished
-from streamdeid.deidentify.light import LightFrame
-from streamdeid.deidentify.neutral import Neutral
-from streamdeid.deidentify.new_face import NewFace
-from streamdeid.deidentify.observation import Observation, Observer
-from streamdeid.deidentify.turned_shape import Growth, RestingSolid, gestured
-from streamdeid.deidentify.turned_view import Gesture, TurnedReader
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Planes
+from streamdeid.core.ibug68 import LEFT_EYE, MIRROR, MOUTH, OUTLINE
+from streamdeid.core.mesh_triangles import TRIANGLES
 from streamdeid.detection.landmarks import face_of
-from streamdeid.faces import Face
-from streamdeid.frames import Planes
-from streamdeid.ibug68 import LEFT_EYE, MIRROR, MOUTH, OUTLINE
-from streamdeid.mesh_triangles import TRIANGLES
+from streamdeid.observe.neutral import Neutral
+from streamdeid.observe.observation import Observation, Observer
+from streamdeid.observe.turned_view import Gesture, TurnedReader
+from streamdeid.protect.levels import Cause, as_drawn, recognisable, severities, turned_away, unblemished
+from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.light import LightFrame
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.turned_shape import Growth, RestingSolid, gestured
 from tests.drawn_faces import room, rotation, some_identity
 
 _SIZE = (320, 320)

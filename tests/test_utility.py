@@ -14,30 +14,25 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.attributes import ATTRIBUTES, Discriminant
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.surrogates import DRAWN, METHODS
+from streamdeid.aam.photographs import Photograph, photograph_of
+from streamdeid.core.faces import Face
+from streamdeid.core.ibug68 import LEFT_BROW, RIGHT_BROW
 from streamdeid.errors import InputError, SettingsError
-from streamdeid.evaluation.photographs import Photograph, photograph_of
-from streamdeid.evaluation.published_pictures import Publisher
-from streamdeid.evaluation.tables import Chapter
-from streamdeid.evaluation.utility import crowd_chapter, measure
-from streamdeid.evaluation.utility.attribute_agreement import attribute_agreement, label_of
-from streamdeid.evaluation.utility.chapters import (
-    attribute_chapter,
-    detection_chapter,
-    expression_chapter,
-    geometry_chapter,
-)
-from streamdeid.evaluation.utility.correlation import concordance, pearson
-from streamdeid.evaluation.utility.distinguishability import Distances, drawn_people, surrogates_of
-from streamdeid.evaluation.utility.expression_agreement import expression_agreement
-from streamdeid.evaluation.utility.landmark_geometry import MEASURES, geometry
-from streamdeid.evaluation.utility.measure import measure_utility
-from streamdeid.evaluation.utility.refit import Refit, refit_originals, refit_published
-from streamdeid.evaluation.utility.results import ORIGINALS, Results, preserving
-from streamdeid.faces import Face
-from streamdeid.ibug68 import LEFT_BROW, RIGHT_BROW
+from streamdeid.lab.published_pictures import Publisher
+from streamdeid.lab.tables import Chapter
+from streamdeid.lab.utility import crowd_chapter, measure
+from streamdeid.lab.utility.attribute_agreement import attribute_agreement, label_of
+from streamdeid.lab.utility.chapters import attribute_chapter, detection_chapter, expression_chapter, geometry_chapter
+from streamdeid.lab.utility.correlation import concordance, pearson
+from streamdeid.lab.utility.distinguishability import Distances, drawn_people, surrogates_of
+from streamdeid.lab.utility.expression_agreement import expression_agreement
+from streamdeid.lab.utility.landmark_geometry import MEASURES, geometry
+from streamdeid.lab.utility.measure import measure_utility
+from streamdeid.lab.utility.refit import Refit, refit_originals, refit_published
+from streamdeid.lab.utility.results import ORIGINALS, Results, preserving
+from streamdeid.surrogates.attributes import ATTRIBUTES, Discriminant
+from streamdeid.surrogates.choice import DRAWN, METHODS
+from streamdeid.surrogates.gallery import Gallery
 from tests import simulated_faces
 from tests.drawn_faces import pose_at, scene, some_identity, with_mouth
 

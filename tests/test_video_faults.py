@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from streamdeid.errors import InputError
-from streamdeid.video.source import FileSource
+from streamdeid.video.files.source import FileSource
 from streamdeid.video.wholeness import cut_off
 from tests.synthetic_video import encode
 

@@ -17,12 +17,12 @@ import av
 import numpy as np
 import pytest
 
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed, InputError, OutputError, SettingsError
-from streamdeid.frames import DeidentifiedFrame, Frame, Planes
+from streamdeid.video.files.prefetch import BackgroundSink, prefetch
+from streamdeid.video.files.sink import FileSink
+from streamdeid.video.files.source import FileSource
 from streamdeid.video.formats import encoder_threads
-from streamdeid.video.prefetch import BackgroundSink, prefetch
-from streamdeid.video.sink import FileSink
-from streamdeid.video.source import FileSource
 from tests.synthetic_video import ROTATIONS, encode, packets, set_display_matrix
 
 SHARED = Path(__file__).parents[1] / ".." / "shared" / "videos"

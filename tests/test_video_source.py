@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamdeid.frames import Colour, Frame
-from streamdeid.video.source import FileSource
+from streamdeid.core.frames import Colour, Frame
+from streamdeid.video.files.source import FileSource
 from tests.synthetic_video import RATE, ROTATIONS, encode, set_display_matrix
 
 CLIPS = {

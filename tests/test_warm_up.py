@@ -17,11 +17,12 @@ from types import ModuleType
 import pytest
 
 import streamdeid
-from streamdeid import bytecode, kernel_cache, warming
 from streamdeid.aam.fit import FitModel
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.kernel_cache import KernelCache, caches, copy_entries
-from streamdeid.shipped_models import shipped
+from streamdeid.core import bytecode, kernel_cache
+from streamdeid.core.kernel_cache import KernelCache, caches, copy_entries
+from streamdeid.runs import warm_up as warming
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.surrogates.models import shipped
 from tests.talking_clip import talking_clip
 
 PACKAGE = Path(streamdeid.__file__).parent
@@ -38,7 +39,7 @@ REAL_USE = [
 REAL_RUN = """
 import json, sys
 from streamdeid.cli.main import main
-from streamdeid.kernel_cache import caches
+from streamdeid.core.kernel_cache import caches
 clip, out, real_use = sys.argv[1:]
 for options in json.loads(real_use):
     assert main(["filter", clip, out, "--overwrite", "--quiet", *options]) == 0
@@ -115,7 +116,7 @@ def test_a_real_run_after_it_compiles_nothing(installed: Installed, clip: Path, 
 ONE_FRAME = """
 import numpy as np, sys
 from streamdeid import Filter
-from streamdeid.kernel_cache import caches
+from streamdeid.core.kernel_cache import caches
 with Filter() as filter:
     filter(np.zeros((240, 320, 3), np.uint8))  # the self-test draws a face
 print(sum(each.compiled for each in caches()), sum(len(each.found) for each in caches()))
@@ -149,7 +150,7 @@ def test_a_read_only_cache_of_its_own(installed: Installed, read_only: Sequence[
     assert compiled == "0" and int(found) > LEAST_USED and not kernels(bare)
 
 
-SOURCE = "from streamdeid.kernel_cache import kernel\n\n\n@kernel\ndef twice(x):\n    return 2 * x\n"
+SOURCE = "from streamdeid.core.kernel_cache import kernel\n\n\n@kernel\ndef twice(x):\n    return 2 * x\n"
 
 
 @pytest.fixture(autouse=True)

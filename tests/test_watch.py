@@ -17,16 +17,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamdeid import files
 from streamdeid.cli.main import main
-from streamdeid.deidentify.self_test import known_face
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.detection.deadline import MOST_FACES, TimedDetector
+from streamdeid.detection.guard import Watch, checked
 from streamdeid.errors import FailedClosed, InputError, SettingsError
-from streamdeid.faces import Face
-from streamdeid.frames import Frame, Planes
+from streamdeid.protect.self_test import known_face
+from streamdeid.runs import files
 from streamdeid.settings import LEAST_DEADLINE, MOST_DEADLINE, Settings
-from streamdeid.shipped_models import Models
-from streamdeid.timed_detector import MOST_FACES, TimedDetector
-from streamdeid.watch import Watch, checked
+from streamdeid.surrogates.models import Models
 from tests.synthetic_video import encode
 
 ROOT = Path(__file__).parent.parent
@@ -410,7 +410,7 @@ def test_after_a_hang_the_next_file_gets_a_new_detector(
 
 HANGING_RUN = """
 import sys, threading, time
-import streamdeid.files as files
+import streamdeid.runs.files as files
 from streamdeid.cli.main import run
 class Hangs:
     def __call__(self, frame):

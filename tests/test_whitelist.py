@@ -24,22 +24,22 @@ from numpy.typing import NDArray
 from streamdeid import Filter, Settings
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.assemble import photograph_detector, still_detector
 from streamdeid.cli.main import main
-from streamdeid.deidentify.gallery import Gallery
-from streamdeid.deidentify.mask_faces import MaskFaces
-from streamdeid.deidentify.recognised_faces import Known, Recogniser, unfit, vector_of
-from streamdeid.deidentify.upper_face import ACCEPT as ACCEPT_OF_UPPER_FACE
-from streamdeid.deidentify.upper_face import UpperFace
-from streamdeid.deidentify.whitelist import Recognition, Whitelist
+from streamdeid.core.faces import Face, Points, Track
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed, InputError, SettingsError
-from streamdeid.evaluation.audit import read_report, warnings_of
-from streamdeid.evaluation.synthetic_people import synthetic_people
-from streamdeid.faces import Face, Points, Track
-from streamdeid.frames import DeidentifiedFrame, Frame, Planes
-from streamdeid.pipeline import deidentified
-from streamdeid.video.drawn_clip import write_drawn_clip
-from streamdeid.whitelisting import read_whitelist, recogniser_of
+from streamdeid.identity.recognised_faces import Known, Recogniser, unfit, vector_of
+from streamdeid.identity.upper_face import ACCEPT as ACCEPT_OF_UPPER_FACE
+from streamdeid.identity.upper_face import UpperFace
+from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.whitelist import Recognition, Whitelist
+from streamdeid.report.audit import read_report, warnings_of
+from streamdeid.runs.components import photograph_detector, still_detector
+from streamdeid.runs.step import deidentified
+from streamdeid.runs.whitelist import read_whitelist, recogniser_of
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.people import synthetic_people
+from streamdeid.video.files.drawn_clip import write_drawn_clip
 from tests import drawn_faces
 from tests.tiny_onnx import averaging_network
 

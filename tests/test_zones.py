@@ -8,7 +8,7 @@ import pytest
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.zones import Zones
-from streamdeid.ibug68 import CHIN, LEFT_BROW, LEFT_EYE, NOSTRILS, OUTER_LIP, RIGHT_BROW, RIGHT_EYE
+from streamdeid.core.ibug68 import CHIN, LEFT_BROW, LEFT_EYE, NOSTRILS, OUTER_LIP, RIGHT_BROW, RIGHT_EYE
 
 
 def _zones(model: AppearanceModel, width: int) -> tuple[Zones, float]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable
 from streamdeid.aam.zones import Zones
-from streamdeid.colour import LUMA
+from streamdeid.core.colour import LUMA
 
 FLOOR = np.float32(8)
 """Grey levels added before a logarithm is taken: dark pixels are mostly noise."""

@@ -21,10 +21,10 @@ from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, witho
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, scaled_table, warp_table
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.surface import surface_normals
-from streamdeid.arrays_file import Arrays, read_arrays, write_arrays
+from streamdeid.core.arrays_file import Arrays, read_arrays, write_arrays
+from streamdeid.core.face_mesh import MESH
+from streamdeid.core.ibug68 import MOUTH_TRIANGLES, POINTS, RIGID
 from streamdeid.errors import ModelError
-from streamdeid.face_mesh import MESH
-from streamdeid.ibug68 import MOUTH_TRIANGLES, POINTS, RIGID
 
 FORMAT = 2
 

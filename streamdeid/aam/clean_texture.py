@@ -10,8 +10,8 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
-from streamdeid.colour import LUMA
-from streamdeid.ibug68 import INNER_LIP, LEFT_BROW, LEFT_EYE, RIGHT_BROW, RIGHT_EYE
+from streamdeid.core.colour import LUMA
+from streamdeid.core.ibug68 import INNER_LIP, LEFT_BROW, LEFT_EYE, RIGHT_BROW, RIGHT_EYE
 
 _UNLIKE = 0.16
 """Share by which brightness may differ from skin in the person's tone before it is taken for hair."""

@@ -20,7 +20,7 @@ from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.procrustes import Similarity, align
 from streamdeid.aam.solid_face import SolidFace
 from streamdeid.aam.train import normalised_grey
-from streamdeid.kernel_cache import kernel
+from streamdeid.core.kernel_cache import kernel
 
 CONVERGED = 0.7
 """Residual (share of the texture's norm that the model cannot explain) up to which a fit counts as converged."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.kernel_cache import kernel
+from streamdeid.core.kernel_cache import kernel
 
 
 @kernel

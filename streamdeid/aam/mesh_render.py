@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Pixels, Points, _first_and_last, _inverse
 from streamdeid.aam.synthesise import Patch
-from streamdeid.kernel_cache import kernel
+from streamdeid.core.kernel_cache import kernel
 
 Owners = NDArray[np.int16]
 

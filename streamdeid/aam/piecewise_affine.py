@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.kernel_cache import kernel
+from streamdeid.core.kernel_cache import kernel
 
 Points = NDArray[np.float64]
 Pixels = NDArray[np.float32]

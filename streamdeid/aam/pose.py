@@ -13,7 +13,7 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel, rigid_inverse
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.ibug68 import RIGID
+from streamdeid.core.ibug68 import RIGID
 
 
 @dataclass(frozen=True)

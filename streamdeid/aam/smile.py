@@ -14,7 +14,7 @@ import numpy as np
 
 from streamdeid.aam.pca import Components
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.ibug68 import MIRROR
+from streamdeid.core.ibug68 import MIRROR
 
 _RIDGE = 0.025
 """Share of a row that ridge regression adds for each row there is (10 for the 408 of London): from 1 to 100 the

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
-from streamdeid.mesh_triangles import LIP_RING, RIGID_VERTICES
+from streamdeid.core.mesh_triangles import LIP_RING, RIGID_VERTICES
 
 _UNIT = 100.0
 """Pixels of the model's frame that the splines are computed in."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Pixels, Points, scaled_table, triangulate
 from streamdeid.aam.smooth_step import smooth_step
-from streamdeid.ibug68 import FOREHEAD, JAW
+from streamdeid.core.ibug68 import FOREHEAD, JAW
 
 OVAL = np.array(
     [10, 338, 297, 332, 284, 251, 389, 356, 454, 323, 361, 288, 397, 365, 379, 378, 400, 377, 152,

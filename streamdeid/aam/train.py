@@ -18,10 +18,10 @@ from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, s
 from streamdeid.aam.procrustes import align, generalised_procrustes
 from streamdeid.aam.smile import learn_smile
 from streamdeid.aam.synthesise import extended
+from streamdeid.core.face_mesh import MESH_MIRROR
+from streamdeid.core.faces import Face
+from streamdeid.core.ibug68 import INNER_LIP, LEFT_EYE, MIRROR, OUTLINE, RIGHT_EYE
 from streamdeid.errors import InputError
-from streamdeid.face_mesh import MESH_MIRROR
-from streamdeid.faces import Face
-from streamdeid.ibug68 import INNER_LIP, LEFT_EYE, MIRROR, OUTLINE, RIGHT_EYE
 
 _DARK = 8.0
 """Grey levels added before logarithms: dark pixels are mostly noise."""

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from streamdeid.errors import ExitCode, InputError, SettingsError
-from streamdeid.evaluation.audit import FileCheck, Totals, check_files, read_report, warnings_of
-from streamdeid.evaluation.report import SCHEMA, VERSION, Choice, FileReport, Report
+from streamdeid.report.audit import FileCheck, Totals, check_files, read_report, warnings_of
+from streamdeid.report.redaction_report import SCHEMA, VERSION, Choice, FileReport, Report
 
 DESCRIPTION = """\
 Say in plain words what a finished run promises and what it counted, from the report that `streamdeid filter --report`

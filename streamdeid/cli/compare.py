@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
-from streamdeid.assemble import default_detector, open_source
+from streamdeid.core.frames import Frame
+from streamdeid.core.protocols import Detector
 from streamdeid.errors import ExitCode, InputError, SettingsError
-from streamdeid.evaluation.contact_sheet import Box, Picture, check_sheet_path, contact_sheet, crop, write_sheet
-from streamdeid.frames import Frame
-from streamdeid.protocols import Detector
+from streamdeid.report.contact_sheet import Box, Picture, check_sheet_path, contact_sheet, crop, write_sheet
+from streamdeid.runs.components import default_detector, open_source
 from streamdeid.settings import Settings
 
 DESCRIPTION = """\

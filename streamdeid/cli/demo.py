@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from streamdeid.assemble import open_source, write_drawing
 from streamdeid.cli.progress import Bar
+from streamdeid.core.frames import Plane, Planes
 from streamdeid.errors import ExitCode, OutputError, SettingsError
-from streamdeid.evaluation.contact_sheet import Picture, contact_sheet, crop, write_sheet
-from streamdeid.evaluation.demo_people import CREDIT, demo_people
-from streamdeid.evaluation.report import Report, write_report
-from streamdeid.evaluation.synthetic_people import SyntheticFrame
-from streamdeid.files import FileRun
-from streamdeid.frames import Plane, Planes
+from streamdeid.report.contact_sheet import Picture, contact_sheet, crop, write_sheet
+from streamdeid.report.redaction_report import Report, write_report
+from streamdeid.runs.components import open_source, write_drawing
+from streamdeid.runs.files import FileRun
 from streamdeid.settings import ALL_METHODS, Settings, attributes_of
+from streamdeid.synthetic.demo_people import CREDIT, demo_people
+from streamdeid.synthetic.people import SyntheticFrame
 
 DESCRIPTION = """\
 Make a clip of two talking, blinking, turning people and filter it: a portrait of astronaut Eileen M. Collins (NASA,

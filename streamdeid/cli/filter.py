@@ -7,17 +7,17 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from streamdeid.assemble import ENCODER_PRESETS, WRITABLE
-from streamdeid.cli.complaints import UsageError, complain, explain
+from streamdeid.cli.error_text import UsageError, complain, explain
 from streamdeid.cli.filter_live import is_live, run_live
 from streamdeid.cli.inputs import Job, plan
 from streamdeid.cli.live_options import add_live_options, refuse_live_options
 from streamdeid.cli.progress import Bar
-from streamdeid.deidentify.fixed_regions import read_region
+from streamdeid.core.process_usage import be_frugal
 from streamdeid.errors import ExitCode, OutputError
-from streamdeid.evaluation.report import FileFailure, FileReport, Report, write_report
-from streamdeid.files import FileRun
-from streamdeid.process_usage import be_frugal
+from streamdeid.protect.fixed_regions import read_region
+from streamdeid.report.redaction_report import FileFailure, FileReport, Report, write_report
+from streamdeid.runs.components import ENCODER_PRESETS, WRITABLE
+from streamdeid.runs.files import FileRun
 from streamdeid.settings import (
     ALL_METHODS,
     BUILT_IN,

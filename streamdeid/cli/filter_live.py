@@ -15,14 +15,14 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import TextIO
 
-from streamdeid.addresses import is_address, is_device, scrubbed, shown
-from streamdeid.assemble_live import open_live
-from streamdeid.cli.complaints import Stopped, UsageError
+from streamdeid.cli.error_text import Stopped, UsageError
 from streamdeid.cli.live_options import live_settings_of, refuse_idle_options
 from streamdeid.cli.live_signals import heeded
+from streamdeid.core.addresses import is_address, is_device, scrubbed, shown
+from streamdeid.core.status import LiveStatus
 from streamdeid.errors import ExitCode
-from streamdeid.live import LiveFilter
-from streamdeid.live_states import LiveStatus
+from streamdeid.runs.live import LiveFilter
+from streamdeid.runs.live_components import open_live
 from streamdeid.settings import Settings
 
 _EVERY = 1.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from streamdeid.addresses import is_address
-from streamdeid.cli.complaints import UsageError
-from streamdeid.live_settings import MOST_REPEAT, STDOUT_FORMATS, TRANSPORTS, LiveSettings
+from streamdeid.cli.error_text import UsageError
+from streamdeid.core.addresses import is_address
+from streamdeid.video.live.settings import MOST_REPEAT, STDOUT_FORMATS, TRANSPORTS, LiveSettings
 
 _NAMES = (
     "transport",

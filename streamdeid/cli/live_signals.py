@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 
-from streamdeid.cli.complaints import Stopped
+from streamdeid.cli.error_text import Stopped
 
 _PATIENCE = 1.0
 """Seconds that the run has to see the flag; a detector that hangs does not."""

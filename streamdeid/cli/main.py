@@ -10,10 +10,10 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module, metadata
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import NoReturn
 
-from streamdeid.cli.complaints import Stopped, UsageError, close_stdout, complain, hide_passwords, set_up_logging
+from streamdeid.cli.error_text import Stopped, UsageError, close_stdout, complain, hide_passwords, set_up_logging
 
 _COMMANDS = {
     "filter": "replace the faces in video files",
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not gc.isenabled():
             gc.freeze()  # modules stay: they need not be looked through again and again
             gc.enable()
-        return int(import_module(f"streamdeid.cli.{arguments.command}").run(arguments))
+        return int(_module(arguments.command).run(arguments))
     except SystemExit as ended:  # argparse, after --help and --version
         return int(ended.code or 0)
     except BrokenPipeError as error:
@@ -87,7 +87,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         parsers.append(command)
         if name == named:
-            module = import_module(f"streamdeid.cli.{name}")
+            module = _module(name)
             command.description = module.DESCRIPTION
             module.add_arguments(command)
             command.add_argument("--debug", action="store_true", help="show tracebacks and the libraries' own messages")
@@ -95,6 +95,13 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         # argparse would print its usage and leave; here every error is one line and goes one way.
         each.error = _usage_error  # type: ignore[method-assign]
     return parser
+
+
+def _module(command: str) -> ModuleType:
+    """The module of a command: one of this package, or one that another room offers by an entry point."""
+    for one in metadata.entry_points(group="streamdeid.commands", name=command):
+        return import_module(one.value)
+    return import_module(f"streamdeid.cli.{command}")
 
 
 def _usage_error(message: str) -> NoReturn:

@@ -9,7 +9,7 @@ from pathlib import Path
 from streamdeid.errors import ExitCode, SettingsError
 from streamdeid.service.cameras_file import read_cameras
 from streamdeid.service.supervisor import Supervisor, say
-from streamdeid.shipped_models import load_models
+from streamdeid.surrogates.models import load_models
 
 DESCRIPTION = """\
 Filter the cameras of a TOML file, each in a process of its own that is started again when it dies or stalls.

@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel, load_model, save_model
 from streamdeid.aam.pca import Components
+from streamdeid.aam.photographs import NEUTRAL, label_rows, pictures_in
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.reconstruction import ReconstructionError, reconstruction_error
 from streamdeid.aam.same_space import in_space_of
 from streamdeid.aam.smile import amounts_left_out
 from streamdeid.aam.train import Annotate, Sample, Settings, annotate, pairs_of, texture_of_sample, train
 from streamdeid.aam.variations import variation
-from streamdeid.assemble import photograph_detector, still_detector
-from streamdeid.deidentify.gallery import UNKNOWN_AGE, Gallery, GenderRule, save_gallery
-from streamdeid.deidentify.gender_rule import learn_gender, rightness
+from streamdeid.core.faces import Face, Points
 from streamdeid.errors import ExitCode, InputError, OutputError
-from streamdeid.evaluation.photographs import NEUTRAL, label_rows, pictures_in
-from streamdeid.faces import Face, Points
-from streamdeid.shipped_models import GALLERY, HASHES, MODEL, load_models, write_hashes
+from streamdeid.runs.components import photograph_detector, still_detector
+from streamdeid.surrogates.gallery import UNKNOWN_AGE, Gallery, GenderRule, save_gallery
+from streamdeid.surrogates.gender_rule import learn_gender, rightness
+from streamdeid.surrogates.models import GALLERY, HASHES, MODEL, load_models, write_hashes
 
 DESCRIPTION = """\
 Train the appearance model and the gallery from photographs with one face each.

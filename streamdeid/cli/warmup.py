@@ -7,7 +7,7 @@ import importlib
 from pathlib import Path
 
 from streamdeid.errors import ExitCode, OutputError
-from streamdeid.warming import warm_up
+from streamdeid.runs.warm_up import warm_up
 
 DESCRIPTION = """\
 Run the whole filter once on drawn faces, so that its kernels are compiled and kept on disk. For images that are

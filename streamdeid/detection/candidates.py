@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.faces import Points
 from streamdeid.detection.tiles import Tile
-from streamdeid.faces import Points
 
 _SAME = 0.4
 """IoU from which two boxes are one face."""

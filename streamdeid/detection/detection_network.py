@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.kernel_cache import kernel
 from streamdeid.detection.litert import DETECTION, Network, model_file
 from streamdeid.detection.sampling import letterboxed
-from streamdeid.kernel_cache import kernel
 
 INPUT = 192
 """Side of the network's input, pixels."""

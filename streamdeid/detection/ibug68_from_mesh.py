@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.faces import Points
-from streamdeid.kernel_cache import kernel
+from streamdeid.core.faces import Points
+from streamdeid.core.kernel_cache import kernel
 
 # Jaw points are resampled by arc length: picking vertices lets them slide along the contour (RUNTIME section 4).
 _LEFT_OVAL = np.array([127, 234, 93, 132, 58, 172, 136, 150, 149, 176, 148, 152])

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.face_mesh import MESH
+from streamdeid.core.kernel_cache import kernel
 from streamdeid.detection.litert import LANDMARKS, Network, Unusable, model_file
 from streamdeid.detection.model_parts import Model
 from streamdeid.detection.region import Region
 from streamdeid.detection.sampling import rotated
-from streamdeid.face_mesh import MESH
-from streamdeid.kernel_cache import kernel
 
 INPUT = 192
 """Side of the network's input, pixels."""

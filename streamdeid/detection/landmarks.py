@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from streamdeid.colour import rectangle_to_rgb
+from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.face_mesh import MESH
+from streamdeid.core.faces import Face, Points
+from streamdeid.core.frames import Planes
+from streamdeid.core.ibug68 import LANDMARKS
 from streamdeid.detection.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mesh, iris_from_mesh
 from streamdeid.detection.landmark_network import POINTS
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.region import Region
-from streamdeid.face_mesh import MESH
-from streamdeid.faces import Face, Points
-from streamdeid.frames import Planes
-from streamdeid.ibug68 import LANDMARKS
 
 Box = tuple[float, float, float, float]
 

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from streamdeid.colour import rectangle_to_rgb
+from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame, Planes
 from streamdeid.detection import yunet
 from streamdeid.detection.candidates import Candidate, joined, overlap, part_of
 from streamdeid.detection.landmarks import Landmarks, face_of, outline_of, region_of_box
@@ -19,8 +21,6 @@ from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import Place, matched, remembered, without_twins
 from streamdeid.detection.second_look import SecondLook
 from streamdeid.detection.tiles import INPUT, Rounds, Tile, least_face, tiles_of
-from streamdeid.faces import Face
-from streamdeid.frames import Frame, Planes
 
 _WHOLE_SIZE = 384
 """Longer side, pixels, of the copy of the whole picture that the detector sees: twice its 192-pixel input."""

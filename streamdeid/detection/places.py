@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from streamdeid.core.faces import Points
 from streamdeid.detection.candidates import Candidate, overlap
 from streamdeid.detection.region import Region
-from streamdeid.faces import Points
 
 Box = tuple[float, float, float, float]
 

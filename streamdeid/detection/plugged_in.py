@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.colour import rectangle_to_rgb
+from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame
 from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
 from streamdeid.detection.networks import Networks
 from streamdeid.errors import FailedClosed
-from streamdeid.faces import Face
-from streamdeid.frames import Frame
 
 Find = Callable[[NDArray[np.uint8]], Iterable[Sequence[float]]]
 """(image uint8 (height, width, 3), RGB) to faces: x0, y0, x1, y1 in pixels each, and a score 0 to 1 if there is one."""

@@ -16,8 +16,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.kernel_cache import kernel
 from streamdeid.detection.region import Region
-from streamdeid.kernel_cache import kernel
 
 
 @kernel

@@ -20,11 +20,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.colour import rectangle_to_rgb
+from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.frames import Planes
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.tiles import INPUT
 from streamdeid.detection.yunet import YuNet
-from streamdeid.frames import Planes
 
 Box = tuple[float, float, float, float]
 

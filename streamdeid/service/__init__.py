@@ -1,1 +1,4 @@
-"""Several cameras filtered as a service: a process for each, looked after, with health, metrics and a preview page."""
+"""Several cameras supervised: processes, restarts, health, metrics, the preview page.
+
+It sees statuses and filtered pictures only.
+"""

@@ -17,12 +17,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from streamdeid.deidentify.stand_ins import slate
+from streamdeid.protect.placeholders import slate
+from streamdeid.service.access import guarded
 from streamdeid.service.camera_report import CameraReport
 from streamdeid.service.http_settings import HttpSettings
 from streamdeid.service.metrics import metrics_text
 from streamdeid.service.preview import MOST_AGE, jpeg
-from streamdeid.service.visitors import guarded
 
 MOST_VIEWERS = 8
 """Streams of one camera that are sent at a time."""

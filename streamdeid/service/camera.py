@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from streamdeid.addresses import checked_source, checked_target, is_address, is_device
+from streamdeid.core.addresses import checked_source, checked_target, is_address, is_device
 from streamdeid.errors import SettingsError
-from streamdeid.live_settings import LiveSettings
 from streamdeid.service.toml_values import Table, check_names, number, path, paths, regions, text, texts, truth, whole
 from streamdeid.settings import Settings, attributes_of
+from streamdeid.video.live.settings import LiveSettings
 
 Reader = Callable[[str, object], Any]
 FILTER: Mapping[str, Reader] = {

@@ -19,17 +19,17 @@ import warnings
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from streamdeid.addresses import scrubbed
-from streamdeid.assemble import secret
-from streamdeid.assemble_live import open_live
+from streamdeid.core.addresses import scrubbed
+from streamdeid.core.process_usage import be_frugal
+from streamdeid.core.status import LiveStatus
 from streamdeid.errors import ExitCode, StreamdeidError
-from streamdeid.live import LiveFilter
-from streamdeid.live_states import LiveStatus
-from streamdeid.process_usage import be_frugal
+from streamdeid.runs.components import secret
+from streamdeid.runs.live import LiveFilter
+from streamdeid.runs.live_components import open_live
 from streamdeid.service.camera import Camera
 from streamdeid.service.pipe_messages import LONGEST_LINE, picture_head, read_order
 from streamdeid.service.preview import PREVIEW_QUALITY, PREVIEW_WIDTH, jpeg
-from streamdeid.service.status_lines import status_line
+from streamdeid.service.status_reporter import status_line
 from streamdeid.service.wanted_pictures import PREVIEW, WantedPictures
 
 EVERY = 0.5

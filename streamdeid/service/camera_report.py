@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamdeid.live_states import LATENCY_BOUNDS, LiveStatus
+from streamdeid.core.status import LATENCY_BOUNDS, LiveStatus
 
 READY_AGE = 5.0
 """Seconds within which a real frame must have been filtered for a camera to be ready."""

@@ -27,8 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamdeid.addresses import is_address, is_device, scrubbed
-from streamdeid.deidentify.session_key import read_key_file
+from streamdeid.core.addresses import is_address, is_device, scrubbed
 from streamdeid.errors import SettingsError
 from streamdeid.service.camera import CHOICES, KEY, Camera, read_camera, unused_by
 from streamdeid.service.http_settings import HttpSettings, read_http
@@ -42,6 +41,7 @@ from streamdeid.service.toml_values import (
     text,
     texts,
 )
+from streamdeid.surrogates.key import read_key_file
 
 if sys.version_info >= (3, 11):
     import tomllib

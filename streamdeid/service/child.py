@@ -9,7 +9,7 @@ import signal
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 
-from streamdeid.live_states import LiveStatus
+from streamdeid.core.status import LiveStatus
 from streamdeid.service.pipe_messages import LONGEST_LINE, Picture, read_message
 
 _MOST_UNREAD = 1 << 16

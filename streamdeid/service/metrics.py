@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.utils import floatToGoString
 
-from streamdeid.live_states import LATENCY_BOUNDS
+from streamdeid.core.status import LATENCY_BOUNDS
 from streamdeid.service.camera_report import STATES, CameraReport
 
 Value = Callable[[CameraReport], float | None]

@@ -10,10 +10,10 @@ import json
 from dataclasses import dataclass
 from typing import Protocol
 
+from streamdeid.core.status import LiveStatus
 from streamdeid.errors import SettingsError
-from streamdeid.live_states import LiveStatus
 from streamdeid.service.camera import Camera, read_camera
-from streamdeid.service.status_lines import read_status
+from streamdeid.service.status_reporter import read_status
 from streamdeid.service.wanted_pictures import KINDS
 
 LONGEST_LINE = 1 << 20

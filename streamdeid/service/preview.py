@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import cv2
 
-from streamdeid.colour import rectangle_to_rgb
+from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.errors import FailedClosed
-from streamdeid.frames import DeidentifiedFrame
 
 PREVIEW_WIDTH = 640
 MOST_AGE = 2.0

@@ -5,8 +5,8 @@ Nothing here looks at a clock or a process: times are handed in, in seconds of `
 
 from __future__ import annotations
 
+from streamdeid.core.status import LiveStatus
 from streamdeid.errors import ExitCode
-from streamdeid.live_states import LiveStatus
 
 STALL = 20.0
 """Seconds without a status line, or without a frame that leaves, after which a process is stalled."""

@@ -7,16 +7,16 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from streamdeid.addresses import scrubbed
+from streamdeid.core.addresses import scrubbed
+from streamdeid.core.status import LiveStatus
 from streamdeid.errors import ExitCode
-from streamdeid.live_states import LiveStatus
 from streamdeid.service.camera import Camera
 from streamdeid.service.camera_report import CameraReport, RecentLatency
 from streamdeid.service.child import Child
 from streamdeid.service.pipe_messages import Picture, order_line
 from streamdeid.service.preview import MOST_AGE
 from streamdeid.service.restarts import Restarts, left
-from streamdeid.service.status_lines import added, never_back
+from streamdeid.service.status_reporter import added, never_back
 from streamdeid.service.wanted_pictures import PREVIEW, SNAPSHOT
 
 TICK = 0.25

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from streamdeid.addresses import scrubbed
-from streamdeid.deidentify.session_key import new_key
+from streamdeid.core.addresses import scrubbed
 from streamdeid.errors import FailedClosed, SettingsError
 from streamdeid.service.camera import Camera
 from streamdeid.service.cameras_file import CamerasFile, read_cameras
 from streamdeid.service.notify import VARIABLES, Notify
 from streamdeid.service.supervised_camera import SupervisedCamera
 from streamdeid.service.web_server import WebServer
+from streamdeid.surrogates.key import new_key
 
 COMMAND = (sys.executable, "-m", "streamdeid.service.camera_process")
 """How the process of a camera is started."""

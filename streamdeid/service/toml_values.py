@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import cast
 
-from streamdeid.deidentify.fixed_regions import Region, read_region
 from streamdeid.errors import SettingsError
+from streamdeid.protect.fixed_regions import Region, read_region
 
 Table = Mapping[str, object]
 _LARGEST = 2**31 - 1

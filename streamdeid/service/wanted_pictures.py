@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from streamdeid.frames import DeidentifiedFrame
+from streamdeid.core.frames import DeidentifiedFrame
 
 PREVIEW, SNAPSHOT = "preview", "snapshot"
 KINDS = (PREVIEW, SNAPSHOT)

@@ -20,8 +20,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.frames import Plane
-from streamdeid.luma_pyramid import smallest
+from streamdeid.core.frames import Plane
+from streamdeid.core.luma_pyramid import smallest
 
 _SIZE = (32, 18)
 """Width and height of the small copies: a shake of a few pixels disappears in them."""

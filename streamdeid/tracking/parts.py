@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.faces import SURE, Face
+from streamdeid.core.faces import SURE, Face
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.frames import Plane
+from streamdeid.core.frames import Plane
 
 Floats = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ are `doubtful`: they must be covered, not synthesised.
 
 Place and motion cannot always tell who is who after people hid one another. In 480 simulated runs of five people who
 cross (30 to 6 frames per second), 17 runs ended a doubt with two numbers exchanged, for good. So a number stands for
-one person only between doubts, and `deidentify.identity_check` finds out anew who it is after each of them. A doubt
+one person only between doubts, and `identity.identity_check` finds out anew who it is after each of them. A doubt
 begins where tracks or faces compete, overlap or lie far from each other; only what was ever surely a face competes.
-Whether the doubt has a ground is for the faces' looks to say (`tracking.looks`), and so is a change that geometry does
+Whether the doubt has a ground is for the faces' looks to say (`identity.looks`), and so is a change that geometry does
 not see.
 """
 
@@ -24,8 +24,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.faces import Face, Track
 from streamdeid.errors import SettingsError
-from streamdeid.faces import Face, Track
 from streamdeid.tracking import association, kalman
 from streamdeid.tracking.association import Flags, Floats, Shapes
 from streamdeid.tracking.parts import without_parts

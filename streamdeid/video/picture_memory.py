@@ -11,7 +11,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.frames import Planes
+from streamdeid.core.frames import Planes
 
 ONE_THREAD: dict[str, Any] = {"threads": 1} if int(av.__version__.split(".")[0]) >= 17 else {}
 """For `reformat`. PyAV 17 to 18 lets swscale split small pictures over threads, and now and then a row comes out wrong

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from av.sidedata.sidedata import SideDataContainer, Type
 
-from streamdeid.frames import Colour, Plane, Planes
+from streamdeid.core.frames import Colour, Plane, Planes
 from streamdeid.video.picture_memory import ONE_THREAD, plane_view
 
 _BT709_TAG = 1

@@ -1,0 +1,111 @@
+"""How the command line speaks of what went wrong: one line, one exit code, and never a password of an address."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import sys
+import threading
+import traceback
+from types import TracebackType
+
+from streamdeid.core.addresses import scrubbed
+from streamdeid.errors import ExitCode, SettingsError, StreamdeidError
+
+
+class UsageError(SettingsError):
+    """The command line itself was wrong."""
+
+
+class Stopped(BaseException):
+    """A signal asked the run to end; no `except Exception` on the way out may hold it up."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = number
+
+
+def explain(error: BaseException) -> tuple[ExitCode, str]:
+    """Exit code and one line for the user."""
+    if isinstance(error, StreamdeidError):
+        return error.exit_code, one_line(error) or type(error).__name__
+    if isinstance(error, Stopped):
+        return ExitCode(128 + error.signal), "stopped; nothing was written under the final name"
+    if isinstance(error, KeyboardInterrupt):
+        return ExitCode.INTERRUPTED, "stopped; nothing was written under the final name"
+    if isinstance(error, BrokenPipeError):
+        return ExitCode.OUTPUT, "standard output was closed"
+    what = f"{type(error).__name__}: {one_line(error)}" if one_line(error) else type(error).__name__
+    return ExitCode.FAILED_CLOSED, f"failed closed on an unexpected error ({what}); --debug tells more"
+
+
+def complain(error: BaseException, *, debug: bool, about: str = "") -> ExitCode:
+    """Print the line for an error on stderr, after its traceback with `debug`; the exit code."""
+    code, line = explain(error)
+    if debug:
+        _print_traceback(type(error), error, error.__traceback__)
+    print(f"streamdeid: {about}{line}", file=sys.stderr, flush=True)
+    return code
+
+
+def one_line(error: BaseException) -> str:
+    """An error's message without line breaks and passwords."""
+    return " ".join(scrubbed(str(error)).split())
+
+
+def set_up_logging(debug: bool) -> None:
+    """Log lines go to stderr with `debug` only; the report has the counts for everybody else."""
+    logger = logging.getLogger("streamdeid")
+    logger.setLevel(logging.DEBUG if debug else logging.WARNING)
+    for handler in list(logger.handlers):
+        logger.removeHandler(handler)
+    handler = logging.StreamHandler() if debug else logging.NullHandler()
+    handler.addFilter(_scrub_record)
+    logger.addHandler(handler)
+    if logging.lastResort is not None:  # which prints the warnings of libraries
+        logging.lastResort.addFilter(_scrub_record)
+
+
+def hide_passwords() -> None:
+    """Hide passwords of addresses in the process's title and in tracebacks that nobody catches.
+
+    For the milliseconds before, while Python starts, `ps` shows the command line as it was typed. What the shell
+    remembers of it, and /proc/PID/environ, are the user's to guard: a file of `streamdeid serve` keeps both clean.
+    """
+    words = list(map(scrubbed, sys.orig_argv))
+    if words != sys.orig_argv:
+        from setproctitle import setproctitle
+
+        setproctitle(shlex.join(words))
+    sys.excepthook = _print_traceback
+    threading.excepthook = lambda gone: _print_traceback(gone.exc_type, gone.exc_value, gone.exc_traceback)
+
+
+def _print_traceback(
+    kind: type[BaseException], error: BaseException | None, trace: TracebackType | None = None
+) -> None:
+    if not issubclass(kind, SystemExit):
+        print(scrubbed("".join(traceback.format_exception(kind, error, trace))), end="", file=sys.stderr, flush=True)
+
+
+def _scrub_record(record: logging.LogRecord) -> bool:
+    """Hide the passwords in a log record, in place; for every handler that comes after."""
+    try:
+        message = record.getMessage()
+    except Exception:  # its arguments do not fit, and logging would print them
+        message = str(record.msg)
+    record.msg, record.args = scrubbed(message), None
+    if record.exc_info:
+        record.exc_text = scrubbed("".join(traceback.format_exception(*record.exc_info))).rstrip()
+        record.exc_info = None
+    if record.stack_info:
+        record.stack_info = scrubbed(record.stack_info)
+    return True
+
+
+def close_stdout() -> None:
+    """Point a closed stdout to nowhere, or Python complains about it once more at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)

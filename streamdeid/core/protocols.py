@@ -1,0 +1,38 @@
+"""The seams between rooms: protocols of one or two methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Protocol
+
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Plane
+
+
+class Detector(Protocol):
+    """Finds faces in a frame. Any function of this shape plugs in."""
+
+    def __call__(self, frame: Frame, /) -> Sequence[Face]: ...
+
+
+class Tracker(Protocol):
+    """Follows people over frames."""
+
+    def update(self, faces: Sequence[Face], time: Fraction) -> Sequence[Track]: ...
+
+
+class Deidentifier(Protocol):
+    """Turns a raw frame into one that may leave. `observe` runs ahead of `deidentify` by the look-ahead."""
+
+    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None: ...
+
+    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame: ...
+
+
+class Hindsight(Protocol):
+    """Chooses what is covered, knowing the frames that followed. `note` runs ahead of `shown` by the look-ahead."""
+
+    def note(self, tracks: Sequence[Track], time: Fraction, levels: Sequence[Plane], /) -> None: ...
+
+    def shown(self, tracks: Sequence[Track], /) -> Sequence[Track]: ...

@@ -1,0 +1,121 @@
+"""A detector in a thread of its own, with a deadline: one that hangs ends the run instead of holding it up.
+
+The thread is always the same one, because a detector may remember its last picture, and some libraries want their
+calls from one thread. It is a daemon: a process does not wait for it at its end.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame
+from streamdeid.core.protocols import Detector
+from streamdeid.errors import FailedClosed
+
+MOST_FACES = 1000
+"""More faces than this in one frame are nonsense. The tracker needs a second for so many, and a quarter of a minute
+for ten thousand."""
+_CLOSING = 3.0
+"""Seconds that a detector may take to stop."""
+
+_Answer = tuple[object, BaseException | None]
+_Asked = SimpleQueue[Callable[[], object] | None]
+
+
+class TimedDetector:
+    """A `pipeline.Detector` around another one.
+
+    deadline: seconds that a call may take. stop: called by `close`, in the same thread, to end the inner detector.
+    A call that takes longer raises FailedClosed and so does every later one, because the inner detector may still be
+    at work; start another one. Whatever the inner detector raises is raised here. Not for several threads at once.
+    """
+
+    def __init__(self, detect: Detector, deadline: float, stop: Callable[[], None] | None = None) -> None:
+        self.inner = detect
+        self.hung = False
+        """True when a call never came back in time; `stop` is then not called any more."""
+        self._deadline, self._stop = deadline, stop
+        self._asked: _Asked = SimpleQueue()
+        self._told: SimpleQueue[_Answer] = SimpleQueue()
+        self._usable = True
+        arguments = self._asked, self._told
+        self._thread = threading.Thread(target=_serve, args=arguments, name="detector", daemon=True)
+        self._thread.start()
+        self._finish = weakref.finalize(self, self._asked.put, None)
+
+    def __call__(self, frame: Frame, /) -> Sequence[Face]:
+        """What the detector found, at most one more than `MOST_FACES`. Raises FailedClosed, and what it raises."""
+        if not self._usable:
+            reason = "hung before" if self.hung else "was stopped"
+            raise FailedClosed(f"the detector {reason}; frame {frame.index} is withheld")
+        detect = self.inner
+        self._usable = False  # until its answer is here: a signal may end the wait
+        self._asked.put(lambda: _copied(detect(frame), frame))
+        try:
+            answer, error = self._told.get(timeout=self._deadline)
+        except Empty:
+            self.hung = True
+            raise FailedClosed(
+                f"the detector did not answer within {self._deadline:g} s on frame {frame.index}"
+            ) from None
+        self._usable = True
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error  # its traceback holds this frame: a circle
+        return answer  # type: ignore[return-value]  # `_copied` made it
+
+    @property
+    def ended(self) -> bool:
+        """Whether its thread has ended, which after `close` it does as soon as a call that hung comes back."""
+        return not self._thread.is_alive()
+
+    def close(self) -> None:
+        """Stop the thread and the detector, waiting for it a few seconds at most; raises what `stop` raises."""
+        if not self._finish.alive:
+            return
+        self._usable = False
+        failed: list[BaseException] = []
+        if self._stop is not None and not self.hung:
+            self._asked.put(lambda: _attempt(self._stop, failed))
+        self._finish()
+        if not self.hung:
+            self._thread.join(_CLOSING)
+        if failed:
+            raise failed[0]
+
+
+def _serve(asked: _Asked, told: SimpleQueue[_Answer]) -> None:
+    """Answer calls until None is asked. Knows nothing of the object that asks, so that it can be collected."""
+    while True:
+        call = asked.get()
+        if call is None:
+            return
+        try:
+            answer: _Answer = call(), None
+        except BaseException as error:  # raised again in the caller's thread
+            answer = None, error
+        del call  # or the frame in it lives until the next one
+        told.put(answer)
+        del answer
+
+
+def _copied(faces: object, frame: Frame) -> tuple[Face, ...]:
+    """The answer, read to its end here, where the deadline counts, and no further than it is needed."""
+    if isinstance(faces, str | bytes) or not isinstance(faces, Sequence):
+        raise FailedClosed(f"the detector gave frame {frame.index} no list of faces but a {type(faces).__name__}")
+    return tuple(itertools.islice(faces, MOST_FACES + 1))
+
+
+def _attempt(stop: Callable[[], None] | None, failed: list[BaseException]) -> None:
+    try:
+        if stop is not None:
+            stop()
+    except BaseException as error:  # raised again in the caller's thread
+        failed.append(error)

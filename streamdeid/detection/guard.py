@@ -1,0 +1,162 @@
+"""What stands between a detector and the tracker: it tells of scene cuts, and any doubt withholds the frame.
+
+A detector is foreign code: a plug-in, a network, a graph in C++. What it says is believed only where it makes sense.
+
+* It raises, or says something that is no list of faces: the frame is withheld (`FailedClosed`).
+* A box that is not four finite numbers, is empty or inverted, or lies wholly outside the frame: withheld. The tracker
+  would leave such a box out, and nobody could say what it stood for; a detector whose boxes may lie beyond the border
+  has to leave them out itself.
+* Points that are not finite or have a wrong shape, landmarks without forehead points, scores that are no numbers:
+  withheld.
+* More than `MOST_FACES` faces: withheld, before they cost time.
+* Points that make sense by themselves but do not belong to their box (elsewhere, collapsed, ten times as large): the
+  landmarker failed; the face is kept without them, so that a redaction covers the whole box.
+* A mesh that is not where the landmarks are: the face is kept without it. A turned head is drawn where its mesh is, and
+  the face beside it would be left open.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.core.face_mesh import MESH
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame, Plane
+from streamdeid.core.ibug68 import LANDMARKS
+from streamdeid.core.protocols import Detector
+from streamdeid.detection.deadline import MOST_FACES
+from streamdeid.errors import FailedClosed, StreamdeidError
+
+_FARTHEST = 1e6
+"""Pixels from the origin beyond which nothing can be: no frame is larger."""
+_LEAST_SHARE, _MOST_SHARE = 0.4, 2.0
+"""Extent of a face's points over its box's sides. The default detector stays between 0.6 and 1.0 on twelve clips; a
+plug-in's box may end at the brows, and the points reach to the hairline."""
+_ASIDE, _ABOVE, _BELOW = 0.25, 0.4, 0.25
+"""Farthest that the middle of a face's points may lie from that of its box, shares of its sides: 0.16 on the clips."""
+_MESH_BESIDE, _MESH_LARGER = 0.1, 1.6
+"""How far landmarks may lie outside of the rectangle of their mesh, share of its sides, and how much larger the mesh
+may be than they are. The default detector's landmarks are points of its mesh, or lie between such: none is outside."""
+_POINTS = {
+    "landmarks": (LANDMARKS, 2),
+    "forehead": (13, 2),
+    "iris": (2, 5, 2),
+    "depth": (LANDMARKS + 13,),
+    "mesh": (MESH, 3),
+}
+"""Shapes of a face's points."""
+
+
+class Watch:
+    """A `pipeline.Detector` around another one that lets no nonsense pass; see the module.
+
+    detect: the detector, with a deadline of its own (`detection.deadline`). is_cut: whether the levels of a luma plane
+    (`luma_pyramid`) are those of the first picture of a new scene; asked once for each frame, in order. on_cut: called
+    when it is, before the detector.
+    """
+
+    def __init__(self, detect: Detector, is_cut: Callable[[Sequence[Plane]], bool], on_cut: Callable[[], None]) -> None:
+        self._detect, self._is_cut, self._on_cut = detect, is_cut, on_cut
+        self.cuts = 0
+        """Scene cuts so far."""
+
+    def __call__(self, frame: Frame, /) -> Sequence[Face]:
+        """The faces of a frame, boxes as four floats. Raises FailedClosed in any doubt."""
+        if self._is_cut(frame.luma_levels):
+            self.cuts += 1
+            self._on_cut()
+        try:
+            return checked(self._detect(frame), frame)
+        except StreamdeidError:
+            raise
+        except Exception as error:
+            raise FailedClosed(f"the detector failed on frame {frame.index}: {type(error).__name__}") from error
+
+
+def checked(faces: object, frame: Frame) -> list[Face]:
+    """The faces of a frame if they make sense; see the module. Raises FailedClosed."""
+    if isinstance(faces, str | bytes) or not isinstance(faces, Sequence):
+        raise _doubt(frame, f"no list of faces but a {type(faces).__name__}")
+    if len(faces) > MOST_FACES:
+        raise _doubt(frame, f"more than {MOST_FACES} faces")
+    return [_checked(face, frame) for face in faces]
+
+
+def _checked(face: object, frame: Frame) -> Face:
+    if not isinstance(face, Face):
+        raise _doubt(frame, f"a {type(face).__name__} for a face")
+    box = _numbers(face.box)
+    if box is None or box.shape != (4,) or not _finite(box):
+        raise _doubt(frame, "a face without a place")
+    x0, y0, x1, y1 = (float(value) for value in box)
+    if x1 <= x0 or y1 <= y0:
+        raise _doubt(frame, "a face with an empty box")
+    width, height = frame.planes.size
+    if x1 <= 0 or y1 <= 0 or x0 >= width or y0 >= height:
+        raise _doubt(frame, "a face outside the frame")
+    for name in ("score", "presence", "evidence"):
+        value = _numbers(getattr(face, name))
+        if value is None or value.shape != () or not math.isfinite(float(value)):
+            raise _doubt(frame, f"a face whose {name} is no number")
+        if name == "evidence" and not 0 <= float(value) <= 1:
+            raise _doubt(frame, "a face whose evidence is not from 0 to 1")
+    for name, shape in _POINTS.items():
+        points = getattr(face, name)
+        if points is not None and not (isinstance(points, np.ndarray) and points.shape == shape and _finite(points)):
+            raise _doubt(frame, f"a face whose {name} {'are' if name == 'landmarks' else 'is'} no such thing")
+    if face.landmarks is not None and face.forehead is None:
+        raise _doubt(frame, "landmarks without forehead points")
+    face = replace(face, box=(x0, y0, x1, y1))
+    if face.landmarks is not None and face.forehead is not None and not _belong(face.landmarks, face.forehead, box):
+        return replace(face, landmarks=None, forehead=None, iris=None, depth=None, mesh=None)
+    if face.mesh is not None and not _of_mesh(face.landmarks, face.forehead, face.mesh):
+        return replace(face, mesh=None)
+    return face
+
+
+def _belong(landmarks: NDArray[np.float64], forehead: NDArray[np.float64], box: NDArray[np.float64]) -> bool:
+    """Whether points, (68, 2) and (13, 2), can be those of the face in a box (4,)."""
+    points = np.concatenate([landmarks, forehead])
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle, sides = (low + high) / 2, box[2:] - box[:2]
+    share = (high - low) / sides
+    right, down = (middle - (box[:2] + box[2:]) / 2) / sides
+    near = abs(right) <= _ASIDE and -_ABOVE <= down <= _BELOW
+    return bool((share >= _LEAST_SHARE).all() and (share <= _MOST_SHARE).all() and near)
+
+
+def _of_mesh(
+    landmarks: NDArray[np.float64] | None, forehead: NDArray[np.float64] | None, mesh: NDArray[np.float64]
+) -> bool:
+    """Whether points, (68, 2) and (13, 2), can be those of a mesh (468, 3)."""
+    if landmarks is None or forehead is None:
+        return False
+    points = np.concatenate([landmarks, forehead])
+    low, high = mesh[:, :2].min(axis=0), mesh[:, :2].max(axis=0)
+    reach = _MESH_BESIDE * (high - low)
+    within = ((points >= low - reach) & (points <= high + reach)).all()
+    return bool(within and (high - low <= _MESH_LARGER * np.ptp(points, axis=0)).all())
+
+
+def _numbers(value: object) -> NDArray[np.float64] | None:
+    """The value as float64, or None when it is not made of numbers."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _finite(values: NDArray[np.float64]) -> bool:
+    try:
+        return bool((np.abs(values) <= _FARTHEST).all())
+    except (TypeError, ValueError):  # an array, but not of numbers
+        return False
+
+
+def _doubt(frame: Frame, what: str) -> FailedClosed:
+    return FailedClosed(f"the detector gave frame {frame.index} {what}")

@@ -1,0 +1,4 @@
+"""Who is who: looks of tracks, templates, recognisers, the register of persons and their coming back.
+
+Nothing here renders or decides a protection level; no vector is ever printed or written.
+"""

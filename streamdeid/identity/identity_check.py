@@ -1,0 +1,304 @@
+"""Who is shown where: from tracks to persons, so that nobody's surrogate is ever handed to another.
+
+A track may go over from one person to another while it is doubtful (people crossing), and while its face is lost (one
+goes behind a pillar, another comes out). So a track is cut into stretches, and a stretch has a person of its own. Where
+one ends is for the faces' looks to say (`identity.looks`); without them a new one begins with every doubt and after
+every longer loss. A stretch starts without a person, which the soft redaction covers, and is then recognised by its own
+good frames alone, as anybody who comes back is: the same person as before, one of those who were mixed up, or a new
+one. Nothing is kept of a track but its motion.
+
+Good to know a person by are frames of a face that is surely one, near, frontal and sharp (`levels.recognisable`). Who
+gives none for long, turned away or blurred, is somebody new after `_WEAK` others, without a template: nobody can be
+matched to that, and the guarantee holds for any estimate of y.
+
+Frames may be published long after they were observed. What counts is the person known by then, so of a stretch that
+was recognised in time every frame shows its surrogate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Protocol, runtime_checkable
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import Frame
+
+_LEAST = 5
+"""Good frames without which a stretch that is lost or over is not asked for: what one frame of somebody half hidden
+tells is worse than nothing."""
+_WEAK = 12
+"""Frames, good or not, after which a stretch with fewer good ones than `_LEAST` is somebody new: 0.4 s, as long as the
+patience with the good ones (METHODS 6.1)."""
+_LEARNT, _LATEST = 24, 240
+"""Good frames after which more of them tell nothing new about a stretch whose person is known, if there is a template
+by then, and for how many a template is waited for: of twenty people who come at once the recogniser has three vectors
+each after 60 frames, and at 120 frames a second after 42. Who had none was nobody when coming back."""
+_AGAIN = 4
+"""Good frames after which is asked again where there was no template yet, a quarter of them where that is more: an
+estimate takes 20 ms and more."""
+_STEPS = (1, _LEAST, 8, 12, _LEARNT, 50)
+_EVERY = 25
+"""Good frames at which an identity is computed (it is dear): these, and then so many later each time."""
+_LONGEST_LOSS = Fraction(1, 4)
+"""Seconds without the face after which somebody else may have taken its place unnoticed, where no looks are there."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the frames of a stretch tell about who it shows."""
+
+    y: Points = field(repr=False)
+    """Identity vector in the model's space, float64 (d,): the surrogate is chosen for it."""
+    template: Points | None = field(repr=False)
+    """What is compared with other people's, float64 (e,); None while there is nothing to compare."""
+
+
+class NamedCause(Protocol):
+    """Why a stretch is over, by a name for reports."""
+
+    @property
+    def value(self) -> str: ...
+
+
+class Broken(Protocol):
+    """The end of a stretch in the middle of a track: `identity.looks.Break`."""
+
+    @property
+    def cause(self) -> NamedCause: ...
+
+    @property
+    def likely(self) -> bool:
+        """Whether the same person most likely goes on."""
+
+
+class Register(Protocol):
+    """Who is who: stretches to persons (`identity.reentry` through `streamdeid.identity.register`).
+
+    The tracks it is given bear the numbers of their stretches. One that takes an earlier one up is doubtful at first.
+    """
+
+    def update(self, frame: Frame, tracks: Sequence[Track]) -> None: ...
+
+    def person_of(self, track: int) -> int | None: ...
+
+    def commit(self, track: int, identity: Points, frames: int) -> int | None: ...
+
+
+@runtime_checkable
+class ManyPersons(Register, Protocol):
+    """A register in which several stretches may claim one person, and that forgets persons in the end."""
+
+    def commit_together(self, known: Mapping[int, tuple[Points | None, int]]) -> Mapping[int, int | None]: ...
+
+    def commit_unseen(self, track: int) -> int: ...
+
+    def expect(self, track: int, earlier: int) -> None: ...
+
+    def forgotten(self) -> Set[int]: ...
+
+
+@dataclass
+class _Followed:
+    """The present stretch of a track."""
+
+    stretch: int
+    doubtful: bool
+    missed: int
+    seen: Fraction
+    """When the face was last seen, seconds."""
+
+
+@dataclass
+class _Stretch:
+    """What is known of a present stretch."""
+
+    good: int = 0
+    weak: int = 0
+    """Frames that show a face, but none that is good to know anybody by."""
+    asked: int = 0
+    """Good frames in `estimate`."""
+    estimate: Estimate | None = field(default=None, repr=False)
+    learnt: bool = False
+
+
+class IdentityCheck:
+    """Stretches of one stream and their persons.
+
+    estimate: what is known of a stretch from its frames so far, and whether there will be no more; asked only when
+    there is one. named: called with a person and a vector y whenever a stretch has got its person.
+    """
+
+    def __init__(
+        self, register: Register, estimate: Callable[[int, bool], Estimate], named: Callable[[int, Points], None]
+    ) -> None:
+        self._register, self._estimate, self._named = register, estimate, named
+        self._tracks: dict[int, _Followed] = {}
+        self._present: dict[int, _Stretch] = {}
+        self._at: dict[int, dict[int, int]] = {}
+        self._count = 0
+
+    def update(self, frame: Frame, tracks: Sequence[Track], broken: Mapping[int, Broken] | None = None) -> list[Track]:
+        """The tracks of a new frame under the numbers of their stretches, in the same order; once per frame.
+
+        broken: the tracks whose stretch is over, None where nobody looked. Where a stretch begins in the middle of a
+        track the first frame counts as doubtful.
+        """
+        stretched = []
+        before, self._tracks = self._tracks, {}
+        follows: dict[int, int] = {}
+        for track in tracks:
+            old = before.get(track.number)
+            over = old is not None and (
+                self._breaks(old, track, frame.time) if broken is None else track.number in broken
+            )
+            begins = old is None or over
+            self._count += begins
+            if old is not None and over and broken is not None and broken[track.number].likely:
+                follows[self._count] = old.stretch
+            number = self._count if old is None or begins else old.stretch
+            seen = frame.time if old is None or track.missed == 0 else old.seen
+            self._tracks[track.number] = _Followed(number, track.doubtful, track.missed, seen)
+            stretched.append(replace(track, number=number, doubtful=track.doubtful or (begins and old is not None)))
+        self._at[frame.index] = {number: followed.stretch for number, followed in self._tracks.items()}
+        self._end(self._present.keys() - {track.number for track in stretched})
+        for track in stretched:
+            self._present.setdefault(track.number, _Stretch())
+        self._register.update(frame, stretched)
+        if isinstance(self._register, ManyPersons):
+            for stretch, earlier in follows.items():
+                self._register.expect(stretch, earlier)
+        return stretched
+
+    def saw(self, stretch: int, good: bool = True) -> None:
+        """Count a frame of a present stretch that shows a face; good: one to know somebody by."""
+        self._present[stretch].good += good
+        self._present[stretch].weak += not good
+
+    def settle(self, tracks: Iterable[Track]) -> None:
+        """Ask for the persons of present stretches as soon as they are known well enough, or at last when they are
+        lost; once per frame, for all of them at a time."""
+        asked: list[int] = []
+        learning: list[_Stretch] = []
+        for track in tracks:
+            state = self._present[track.number]
+            if self._register.person_of(track.number) is None:
+                if state.good >= (_LEAST if track.missed > 0 else _LEARNT):
+                    asked.append(track.number)
+            elif state.good >= _LEARNT and not state.learnt:
+                asked.append(track.number)
+                learning.append(state)
+        self._ask({number: self._present[number] for number in asked})
+        for state in learning:
+            nothing = state.estimate is None or state.estimate.template is None
+            state.learnt = not nothing or state.good >= _LATEST
+
+    def learns(self, stretch: int) -> bool:
+        """Whether more good frames would still teach something about who this is."""
+        state = self._present.get(stretch)
+        return state is not None and not state.learnt
+
+    def stretch(self, frame: Frame, track: int) -> int:
+        """The stretch of a track in an observed frame; 0 when the track was not there."""
+        return self._at.get(frame.index, {}).get(track, 0)
+
+    def published(self, frame: Frame) -> None:
+        """Forget the stretches of a frame that is done with, and of all before it."""
+        for index in [index for index in self._at if index <= frame.index]:
+            del self._at[index]
+
+    def person(self, stretch: int) -> int | None:
+        """The person to show, for a frame that is to be published now; None while that is not certain."""
+        known = self._register.person_of(stretch)
+        state = self._present.get(stretch)
+        if known is not None or state is None:
+            return known
+        frames, nothing = state.good + state.weak, state.estimate is not None and state.estimate.template is None
+        if frames >= (_WEAK if state.good < _LEAST else 2 * _WEAK if nothing else math.inf):
+            return self._unseen(stretch)
+        # Alone in the picture a face is named by its very first frame; among others it might be half hidden in that.
+        alone = not any(other.good + other.weak for number, other in self._present.items() if number != stretch)
+        if state.good < (1 if alone else _LEAST):
+            return None
+        # With it all others who are known as well: who is nearest is not for the order of drawing to say.
+        rivals = {n: s for n, s in self._present.items() if s.good >= _LEAST and self._register.person_of(n) is None}
+        return self._ask({**rivals, stretch: state})[stretch]
+
+    def waiting(self) -> frozenset[int]:
+        """The stretches of frames that are not published yet."""
+        return frozenset(stretch for stretches in self._at.values() for stretch in stretches.values())
+
+    def forgotten(self) -> Set[int]:
+        """Persons forgotten since this was asked last."""
+        return self._register.forgotten() if isinstance(self._register, ManyPersons) else frozenset()
+
+    def present(self, stretch: int) -> bool:
+        """Whether the stretch still goes on."""
+        return stretch in self._present
+
+    def close(self) -> None:
+        """No frame will follow: tell the register all that was learned of those who are present and known, for they may
+        be seen again in a later part of the stream. Harmless when repeated."""
+        known = {
+            number: state
+            for number, state in sorted(self._present.items())
+            if state.good >= _LEAST and not state.learnt and self._register.person_of(number) is not None
+        }
+        self._ask(known, anew=True)
+        for state in known.values():
+            state.learnt = True
+
+    def _breaks(self, old: _Followed, track: Track, now: Fraction) -> bool:
+        lost = track.missed == 0 < old.missed and now - old.seen > _LONGEST_LOSS
+        return (track.doubtful and not old.doubtful) or lost
+
+    def _end(self, numbers: set[int]) -> None:
+        """Tell the register, before it hears that they are gone, what was learned of stretches."""
+        ended = {number: self._present.pop(number) for number in sorted(numbers)}
+        asked = {number: state for number, state in ended.items() if state.good >= _LEAST and not state.learnt}
+        self._ask(asked, anew=True)
+        for number, state in ended.items():
+            if state.good + state.weak >= _WEAK and self._register.person_of(number) is None:
+                self._unseen(number)
+
+    def _unseen(self, stretch: int) -> int | None:
+        """A person of its own for a stretch of which nothing is known to recognise it by."""
+        if not isinstance(self._register, ManyPersons):
+            return None
+        person = self._register.commit_unseen(stretch)
+        self._named(person, self._estimate(stretch, False).y)
+        return person
+
+    def _ask(self, states: Mapping[int, _Stretch], *, anew: bool = False) -> dict[int, int | None]:
+        """The persons of stretches, all asked for together. anew: from all good frames, there will be no more."""
+        known: dict[int, tuple[Points | None, int]] = {}
+        told: dict[int, Estimate] = {}
+        for number, state in states.items():
+            following = 0 if anew else _following(state.asked)
+            nothing = state.estimate is not None and state.estimate.template is None
+            late = nothing and state.good >= state.asked + max(_AGAIN, state.asked // 4)
+            if state.estimate is None or state.good >= following or late:
+                state.estimate, state.asked = self._estimate(number, anew), state.good
+            told[number] = state.estimate
+            # Who gave enough good ones among many is not waited for any longer.
+            known[number] = state.estimate.template, state.asked + (state.weak if state.asked >= _LEAST else 0)
+        if not known:
+            return {}
+        before = {number: self._register.person_of(number) for number in known}
+        persons: dict[int, int | None]
+        if isinstance(self._register, ManyPersons):
+            persons = dict(self._register.commit_together(known))
+        else:
+            persons = {number: self._register.commit(number, told[number].y, known[number][1]) for number in known}
+        for number, person in persons.items():
+            if person is not None and before[number] is None:
+                self._named(person, told[number].y)
+        return persons
+
+
+def _following(asked: int) -> int:
+    """Good frames at which an identity is computed again that was computed with so many."""
+    return next((step for step in _STEPS if step > asked), asked + _EVERY)

@@ -1,0 +1,326 @@
+"""Persons: which tracks are one and the same person, who left and came back.
+
+A track says where; a person says who. When the caller knows a track's face well enough, it commits the track: the
+identity vector is compared with the persons who are not in the picture, and the track becomes one of them or a new
+one, for good. Mistakes are not symmetric: a split (one person, two numbers) costs a change of the synthetic face,
+a merge gives two people one. So the thresholds leave a reject zone, and a case in it is a split. Nor is anybody
+recognised who could as well be somebody else: people who were seen together are surely two.
+
+The same goes for people who were mixed up. Their tracks are given as new ones from the doubt on
+(`identity.identity_check`), while they themselves count as absent, so everybody is recognised anew.
+
+The templates are biometric data. They are kept in memory only, are never written or logged, and are dropped after
+`ttl` seconds of absence; with `reentry=False` at once, unless a track that began while the person was still there might
+be the person's. Dropped means unreferenced; memory is not scrubbed.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from streamdeid.core.faces import Track
+from streamdeid.errors import SettingsError
+from streamdeid.identity.identity import Identity, distance_of, finite, owned, together
+
+_DECISIONS = 1 << 16
+"""Ended tracks whose person is still known: bounds a run that never ends."""
+
+
+class Outcome(enum.Enum):
+    """How a commit ended."""
+
+    NEW = "new"
+    """A person who resembles nobody remembered."""
+    RETURNED = "returned"
+    """A lost person, back."""
+    UNCERTAIN = "uncertain"
+    """A new person, but somebody remembered falls in the reject zone, or another track had the better claim."""
+    UNSEEN = "never clearly seen"
+    """A new person of whom nothing was seen to recognise anybody by."""
+    WAITING = "waiting"
+    """Not decided: unclear, or resembles a person whose own track is lost only just now. Commit again later."""
+    REFUSED = "refused"
+    """Not decided: the identity is not finite."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Outcome of a commit; `person` is None while undecided."""
+
+    person: int | None
+    outcome: Outcome
+
+
+@dataclass
+class _Person:
+    """A person whose template is remembered."""
+
+    number: int
+    now: Identity
+    """Of the present track, or of the last one."""
+    past: Identity | None
+    """Of all tracks before that one, together."""
+    seen: int
+    """Frame in which a face was last detected on one of the person's tracks."""
+    left: tuple[Fraction, int] | None
+    """Clock and frame when the last track was found ended; None while a track of the person is present."""
+    beside: set[int]
+    """Persons who were seen together with this one."""
+
+    @property
+    def template(self) -> Identity:
+        return self.now if self.past is None else together(self.past, self.now)
+
+
+@dataclass(frozen=True)
+class _Stay:
+    """A present track."""
+
+    began: int
+    """Frame of its first appearance."""
+    since: int
+    """The same, or the last frame in which it was doubtful: from then on it is one face."""
+    seen: int
+    """Frame in which its face was last detected."""
+
+
+class Persons:
+    """The persons of one stream; their numbers start at 1.
+
+    accept, reject: distances in the identity space. With d the distance and s the joint scatter of two identities,
+    d + s <= accept is the same person, d - s >= reject is another one, anything between is the reject zone.
+    likelier: how many times as far the person may be whom a track most likely goes on with (`expect`).
+    margin: by how much nearer a person must be than everybody who was ever seen beside him, to be recognised.
+    enough, patience: good frames of a track below which nobody is recognised where anybody might be, and for which a
+    track that nobody was recognised on waits before it becomes somebody new: it may well be somebody known, and a laugh
+    takes a face as far away as another person's.
+    ttl: seconds for which an absent person is remembered; limit: how many, the longest absent forgotten first.
+    reentry: False recognises only who was mixed up with others, nobody who left.
+    Raises SettingsError unless 0 < accept < reject, margin >= 0, likelier >= 1, 1 <= enough <= patience, ttl >= 0 and
+    limit >= 0.
+    """
+
+    def __init__(
+        self,
+        *,
+        accept: float,
+        reject: float,
+        margin: float = 0.0,
+        likelier: float = 1.0,
+        enough: int = 1,
+        patience: int = 1,
+        ttl: float = 600.0,
+        limit: int = 256,
+        reentry: bool = True,
+    ) -> None:
+        if not (0 < accept < reject < math.inf and 0 <= margin < math.inf and 0 <= ttl < math.inf and limit >= 0):
+            raise SettingsError("re-entry needs 0 < accept < reject, margin >= 0, ttl >= 0 and limit >= 0")
+        if not 1 <= likelier < math.inf:
+            raise SettingsError("re-entry needs a likelier of 1 or more")
+        if not 1 <= enough <= patience:
+            raise SettingsError(f"re-entry needs 1 <= enough <= patience frames, not {enough} and {patience}")
+        self._accept, self._reject, self._margin = accept, reject, margin
+        self._likelier = likelier
+        self._enough, self._patience = enough, patience
+        self._ttl, self._limit, self._reentry = Fraction(ttl), limit, reentry
+        self._clock = Fraction(0)
+        self._time: Fraction | None = None
+        self._frame = 0
+        self._stays: dict[int, _Stay] = {}  # by present track
+        self._decisions: dict[int, Decision] = {}
+        self._known: dict[int, _Person] = {}
+        self._forgotten: set[int] = set()
+        self._persons = 0
+        self._expected: dict[int, int] = {}  # persons by present track
+        self._counts = dict.fromkeys((Outcome.NEW, Outcome.RETURNED, Outcome.UNCERTAIN, Outcome.UNSEEN), 0)
+
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        """How many tracks were decided in each way."""
+        return dict(self._counts)
+
+    @property
+    def remembered(self) -> frozenset[int]:
+        """Numbers of the persons whose template is in memory, present or absent."""
+        return frozenset(self._known)
+
+    def expect(self, track: int, earlier: int) -> None:
+        """A new track most likely shows whom an earlier one showed: it goes on with that, and nobody else was near."""
+        person = self.person_of(earlier)
+        if person is not None:
+            self._expected[track] = person
+
+    def commit_unseen(self, track: int) -> int:
+        """A new person for a present track that shows nothing to recognise anybody by. Nobody is taken for this person
+        until `refresh` tells an identity. The person of the track, if it was decided before.
+
+        Raises ValueError for a track that is not present.
+        """
+        unseen = Identity(None)
+        self._check(track, unseen)
+        if track not in self._decisions:
+            self._persons += 1
+            self._settle(track, Decision(self._persons, Outcome.UNSEEN), unseen)
+        person = self._decisions[track].person
+        assert person is not None  # only such decisions are kept
+        return person
+
+    def person_of(self, track: int) -> int | None:
+        """The person of a track, present or past; None while undecided. Never changes once decided.
+
+        Of tracks that ended, only the last 65,536 decided are still known.
+        """
+        decision = self._decisions.get(track)
+        return None if decision is None else decision.person
+
+    def forgotten(self) -> frozenset[int]:
+        """Numbers of the persons forgotten since this was asked last; nobody gets one of them again."""
+        found, self._forgotten = frozenset(self._forgotten), set()
+        return found
+
+    def update(self, tracks: Sequence[Track], time: Fraction) -> None:
+        """Note who is in the picture, once per frame, before any commit. Steps back in time count as none."""
+        if self._time is not None:
+            self._clock += max(Fraction(0), time - self._time)
+        self._time = time
+        self._frame += 1
+        before, self._stays = self._stays, {}
+        for track in tracks:
+            old = before.get(track.number)
+            began, since, seen = (self._frame, self._frame, 0) if old is None else (old.began, old.since, old.seen)
+            since = self._frame if track.doubtful else since
+            seen = self._frame if track.missed == 0 else seen
+            self._stays[track.number] = _Stay(began, since, seen)
+            person = self._person(track.number)
+            if person is not None and track.missed == 0 and not track.doubtful:
+                person.seen = self._frame
+        self._expected = {track: person for track, person in self._expected.items() if track in self._stays}
+        for number in before.keys() - self._stays.keys():
+            person = self._person(number)
+            if person is not None:
+                person.left = self._clock, self._frame
+        self._forget()
+
+    def commit(self, identities: Mapping[int, Identity]) -> dict[int, Decision]:
+        """Decide the persons of present tracks, by track number; give all tracks of one frame at once.
+
+        A person is open to a track only if none of the person's tracks was seen in or after the track's first frame
+        (or last doubtful one): two faces in one frame are two people. Where several tracks claim one person, the
+        nearest gets it. A track decided before keeps its decision. Raises ValueError, and decides nothing, for a track
+        that is not present or a vector whose shape differs from those known.
+        """
+        for track, identity in identities.items():
+            self._check(track, identity)
+        decisions = {track: self._decisions[track] for track in identities if track in self._decisions}
+        undecided = {track: own for track, own in identities.items() if track not in decisions}
+        apart: dict[int, dict[int, float]] = {}
+        near: set[int] = set()
+        claims: list[tuple[float, int, int]] = []
+        for track, identity in undecided.items():
+            apart[track] = {}
+            if not finite(identity):
+                decisions[track] = Decision(None, Outcome.REFUSED)
+                continue
+            for person in self._known.values():
+                if self._open(person, self._stays[track]):
+                    apart[track][person.number], scatter = distance_of(identity, person.template)
+                    distance = apart[track][person.number]
+                    if distance - scatter < self._reject:
+                        near.add(track)
+                    expected = self._expected.get(track) == person.number
+                    accept = self._accept * (self._likelier if expected else 1.0)
+                    if distance + scatter <= accept and identity.frames >= self._enough:
+                        claims.append((distance, track, person.number))
+        taken: set[int] = set()
+        torn: set[int] = set()
+        for distance, track, number in sorted(claims):
+            if track in decisions or track in torn or number in taken:
+                continue
+            rivals = (apart[track].get(other, math.inf) for other in self._known[number].beside - taken)
+            if any(rival - distance <= self._margin for rival in rivals):
+                torn.add(track)
+                continue
+            taken.add(number)
+            lost = self._known[number].left is not None
+            decisions[track] = Decision(number, Outcome.RETURNED) if lost else Decision(None, Outcome.WAITING)
+        for track, identity in undecided.items():
+            if track not in decisions:
+                decisions[track] = self._otherwise(identity, bool(apart[track]), track in near)
+            self._settle(track, decisions[track], identity)
+        return decisions
+
+    def _open(self, person: _Person, stay: _Stay) -> bool:
+        """Whether a track might be this person's."""
+        if person.seen >= stay.since:
+            return False
+        return self._reentry or (person.left is not None and person.left[1] >= stay.began)
+
+    def _otherwise(self, identity: Identity, anybody: bool, near: bool) -> Decision:
+        """The decision about a track that nobody was recognised on; anybody, near: whether some person is open to it,
+        and not clearly another one."""
+        frames = 0 if identity.vector is None else identity.frames
+        if anybody and frames < self._patience:
+            return Decision(None, Outcome.WAITING)
+        self._persons += 1
+        return Decision(self._persons, Outcome.UNCERTAIN if near else Outcome.NEW)
+
+    def refresh(self, track: int, identity: Identity) -> None:
+        """Replace what the present track adds to its person's template, as its average gains frames.
+
+        Nothing happens for a track without a remembered person, or an identity that is not finite. Raises ValueError
+        as `commit`.
+        """
+        self._check(track, identity)
+        person = self._person(track)
+        if person is not None and finite(identity) and identity.vector is not None:
+            person.now = owned(identity)
+
+    def _person(self, track: int) -> _Person | None:
+        number = self.person_of(track)
+        return None if number is None else self._known.get(number)
+
+    def _check(self, track: int, identity: Identity) -> None:
+        if track not in self._stays:
+            raise ValueError(f"track {track} is not present")
+        vector = identity.vector
+        if vector is None:
+            return
+        known = (person.template.vector for person in self._known.values())
+        shapes = {one.shape for one in known if one is not None} or {vector.shape}
+        if vector.ndim != 1 or vector.shape not in shapes:
+            raise ValueError(f"an identity vector of shape {vector.shape} fits no other")
+
+    def _settle(self, track: int, decision: Decision, identity: Identity) -> None:
+        number = decision.person
+        if number is None:
+            return
+        self._decisions[track] = decision
+        self._counts[decision.outcome] += 1
+        old = self._known.get(number)
+        past, beside = (None, set()) if old is None else (old.template, old.beside)
+        seen = self._stays[track].seen
+        self._known[number] = _Person(number, owned(identity), past, max(seen, old.seen if old else 0), None, beside)
+        if seen == self._frame:
+            for other in self._known.values():
+                if other.number != number and other.left is None and other.seen == seen:
+                    other.beside.add(number)
+                    beside.add(other.number)
+        if len(self._decisions) > len(self._stays) + _DECISIONS:
+            del self._decisions[next(ended for ended in self._decisions if ended not in self._stays)]
+
+    def _forget(self) -> None:
+        absent = [(person.left, number) for number, person in self._known.items() if person.left is not None]
+        absent.sort()
+        surplus = max(0, len(absent) - self._limit)
+        undecided = [stay.began for track, stay in self._stays.items() if track not in self._decisions]
+        for place, ((left, frame), number) in enumerate(absent):
+            kept = self._reentry or min(undecided, default=math.inf) <= frame
+            if place < surplus or self._clock - left > self._ttl or not kept:
+                del self._known[number]
+                self._forgotten.add(number)
+                for other in self._known.values():
+                    other.beside.discard(number)

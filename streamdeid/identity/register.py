@@ -1,0 +1,113 @@
+"""Persons as the de-identifier asks for them, and how alike two identities must be to be one person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import Frame
+from streamdeid.identity.identity import Identity
+from streamdeid.identity.person_recogniser import PersonRecogniser
+from streamdeid.identity.reentry import Persons
+
+
+@dataclass(frozen=True)
+class Distances:
+    """How alike two templates are that are one person's."""
+
+    accept: float
+    """Largest distance that is taken for the same person."""
+    reject: float
+    """Smallest distance that is surely another one; between them it counts as a new person in the end."""
+    margin: float
+    """By how much nearer a person must be than all who were seen beside him."""
+    enough: float
+    """Seconds of good frames below which nobody is recognised."""
+    likelier: float
+    """How many times as far the person may be whom a track most likely goes on with."""
+
+
+FUSED = Distances(3600.0, 7000.0, 600.0, 0.4, 1.25)
+"""Of the fused vector of model and upper face (`identity.person_templates`), in units of the identity space: it takes
+39 % of the pairs of one person's tracklets in clips of 19 people for one person, and none of two people's
+(`benchmarks/recogniser.py`). Wider it would take people of one studio for each other."""
+_RECOGNISED = 0.23
+"""Seconds after which a recogniser has told two vectors (`identity.tracklet_vectors`): enough to know somebody by,
+not to know that it is nobody known."""
+_LIKELIER = 1.1
+"""Of a recogniser's vectors: strangers begin a tenth above what is accepted (`person_recogniser`)."""
+
+
+def recognised(recogniser: PersonRecogniser) -> Distances:
+    """Of a recogniser's vectors."""
+    return Distances(recogniser.accept, recogniser.reject, recogniser.margin, _RECOGNISED, _LIKELIER)
+
+
+_PATIENCE, _LEAST, _MOST = 0.4, 5, 12
+"""Seconds of good frames until which an unclear case waits before it counts as somebody new; good frames, at least and
+at most, that stand for seconds here."""
+_PART = 1 << 40
+"""More stretches than any part of a stream has."""
+
+
+def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUSED) -> Persons:
+    """Nobody yet. reentry: whether people who left are recognised when they come back. rate: frames per second.
+    distances: of the templates that will be told."""
+    enough, patience = (max(_LEAST, min(_MOST, round(s * rate))) for s in (distances.enough, _PATIENCE))
+    return Persons(
+        accept=distances.accept,
+        reject=distances.reject,
+        margin=distances.margin,
+        likelier=distances.likelier,
+        enough=enough,
+        patience=patience,
+        reentry=reentry,
+    )
+
+
+class PersonRegister:
+    """`identity.reentry` as the register that `identity.identity_check` asks."""
+
+    def __init__(self, persons: Persons, part: int = 0) -> None:
+        """part: number of the part of a stream, from 0. Each part counts its stretches anew, the persons remain."""
+        self._persons = persons
+        self._first = part * _PART
+
+    def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
+        """Note who is in the picture, once per frame."""
+        self._persons.update([replace(track, number=self._first + track.number) for track in tracks], frame.time)
+
+    def person_of(self, track: int) -> int | None:
+        """The person of a stretch; None while undecided."""
+        return self._persons.person_of(self._first + track)
+
+    def commit(self, track: int, identity: Points, frames: int) -> int | None:
+        """`commit_together` of one alone."""
+        return self.commit_together({track: (identity, frames)})[track]
+
+    def commit_together(self, known: Mapping[int, tuple[Points | None, int]]) -> dict[int, int | None]:
+        """Tell the identities of present stretches and over how many good frames each is averaged, all of a frame at
+        once: of several who claim one person the nearest gets it. The person of each, None while undecided.
+
+        Told again of a decided one, it is remembered better.
+        """
+        identities = {self._first + track: Identity(vector, frames=frames) for track, (vector, frames) in known.items()}
+        new = {track: one for track, one in identities.items() if self._persons.person_of(track) is None}
+        for track in identities.keys() - new.keys():
+            self._persons.refresh(track, identities[track])
+        self._persons.commit(new)
+        return {track - self._first: self._persons.person_of(track) for track in identities}
+
+    def commit_unseen(self, track: int) -> int:
+        """A person of its own for a stretch that shows nothing to recognise anybody by."""
+        return self._persons.commit_unseen(self._first + track)
+
+    def expect(self, track: int, earlier: int) -> None:
+        """A stretch most likely shows whom an earlier one showed."""
+        self._persons.expect(self._first + track, self._first + earlier)
+
+    def forgotten(self) -> Set[int]:
+        """Persons forgotten since this was asked last: none of them will ever come back."""
+        return self._persons.forgotten()

@@ -1,0 +1,41 @@
+"""k-Same-M: every face becomes the mean of its group of nearest faces in the model's parameter space.
+
+Gross, Airoldi, Malin, Sweeney 2006, by way of Newton, Sweeney, Malin 2005 fig. 4; METHODS 1.5 and 1.6. An output is
+shared by at least k faces, so no recogniser names its subject with a probability above 1/k, within one set in which
+each person appears once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streamdeid.k_same.clusters import Vectors, check_faces, distances
+
+
+def k_same_m(faces: Vectors, k: int, rng: np.random.Generator) -> Vectors:
+    """De-identify a closed set: float64 (n, d) of faces → float64 (n, d), row for row.
+
+    Needs n ≥ k ≥ 2; the last group has k to 2k − 1 members. Raises SettingsError.
+    """
+    outputs = np.empty_like(faces, dtype=np.float64)
+    for group in k_same_m_groups(faces, k, rng):
+        outputs[list(group)] = faces[list(group)].mean(axis=0)
+    return outputs
+
+
+def k_same_m_groups(faces: Vectors, k: int, rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:
+    """The groups behind `k_same_m`, as rows of `faces`: disjoint, complete, of k to 2k − 1 members."""
+    check_faces(faces, k, least=k)
+    groups: list[tuple[int, ...]] = []
+    free = list(range(len(faces)))
+    for trigger in (int(row) for row in rng.permutation(len(faces))):
+        if trigger not in free:
+            continue
+        # Fewer than k would be left over by another group of k: they all join this one.
+        size = len(free) if len(free) < 2 * k else k
+        order = np.argsort(distances(faces[free], faces[trigger]), kind="stable")
+        # The trigger leads even when another face equals it and stands before it.
+        ranked = [trigger, *(free[i] for i in order if free[i] != trigger)]
+        groups.append(tuple(ranked[:size]))
+        free = [row for row in free if row not in groups[-1]]
+    return tuple(groups)

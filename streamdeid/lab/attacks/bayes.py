@@ -1,0 +1,55 @@
+"""The optimal attacker of METHODS 2.2: he knows the key's bank and what the session took for everybody's identity.
+
+A drawn surrogate is any of the candidates that are allowed for the person, with equal probability. So all he can learn
+from it is for whom it would have been allowed; they are equally likely, and he names one of them. No recogniser can do
+better with one surrogate, on average; whatever else an attack reaches must stay below this up to sampling error.
+
+What he does not use: that surrogates of one session keep apart (condition ii), which needs all of them at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.errors import SettingsError
+from streamdeid.k_same.clusters import Vectors
+from streamdeid.lab.attacks.publish import Publisher
+from streamdeid.lab.attacks.scoring import Scored
+from streamdeid.surrogates.choice import DRAWN, SurrogateSettings
+
+Mask = NDArray[np.bool_]
+
+
+def suspects(publisher: Publisher, seen: Vectors, published: Vectors, key: bytes) -> Mask:
+    """Who may be behind each surrogate: bool (n, n), row = surrogate, column = person, from the bank drawn again.
+
+    seen and published (n, d); rows of nan have no suspects. Raises SettingsError when the method does not draw or the
+    surrogates are not from the bank of this key.
+    """
+    if publisher.method != DRAWN:
+        raise SettingsError(f"{publisher.method} does not draw its surrogates")
+    session = publisher.session(key)
+    bank = session.bank
+    assert bank is not None  # a publisher preserves no attributes
+    q = (publisher.settings or SurrogateSettings()).q
+    place = {candidate.tobytes(): row for row, candidate in enumerate(bank.candidates)}
+    made = np.flatnonzero(np.isfinite(published).all(axis=1))
+    try:
+        rows = [place[published[row].tobytes()] for row in made]
+    except KeyError:
+        raise SettingsError("the surrogates are not from the bank of this key") from None
+    result = np.zeros((len(published), len(seen)), dtype=np.bool_)
+    for column, y in enumerate(seen):
+        result[made, column] = bank.allowed(y, q, session.limits.donor_margin)[0][rows]
+    return result
+
+
+def named_by(mask: Mask) -> Scored:
+    """The chance to name the right one of each row's suspects (n, n): 1 / suspects, not a throw of dice."""
+    count = mask.sum(axis=1)
+    own = np.diagonal(mask)
+    first, five = (
+        np.where(count > 0, own * np.minimum(1.0, rank / np.maximum(count, 1)), np.nan) for rank in (1.0, 5.0)
+    )
+    return Scored(first, five, 1.0 / mask.shape[1])

@@ -1,0 +1,311 @@
+"""What is measured of one face in one frame, before anything is replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import Fit, FitModel, fit
+from streamdeid.aam.piecewise_affine import Pixels, Points, sample
+from streamdeid.aam.pose import HeadPose, pose_of
+from streamdeid.aam.procrustes import Similarity
+from streamdeid.aam.train import normalised_grey
+from streamdeid.core.colour import LUMA, rectangle_to_rgb
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Planes
+from streamdeid.core.ibug68 import FOREHEAD, LEFT_EYE, OUTLINE, RIGHT_EYE
+from streamdeid.observe.glasses import Glasses, GlassesReader
+from streamdeid.observe.outline import bulge
+from streamdeid.observe.signals import SignalReader, Signals, relative_sharpness
+from streamdeid.observe.smoothing import FaceSmoother
+from streamdeid.observe.turned_view import TurnedReader, TurnedView
+
+SMALL_WIDTH = 96
+"""Width in pixels that a face is reduced to for fit and light: half as wide again as their frame."""
+_MARGIN = 0.22
+"""Surroundings looked at for hair, share of the face's width."""
+_JUMP = 0.5
+"""Mean displacement between two frames, share of the face's width, from which nothing of the last frame counts: a cut
+that was missed, another face, or a head so quick that smoothing would only lag."""
+_SHUTTER = 0.04
+"""Longest time, seconds, for which the shutter of a camera is open: the motion in a frame is that of so long."""
+_STRANGEST = 0.25
+"""Mean distance of the landmarks from the fitted face, share of the face's width, from which they are no face's. Faces
+of the clips stay under 0.11, random points and landmarks in a wrong order are beyond 4."""
+_SMEAR = ((0.75, 0.85), (0.3, 0.03))
+"""Sharpness of a face of 64 pixels and wider, and the most that it can have been smeared to either side while the
+shutter was open, share of its width. Drawn faces smeared by .02 have .79 to .97, by .04 to .15 at most .84 (half of
+them below .68); faces of the clips are above .86, whatever their motion: their cameras' shutters are short."""
+_FOLLOW = 0.4
+"""Share by which the silhouette's last place is left in a frame: it grows at once and shrinks slowly."""
+_AS_GOOD = 0.002
+"""Rise of the fit's residual over that of the last fit that was gone on with to its end, up to which the landmarks'
+correction of the frame before is right: the face is fitted as well as it can be. Rules ask for it to a hundredth."""
+_FITS = 0.5
+"""Residual from which every fit is gone on with: the least that a rule asks about is 0.6 (`levels`). With the same for
+all residuals 10 of 1,000 faces of crowd_1080p and stage_and_audience, fitted badly, got another protection level."""
+_NO_HAIR = -0.06
+"""Natural log of the brightness above the forehead over the skin's from which it is taken for hair."""
+_ONSET = 1.5
+"""Growth of the speed from frame to frame from which the motion is taken to have begun between the two: only half of it
+lies between their landmarks then."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A face with landmarks, seen in one frame."""
+
+    points: Points = field(repr=False)
+    """float64 (81, 2): smoothed vertices in pixels of the frame."""
+    pose: HeadPose
+    """Smoothed."""
+    frontal: Points = field(repr=False)
+    """float64 (81, 2): smoothed vertices in the model's frame, head pose undone."""
+    iris: Points | None = field(repr=False)
+    """float64 (2, 2): iris centres in pixels of the frame, smoothed with their eyes; None when not given."""
+    small_texture: Pixels = field(repr=False)
+    """float32 (f, 3): RGB in the fit's frame."""
+    fit: Fit = field(repr=False)
+    hair: float | None
+    """Natural log of the brightness just above the forehead over the skin's: how dark the hair is. None where there is
+    nothing darker to be seen."""
+    raw: Points = field(repr=False)
+    """float64 (81, 2): vertices in pixels of the frame as the landmarker gave them."""
+    sweep: Points = field(repr=False)
+    """float64 (81, 2): how far each raw vertex may have moved while the shutter was half open, pixels; zero when the
+    last frame is not known, and little in a sharp picture."""
+    onset: bool
+    """Whether the motion has just begun: then it may be twice as much."""
+    fresh: bool
+    """True when nothing of the frames before counts: the track's first frame, or a jump."""
+    signals: Signals
+    bare: Points = field(default_factory=lambda: np.zeros(4))
+    """float64 (4,): how far the detector's box reaches beyond the landmarks and forehead points at its left, right, top
+    and bottom, shares of its sides; negative where they reach farther."""
+    bulge: Points = field(default_factory=lambda: np.ones(len(OUTLINE)), repr=False)
+    """float64 (30,): factors by which the outline grows to the silhouette (`outline.bulge`), smoothed."""
+    turned: TurnedView | None = None
+    """What is seen of a head that is turned; None for one that hardly is, and without the landmarker's mesh."""
+    glasses: Glasses | None = None
+    """The stubs of somebody's glasses beside the cover; None where no glasses are worn."""
+
+    @property
+    def width(self) -> float:
+        """Width of the face in pixels of the frame."""
+        return float(np.ptp(self.points[:, 0]))
+
+    @property
+    def places(self) -> tuple[Points, ...]:
+        """Meshes (81, 2) where the face is now, smeared by its motion."""
+        return self.raw, self.raw - self.sweep, self.raw + self.sweep
+
+    @property
+    def farthest(self) -> tuple[Points, ...]:
+        """The same with all the smear that is possible."""
+        return (*self.places, self.raw - 2 * self.sweep, self.raw + 2 * self.sweep) if self.onset else self.places
+
+
+@dataclass(frozen=True)
+class SampledFace:
+    """The pixels of a face with landmarks in one frame, reduced once for all who measure it."""
+
+    raw: Points = field(repr=False)
+    """float64 (81, 2): landmarks and forehead points, pixels of the frame."""
+    image: NDArray[np.uint8] = field(repr=False)
+    """RGB uint8 (h, w, 3) of its surroundings."""
+    into: Similarity
+    """From pixels of the frame into `image`."""
+    small_texture: Pixels = field(repr=False)
+    """float32 (f, 3): RGB in the fit's frame."""
+
+
+def sampled_face(planes: Planes, face: Face, fitting: FitModel) -> SampledFace | None:
+    """The pixels of a face; None for one without landmarks and forehead points."""
+    if face.landmarks is None or face.forehead is None:
+        return None
+    raw = np.concatenate([face.landmarks, face.forehead])
+    image, into = reduced_face(planes, raw, SMALL_WIDTH)
+    return SampledFace(raw, image, into, sample(image, into(raw), fitting.table))
+
+
+class Observer:
+    """Observes the face of one track from frame to frame (smoothing and the fit's warm start are its state)."""
+
+    def __init__(self, fitting: FitModel) -> None:
+        self._fitting = fitting
+        self._smooth = FaceSmoother()
+        self._correction: Points | None = None
+        self._residual = 0.0
+        """Of the last fit that was gone on with to its end."""
+        self._fit: tuple[Fit, Points, Pixels] | None = None
+        """The last fit, with the frontal points and the normalised grey texture of its frame."""
+        self._signals = SignalReader(fitting)
+        self._last: tuple[Points, float] | None = None
+        self._half: Points | None = None
+        self._bulge: Points | None = None
+        self._glasses = GlassesReader()
+        self._turned = TurnedReader(fitting.solid, fitting.model)
+
+    def __call__(
+        self, planes: Planes, face: Face, time: float, sampled: SampledFace | None = None
+    ) -> Observation | None:
+        """Observe a face with landmarks and forehead points in a picture at a time in seconds; sampled: its pixels,
+        where they were reduced before.
+
+        None when its points have no pose of a face that is seen: the landmarker failed. What comes next starts anew.
+        """
+        try:
+            pixels = sampled_face(planes, face, self._fitting) if sampled is None else sampled
+            seen = None if pixels is None else self._observed(pixels, face, time)
+        except np.linalg.LinAlgError:
+            seen = None
+        if seen is None or not _sound(seen, self._fitting.model.frame_size[0]):
+            self._smooth, self._correction, self._last = FaceSmoother(), None, None
+            self._signals = SignalReader(self._fitting)
+            return None
+        return seen
+
+    def _observed(self, sampled: SampledFace, face: Face, time: float) -> Observation:
+        model, raw = self._fitting.model, sampled.raw
+        fresh, half, onset = self._moved(raw, time)
+        if fresh:
+            self._smooth, self._correction, self._bulge = FaceSmoother(), None, None
+            self._glasses = GlassesReader()
+        pose, frontal = self._smooth(*_posed(raw, model), time)
+        points = pose.to_image(frontal, model.depth)
+        iris = None
+        if face.iris is not None:
+            iris = np.stack(
+                [
+                    c + (points[e] - raw[e]).mean(axis=0)
+                    for c, e in zip(face.iris[:, 0], (LEFT_EYE, RIGHT_EYE), strict=True)
+                ]
+            )
+        reduced, to_reduced, small = sampled.image, sampled.into, sampled.small_texture
+        places = to_reduced(raw)
+        fitted = self._fitted(reduced, to_reduced, pose, frontal, small)
+        hair = _hair(reduced, places, small)
+        grown = bulge(raw, face.silhouette)
+        self._bulge = grown if self._bulge is None else np.maximum(grown, self._bulge + _FOLLOW * (grown - self._bulge))
+        signals = self._signals(small, fitted, time, fresh)
+        sweep = _bounded(half, float(np.ptp(raw[:, 0])), signals.sharpness)
+        bare, turned = _bare(raw, face.box), self._turned(face, raw, time, fresh)
+        glasses = self._glasses(reduced, places, pose.yaw, float(np.ptp(raw[:, 0])))
+        return Observation(
+            points,
+            pose,
+            frontal,
+            iris,
+            small,
+            fitted,
+            hair,
+            raw,
+            sweep,
+            onset,
+            fresh,
+            signals,
+            bare,
+            self._bulge,
+            turned,
+            glasses,
+        )
+
+    def _fitted(
+        self, reduced: NDArray[np.uint8], to_reduced: Similarity, pose: HeadPose, frontal: Points, small: Pixels
+    ) -> Fit:
+        """The fit of a frame; the last one, moved along, where nothing that a rule asks can have changed."""
+        texture = normalised_grey(small @ LUMA)
+        if self._fit is not None and self._correction is not None:
+            last, there, before = self._fit
+            # What the model leaves of a texture changes by no more than the texture does.
+            if last.residual + float(np.linalg.norm(texture - before)) <= _FITS:
+                return replace(last, points=last.points + (frontal - there).mean(axis=0))
+        start = frontal if self._correction is None else frontal + self._correction
+        grey = np.asarray(cv2.cvtColor(reduced, cv2.COLOR_RGB2GRAY), np.uint8)
+        enough = 0.0 if self._correction is None else min(self._residual + _AS_GOOD, _FITS)
+        fitted = fit(self._fitting, grey, to_reduced, pose, start, enough=enough)
+        if fitted.steps > 0:
+            self._residual = fitted.residual
+        # Warm start: the last frame's correction of the landmarks is this frame's first guess.
+        self._correction = 0.8 * (fitted.points - frontal) if fitted.converged else None
+        self._fit = fitted, frontal, texture
+        return fitted
+
+    def _moved(self, raw: Points, time: float) -> tuple[bool, Points, bool]:
+        """Whether the face is a fresh one, half its motion (81, 2) while the shutter may have been open, and whether
+        that has just begun."""
+        last, self._last = self._last, (raw, time)
+        if last is None:
+            self._half = np.zeros_like(raw)
+            return True, self._half, False
+        moved = raw - last[0]
+        before, half = self._half, 0.5 * min(1.0, _SHUTTER / max(time - last[1], 1e-9)) * moved
+        self._half = half
+        onset = before is None or _mean_length(half) > _ONSET * _mean_length(before)
+        if before is not None and _mean_length(before) > _mean_length(half):
+            half = before  # while it ends, it may still be as quick as it was
+        return not _mean_length(moved) <= _JUMP * float(np.ptp(raw[:, 0])), half, onset
+
+
+def _bounded(half: Points, width: float, sharpness: float) -> Points:
+    """Motion (81, 2) held to what a face of that width and sharpness can have been smeared by."""
+    most = width * float(np.interp(relative_sharpness(sharpness, width), *_SMEAR))
+    length = np.linalg.norm(half, axis=1, keepdims=True)
+    bounded: Points = half * np.minimum(1.0, most / np.maximum(length, 1e-9))
+    return bounded
+
+
+def _bare(raw: Points, box: tuple[float, float, float, float]) -> Points:
+    """`Observation.bare` of vertices (81, 2) and a detector's box."""
+    x0, y0, x1, y1 = box
+    width, height = max(x1 - x0, 1e-9), max(y1 - y0, 1e-9)
+    (left, top), (right, bottom) = raw.min(axis=0), raw.max(axis=0)
+    return np.array([(left - x0) / width, (x1 - right) / width, (top - y0) / height, (y1 - bottom) / height])
+
+
+def _sound(seen: Observation, frame_width: float) -> bool:
+    """Whether an observation is made of numbers, and of a face of some width that is like a face of the model at all
+    and is not seen from behind: of a crumpled mesh little would be drawn, of mirrored landmarks nothing."""
+    finite = all(np.isfinite(part).all() for part in (seen.points, seen.frontal, seen.pose.rotation, seen.sweep))
+    strange = float(np.linalg.norm(seen.frontal - seen.fit.points, axis=1).mean()) / frame_width
+    return finite and seen.width > 1 and strange <= _STRANGEST and bool(seen.pose.rotation[2, 2] > 0)
+
+
+def _mean_length(vectors: Points) -> float:
+    return float(np.linalg.norm(vectors, axis=1).mean())
+
+
+def reduced_face(planes: Planes, points: Points, width: float) -> tuple[NDArray[np.uint8], Similarity]:
+    """RGB of the face's surroundings, reduced so that the face is at most `width` pixels wide, and the map into it."""
+    across = float(np.ptp(points[:, 0]))
+    low, high = points.min(axis=0) - _MARGIN * across, points.max(axis=0) + _MARGIN * across
+    full = planes.size
+    x0, y0 = (int(np.clip(v, 0, limit - 4)) & ~1 for v, limit in zip(low, full, strict=True))
+    x1, y1 = (min(limit, max(o + 4, int(v) + 2)) for v, limit, o in zip(high, full, (x0, y0), strict=True))
+    rgb = rectangle_to_rgb(planes, x0, y0, x1, y1, min(1.0, width / max(across, 1.0)))
+    ratio = np.array([rgb.shape[1] / (x1 - x0), rgb.shape[0] / (y1 - y0)])
+    return rgb, Similarity(np.diag(ratio), (0.5 - np.array([x0, y0])) * ratio - 0.5)
+
+
+def _posed(points: Points, model: AppearanceModel) -> tuple[HeadPose, Points]:
+    pose = pose_of(points, model)
+    return pose, pose.to_frame(points, model.depth)
+
+
+def _hair(image: NDArray[np.uint8], points: Points, small: Pixels) -> float | None:
+    """`Observation.hair`: points (81, 2) in the reduced image (h, w, 3), small texture (f, 3) of the face."""
+    centre = points.mean(axis=0)
+    rim = points[FOREHEAD][2:11] - centre
+    places = np.concatenate([centre + rim * reach for reach in (1.06, 1.12, 1.18)]).round().astype(int)
+    height, width = image.shape[:2]
+    seen = (places >= 0).all(axis=1) & (places[:, 0] < width) & (places[:, 1] < height)
+    if seen.sum() < len(rim):
+        return None
+    above = float(np.median(image[places[seen, 1], places[seen, 0]].astype(np.float32).mean(axis=1)))
+    level = (small[:, 0] + small[:, 1] + small[:, 2]) / np.float32(3)
+    darkness = float(np.log((above + 8) / (float(np.median(level)) + 8)))
+    return darkness if darkness < _NO_HAIR else None

@@ -1,0 +1,101 @@
+"""An opening in a new face, through which something before the original face is seen; what colours it may have.
+
+`occluders` decides where there is one; this draws it. Each pixel is asked for its colour once more in the picture
+itself, which is finer than the fit's frame in which was decided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Pixels, render
+from streamdeid.aam.synthesise import Patch
+from streamdeid.core.colour import LUMA, rgb_from_yuv
+from streamdeid.core.frames import Planes
+from streamdeid.observe.observation import Observation
+
+Mask = NDArray[np.bool_]
+
+FLOOR = np.float32(8)
+"""Grey levels added before a ratio or a logarithm: dark pixels are mostly noise."""
+_DARK, _BURNT = 36.0, 240.0
+"""Luma from which a colour says something, and level of the brightest channel up to which it does."""
+_OUTWARD = 0.08
+"""Share of the face's width by which an opening goes on beyond the mesh, where the drawing may be wider than it."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Where an occluder is, and may be seen, in one frame."""
+
+    weights: Pixels
+    """float32 (h, w) in the fit's frame: 1 where the original shows, 0 where the new face does; 0 everywhere at first,
+    and where it hides the face but is not to be seen."""
+    hidden: Mask
+    """bool (f,): pixels of the small texture that show the occluder, and what is so near that its colour spills."""
+    mouth: bool
+    """Whether the mouth is hidden: what is seen between the lips is then none."""
+    coldest: float
+    """Coldness from which a pixel of the picture may be the occluder's."""
+
+    def without(self, texture: Pixels, neutral: Pixels) -> Pixels:
+        """The small texture (f, 3) with the neutral one (f, 3), in the light of the rest, where the occluder hides it:
+        its colour is no light on the face."""
+        seen = ~self.hidden
+        if not seen.any():
+            return neutral
+        gain = np.median((texture[seen] + FLOOR) / (neutral[seen] + FLOOR), axis=0)
+        filled = texture.copy()
+        filled[self.hidden] = (neutral[self.hidden] + FLOOR) * gain - FLOOR
+        return np.maximum(filled, 0)
+
+
+def coldness(colours: Pixels) -> Pixels:
+    """How much colder than grey RGB colours (n, 3) are: what green or blue has more than red, share of the sum."""
+    red, green, blue = colours[:, 0], colours[:, 1], colours[:, 2]
+    cold: Pixels = (np.maximum(green, blue) - red) / (red + green + blue + 3 * FLOOR)
+    return cold
+
+
+def shown_through(opening: Opening, patch: Patch, original: Planes, seen: Observation, fitting: FitModel) -> Pixels:
+    """What is left of the new face, float32 like the patch's `covered`: 1 minus the opening, warped to where the
+    original's face is, and only where the picture itself has the occluder's colour in pixels all around."""
+    bare = np.ones(patch.covered.shape, np.float32)
+    if not opening.weights.any():
+        return bare
+    model = fitting.model
+    height, width = bare.shape
+    weights, covered = np.zeros((height, width, 1), np.float32), np.zeros((height, width), np.uint8)
+    halved = (seen.raw - (patch.x0, patch.y0) - 0.5) / 2
+    texture = np.ascontiguousarray(opening.weights[:, :, None])
+    render(texture, model.mean_shape * fitting.scale, halved, model.closed_triangles, weights, covered)
+    reach = 2 * int(_OUTWARD * seen.width / 2) + 1
+    beyond = cv2.dilate(weights[:, :, 0], cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach)))
+    shown = np.where(covered > 0, weights[:, :, 0], beyond)
+    cold = _cold_picture(original, patch) > opening.coldest
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
+    return bare - shown * cv2.erode(cold.astype(np.uint8), disc)
+
+
+def _cold_picture(planes: Planes, patch: Patch) -> Pixels:
+    """Coldness (h, w) of a picture under a patch, at the size of its chroma; burnt and dark pixels are not cold."""
+    height, width = patch.covered.shape
+    x, y = patch.x0 // 2, patch.y0 // 2
+    luma = planes.y[patch.y0 : patch.y0 + patch.size[1], patch.x0 : patch.x0 + patch.size[0]]
+    half = cv2.resize(luma, (width, height), interpolation=cv2.INTER_AREA)
+    chroma = (plane[y : y + height, x : x + width] for plane in (planes.u, planes.v))
+    matrix, offset = rgb_from_yuv(planes.colour)
+    yuv = np.stack([half, *chroma], axis=2).reshape(-1, 3).astype(np.float32)
+    colours = np.clip(yuv @ matrix.T + offset, 0, 255)
+    return np.where(telling(colours), coldness(colours), np.float32(-1)).reshape(height, width)
+
+
+def telling(colours: Pixels) -> Mask:
+    """Which RGB colours (n, 3) are neither too dark nor burnt out to say what they are."""
+    telling: Mask = (colours @ LUMA > _DARK) & (colours.max(axis=1) < _BURNT)
+    return telling

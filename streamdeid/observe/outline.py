@@ -1,0 +1,163 @@
+"""Growing the outline of a cover until it reaches around all places where the face may be.
+
+Landmarks are smoothed, so the cover of a quick head lags behind it; and the rim of a head that moves while the shutter
+is open is smeared beyond its landmarks. The cover then has to contain the outline that the landmarker gave for this
+very frame, and this outline moved by half the motion either way. For a slow head nothing is changed.
+
+The outline of the mesh is not yet the head's: `bulge` takes it to the silhouette.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.ibug68 import OUTLINE
+from streamdeid.core.kernel_cache import kernel
+
+_LEAST = 0.03
+"""Overhang, share of the face's width, from which the cover is grown: less than half of the feather, in which the
+original shows at the rim anyway. `benchmarks/edges.py --clips` tells on which frames that is."""
+_MARGIN = 0.035
+"""How much farther it then reaches, share of the face's width: half of the feather, so that what is contained is
+covered more than it shows."""
+_BEYOND = 0.02
+"""How much farther than the silhouette the cover reaches, share of the face's width: its feather there (`blend`) is
+half as wide again."""
+_MOST_BULGE = 0.26
+"""Farthest that the silhouette pushes the outline, share of the face's width: what drawn heads take up to 38 degrees of
+turn with a nod of 17, 0.24, and the margin beyond it. Meshes of the clips reach 0.11 up to 30 degrees."""
+_PARTS = 4
+"""Places looked at on each edge of an outline."""
+
+
+def reaching(
+    points: Points, seen: Sequence[Points], possible: Sequence[Points], width: float, least: float = _LEAST
+) -> Points:
+    """The mesh points (81, 2) with their outline grown to contain the outlines of other meshes (81, 2), the possible
+    ones. width: the face's, pixels.
+
+    The very same array when no outline of the seen ones lies outside by more than `least` of the width.
+    """
+    outline = points[OUTLINE]
+    centre = outline.mean(axis=0)
+    start = outline - centre
+    if not max(_overhang(start, other[OUTLINE] - centre) for other in seen) > least * width:
+        return points
+    growth = np.ones(len(outline))
+    for other in possible:
+        _grow(start, other[OUTLINE] - centre, _MARGIN * width, growth)
+    grown = points.copy()
+    grown[OUTLINE] = centre + start * growth[:, None]
+    return grown
+
+
+@kernel
+def _overhang(outline, other):  # type: ignore[no-untyped-def]
+    """How far another outline (m, 2) lies outside of one (n, 2) at most, both about the middle of the first; 0 at
+    least.
+
+    An outline is star-shaped about its middle, near enough: of several crossings of a ray from there the farthest
+    counts, and a place whose ray crosses none is left out.
+    """
+    most = 0.0
+    for k in range(len(other) * _PARTS):
+        x, y, distance = _place(other, k)
+        _, farthest = _left_at(outline, x, y)
+        if farthest > 0:
+            most = max(most, distance - farthest)
+    return most
+
+
+@kernel
+def _grow(outline, other, margin, growth):  # type: ignore[no-untyped-def]
+    """Raise the factors (n,) by which the points of an outline (n, 2) move away from its middle so that it contains
+    another (m, 2), by a margin."""
+    for k in range(len(other) * _PARTS):
+        x, y, distance = _place(other, k)
+        edge, farthest = _left_at(outline, x, y)
+        if farthest > 0:
+            for end in (edge, (edge + 1) % len(outline)):
+                growth[end] = max(growth[end], (distance + margin) / farthest)
+
+
+@kernel
+def _place(outline, number):  # type: ignore[no-untyped-def]
+    """One of the places all along an outline (n, 2): direction from the middle, of unit length, and distance."""
+    first, part = number // _PARTS, number % _PARTS
+    share = part / _PARTS
+    after = (first + 1) % len(outline)
+    x = outline[first, 0] * (1 - share) + outline[after, 0] * share
+    y = outline[first, 1] * (1 - share) + outline[after, 1] * share
+    distance = max(np.sqrt(x * x + y * y), 1e-9)
+    return x / distance, y / distance, distance
+
+
+def _crossings(outline: Points, centre: Points, directions: Points) -> tuple[NDArray[np.intp], Points]:
+    """Where rays from a centre (2,) in unit directions (m, 2) leave an outline (n, 2): number of the first point of the
+    edge, and distance from the centre, 0 where no edge is met."""
+    edges, reaches = np.zeros(len(directions), np.intp), np.zeros(len(directions))
+    _leave(outline - centre, directions, edges, reaches)
+    return edges, reaches
+
+
+@kernel
+def _leave(start, directions, edges, reaches):  # type: ignore[no-untyped-def]
+    """`_crossings`, of an outline (n, 2) about the centre."""
+    for i in range(len(directions)):
+        edges[i], reaches[i] = _left_at(start, directions[i, 0], directions[i, 1])
+
+
+@kernel
+def _left_at(outline, x, y):  # type: ignore[no-untyped-def]
+    """The edge at which a ray from the middle in a unit direction leaves an outline (n, 2), and how far away; 0 where
+    it meets none."""
+    count, edge, farthest = len(outline), 0, 0.0
+    bx, by = outline[0]
+    after = bx * y - by * x
+    for k in range(count):
+        ax, ay, before = bx, by, after
+        bx, by = outline[k + 1 if k + 1 < count else 0]
+        after = bx * y - by * x
+        if before * after > 1e-8 * (before - after) ** 2:
+            continue  # both ends lie well on one side of the ray, as those of most edges do
+        ex, ey = bx - ax, by - ay
+        across = x * ey - y * ex
+        if abs(across) < 1e-12:
+            across = 1e-12
+        reach = (ax * ey - ay * ex) / across
+        along = (ax * y - ay * x) / across
+        if -1e-9 <= along <= 1 + 1e-9 and reach > farthest:
+            edge, farthest = k, reach
+    return edge, farthest
+
+
+def bulge(points: Points, silhouette: Points | None) -> Points:
+    """Factors float64 (30,) by which the outline of a mesh (81, 2) grows, seen from its middle, to reach a silhouette
+    (n, 2) and a little beyond: 1 where it does, or where there is none.
+
+    The outline is a fixed ring of points. On the far side of a turned head the face ends beyond it: at 18 to 27 degrees
+    by 6.5 to 11 % of the face's width (METHODS 6.3), cheek and lashes of the person.
+    """
+    if silhouette is None:
+        return np.ones(len(OUTLINE))
+    outline = points[OUTLINE]
+    centre, width = outline.mean(axis=0), float(np.ptp(points[:, 0]))
+    radius = np.maximum(np.linalg.norm(outline - centre, axis=1), 1e-9)
+    _, farthest = _crossings(silhouette, centre, (outline - centre) / radius[:, None])
+    beyond = np.clip(farthest - radius, 0, None)
+    margin = _BEYOND * width * np.minimum(beyond / (_BEYOND * width), 1)
+    factors: Points = 1 + np.minimum(beyond + margin, _MOST_BULGE * width) / radius
+    return factors
+
+
+def bulged(points: Points, factors: Points) -> Points:
+    """The mesh points (81, 2) with their outline moved away from its middle by factors (30,)."""
+    outline = points[OUTLINE]
+    centre = outline.mean(axis=0)
+    grown = points.copy()
+    grown[OUTLINE] = centre + (outline - centre) * factors[:, None]
+    return grown

@@ -1,0 +1,76 @@
+"""The face at rest of somebody who may never have been seen at rest.
+
+Expression is what a frame adds to the face at rest (`expression`). Whoever smiles in every frame is "at rest" smiling,
+by the estimate of `neutral`, and the surrogate then never smiles. So the smile that an estimate is likely to contain is
+taken out of it.
+
+How much that is follows from the training set's people, each judged by a rule that had not seen them (models/CARD.md):
+the amount of a smile (`aam.smile`) is 0.0 ± 0.3 in their faces at rest and 1.0 ± 0.5 in their smiles. An estimate with
+amount a is a smile with a likelihood that these tell, and exceeds its owner's face at rest by 1 + 0.7 (a - 1) then, on
+average. `_TAKEN` is the product of the two, for estimates of which between a third and one half are smiles. Nothing is
+taken from 9 of 10 faces at rest of Canada (40 people), nor from half of those of IMM (37), where the camera looks from
+another height; nothing was trained on either.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.procrustes import align
+from streamdeid.aam.smile import amount
+from streamdeid.core.ibug68 import MIRROR, OUTLINE
+
+_UNEVEN = 2.0
+"""Pixels of the model's frame, 200 wide, by which a point may lie off the middle between it and its mirror image in a
+face at rest: 19 of 20 points of donors' mouths do not. Whoever winks through a short shot is at rest winking, and an
+even mouth would be drawn awry."""
+_AMOUNTS = (0.3, 0.7, 1.5)
+"""Amount of a smile in an estimate of the face at rest."""
+_TAKEN = (0.0, 0.7, 1.3)
+"""What of a mean smile is taken out of it; no more than the last of however much."""
+
+_FOLDED = (-0.3, 1.5)
+"""Range of smiles that folds follow: faces at rest differ by 0.3, and nobody of the training set smiled more than 2."""
+
+
+def folds(shape: Points, rest: Points, model: AppearanceModel) -> Pixels:
+    """Natural log, float32 (f, 3) in the fit's frame, of what the smile of a frame does to the surrogate's skin.
+
+    shape, rest: the person in this frame and at rest (`at_rest`), (81, 2) both. The training people's mean folds, in
+    proportion to the smile: one number of the person's, which the mouth shows anyway, and no line of the own face.
+    """
+    more = smile_in(shape, model) - smile_in(rest, model)
+    return model.smile_folds * np.float32(np.clip(more, *_FOLDED))
+
+
+def smile_in(shape: Points, model: AppearanceModel) -> float:
+    """Amount of a smile in a frontal shape (81, 2) in any frame: 0 for the training set's mean face at rest, 1
+    for its mean smile. One half for a model that has learnt nothing of smiles.
+    """
+    return amount(align(shape, model.mean_shape)(shape), model.mean_shape, model.smile_weights)
+
+
+def at_rest(shape: Points, model: AppearanceModel) -> Points:
+    """A frontal shape (81, 2), an estimate of somebody's face at rest, without the smile and the unevenness that it is
+    likely to contain; the same array where that is none."""
+    shape = _level(shape)
+    to_frame = align(shape, model.mean_shape)
+    amount_in = amount(to_frame(shape), model.mean_shape, model.smile_weights)
+    taken = float(np.interp(amount_in, _AMOUNTS, _TAKEN))
+    if taken <= 0:
+        return shape
+    rested: Points = shape - taken * model.smile @ np.linalg.inv(to_frame.linear).T
+    return rested
+
+
+def _level(shape: Points) -> Points:
+    """The shape (81, 2) with its features no more uneven than faces at rest are; its outline, which a turn of the head
+    makes uneven, as it is."""
+    flipped = shape[MIRROR] * (-1, 1)
+    uneven = (shape - align(flipped, shape)(flipped)) / 2
+    excess = uneven - np.clip(uneven, -_UNEVEN, _UNEVEN)
+    excess[OUTLINE] = 0
+    levelled: Points = shape - excess
+    return levelled if excess.any() else shape

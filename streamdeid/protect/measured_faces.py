@@ -1,0 +1,235 @@
+"""What is known of the faces of a stream before any is replaced: measured frame by frame, under whose stretch they go.
+
+It is the first half of the filter: `replace_faces` asks it what was seen in a frame that is to be published, whether
+that was in doubt, and who it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import Frame
+from streamdeid.identity.face_look import LEAST_WIDTH, FaceLook, Look
+from streamdeid.identity.identity_check import Broken, Estimate, IdentityCheck, Register
+from streamdeid.identity.person_templates import FusedTemplates, Templates
+from streamdeid.observe.neutral import NeutralEstimator
+from streamdeid.observe.observation import Observation, Observer, SampledFace, reduced_face, sampled_face
+from streamdeid.observe.occluders import OccluderMask
+from streamdeid.observe.opening import Opening
+from streamdeid.protect.levels import Cause, Steps, recognisable, severities, shows_a_face
+from streamdeid.render.face import Blending
+
+_WEAK_KEPT = 12
+"""Textures kept of a stretch of which no frame is good to know anybody by."""
+
+
+class Verdict(Protocol):
+    """What looks say of the tracks of a frame: `identity.looks.Verdict`."""
+
+    @property
+    def tracks(self) -> Sequence[Track]: ...
+
+    @property
+    def broken(self) -> Mapping[int, Broken]: ...
+
+    @property
+    def groundless(self) -> Mapping[int, Sequence[int]]: ...
+
+
+class Judge(Protocol):
+    """Decides doubts by what faces look like: `identity.looks.Looks`."""
+
+    def __call__(self, frame: Frame, tracks: Sequence[Track], looks: Mapping[int, Look | None], /) -> Verdict: ...
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A face in one frame."""
+
+    seen: Observation
+    severities: Mapping[Cause, float]
+    """How far each rule's signal goes (`levels`)."""
+    opening: Opening | None
+    """Where something before the face may be seen."""
+
+
+@dataclass
+class Followed:
+    """State of one stretch of a track (`identity_check`)."""
+
+    observer: Observer
+    occluders: OccluderMask
+    known: NeutralEstimator = field(default_factory=NeutralEstimator)
+    """Of the frames that are good to know the person by."""
+    rest: NeutralEstimator = field(default_factory=NeutralEstimator)
+    """Of all frames without doubt: the face at rest, as it is drawn."""
+    weak: list[Pixels] = field(default_factory=list, repr=False)
+    """Full textures (n, 3) of the first frames, while none is good."""
+    steps: Steps = field(default_factory=Steps)
+    blending: Blending = field(default_factory=Blending)
+    measured: dict[int, Measured] = field(default_factory=dict)
+    """By frame number, from `observe` until the frame is published."""
+
+
+class MeasuredFaces:
+    """Measures the faces of one stream and finds out who they are."""
+
+    def __init__(
+        self,
+        fitting: FitModel,
+        mean: Pixels,
+        register: Register,
+        named: Callable[[int, Points], None],
+        judge: Judge | None = None,
+        templates: Templates | None = None,
+    ) -> None:
+        """mean: float32 (f, 3), the mean face's small texture. named: called with a person and an identity vector y
+        (d,) whenever a stretch has got its person. judge: of doubts, None where every doubt counts. templates: what
+        people are recognised by, None for the fused vector."""
+        self._fitting = fitting
+        self._judge = judge
+        self._look = FaceLook(fitting.table)
+        self.templates = FusedTemplates(fitting.model) if templates is None else templates
+        self.check = IdentityCheck(register, self._estimate, named)
+        model = fitting.model
+        corners = model.mean_shape[model.triangles]
+        a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+        areas = np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
+        self.areas: NDArray[np.float64] = areas / areas.sum()
+        """float64 (m,): share of the mesh of each triangle."""
+        self._mean = mean
+        self._followed: dict[int, Followed] = {}
+        self._doubts: dict[int, dict[int, bool]] = {}
+        """By frame that waits, then by track: whether it is in doubt."""
+        self.breaks: Counter[str] = Counter()
+        """Why stretches ended in the middle of a track."""
+
+    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
+        """Measure the faces of a frame. Frames come in order, each before it is published."""
+        self.templates.next_frame(frame.index)
+        sampled = {
+            track.number: sampled_face(frame.planes, track.face, self._fitting) if track.face is not None else None
+            for track in tracks
+        }
+        stretched = self._judged(frame, tracks, sampled)
+        good = []
+        for track, stretch in zip(tracks, stretched, strict=True):
+            followed = self._followed.get(stretch.number)
+            if followed is None:
+                followed = Followed(Observer(self._fitting), OccluderMask(self._fitting, self._mean))
+                self._followed[stretch.number] = followed
+            pixels = sampled[track.number]
+            if pixels is not None and self._measure(frame, stretch, followed, pixels):
+                good.append(stretch.number)
+        for number in self.templates.choose([number for number in good if self.check.learns(number)]):
+            self.templates.show(number, *self._crop(frame, self._followed[number].measured[frame.index].seen))
+        self.check.settle(stretched)
+        for track in stretched:
+            if not self.check.learns(track.number):
+                followed = self._followed[track.number]
+                followed.known.forget_textures()
+                followed.weak.clear()
+
+    def of(self, stretch: int) -> Followed | None:
+        """What is kept of a stretch; None when it is over and done with."""
+        return self._followed.get(stretch)
+
+    def doubtful(self, frame: Frame, track: Track) -> bool:
+        """Whether it is unclear who a track shows in an observed frame, as far as is known by now."""
+        return self._doubts.get(frame.index, {}).get(track.number, True)
+
+    def published(self, frame: Frame) -> None:
+        """Forget what was measured in a frame that is done with, and in all before it."""
+        self.check.published(frame)
+        for index in [index for index in self._doubts if index <= frame.index]:
+            del self._doubts[index]
+        for followed in self._followed.values():
+            for index in [index for index in followed.measured if index <= frame.index]:
+                del followed.measured[index]
+
+    def forget(self) -> Set[int]:
+        """Drop the stretches that no waiting frame needs; the numbers of those that one still does."""
+        waiting = self.check.waiting()
+        for number, followed in list(self._followed.items()):
+            if not self.check.present(number) and not followed.measured and number not in waiting:
+                del self._followed[number]
+                self.templates.forget(number)
+        return waiting
+
+    def _judged(
+        self, frame: Frame, tracks: Sequence[Track], sampled: Mapping[int, SampledFace | None]
+    ) -> Sequence[Track]:
+        """The tracks under the numbers of their stretches, in the same order, with the doubts that looks left."""
+        if self._judge is None:
+            self._doubts[frame.index] = {track.number: track.doubtful for track in tracks}
+            return self.check.update(frame, tracks)
+        looks = {
+            number: self._look(pixels.small_texture)
+            for number, pixels in sampled.items()
+            if pixels is not None and float(np.ptp(pixels.raw[:, 0])) >= LEAST_WIDTH
+        }
+        verdict = self._judge(frame, tracks, looks)
+        self._doubts[frame.index] = {track.number: track.doubtful for track in verdict.tracks}
+        for number, indices in verdict.groundless.items():
+            for index in indices:
+                if number in self._doubts.get(index, {}):
+                    self._doubts[index][number] = False
+        self.breaks.update(broken.cause.value for broken in verdict.broken.values())
+        return self.check.update(frame, verdict.tracks, verdict.broken)
+
+    def _measure(self, frame: Frame, track: Track, followed: Followed, pixels: SampledFace) -> bool:
+        """Measure a face; whether it is good to know its person by."""
+        assert track.face is not None
+        seen = followed.observer(frame.planes, track.face, float(frame.time), pixels)
+        if seen is None:
+            return False  # the soft redaction covers it
+        found = severities(seen, self.areas)
+        opening = followed.occluders(seen, track.doubtful)
+        followed.measured[frame.index] = Measured(seen, found, opening)
+        if track.doubtful or not shows_a_face(seen, track.face):
+            return False
+        learns = self.check.learns(track.number)
+        good = recognisable(seen, self.areas)
+        self.check.saw(track.number, good)
+        yaw, pitch = seen.pose.yaw, seen.pose.pitch
+        if opening is None or not followed.rest.ready:  # a cup is no face at rest, but better than none
+            followed.rest.observe(seen.frontal, yaw, pitch, seen.small_texture, None, seen.hair, _blemish(found))
+        if good and learns:
+            wanted = followed.known.wants(seen.frontal, yaw, pitch)
+            texture = self._texture(frame, seen) if wanted else None
+            followed.known.observe(seen.frontal, yaw, pitch, seen.small_texture, texture, seen.hair)
+        elif learns and not followed.known.ready and len(followed.weak) < _WEAK_KEPT:
+            followed.weak.append(self._texture(frame, seen))
+        return good
+
+    def _crop(self, frame: Frame, seen: Observation) -> tuple[NDArray[np.uint8], Points]:
+        """A face and its surroundings, RGB uint8 (h, w, 3), no wider than the model, and its vertices (81, 2) in it."""
+        image, into = reduced_face(frame.planes, seen.points, 1.2 * self._fitting.model.frame_size[0])
+        return image, into(seen.points)
+
+    def _texture(self, frame: Frame, seen: Observation) -> Pixels:
+        """Full texture float32 (n, 3) of a face."""
+        return self._fitting.model.texture_of(*self._crop(frame, seen))
+
+    def _estimate(self, number: int, final: bool) -> Estimate:
+        """What is known of who a stretch shows, from its frames so far."""
+        followed, model = self._followed[number], self._fitting.model
+        if followed.known.ready:
+            y = model.identity(followed.known.shape(), followed.known.texture())
+            return Estimate(y, self.templates.template(number, y, final))
+        texture = np.median(followed.weak, axis=0).astype(np.float32)
+        return Estimate(model.identity(followed.rest.shape(), texture), None)
+
+
+def _blemish(found: Mapping[Cause, float]) -> float:
+    """How little a frame says about the face at rest, 0 for one that is seen whole and sharp."""
+    return float(np.clip(max(found[Cause.OCCLUDED], found[Cause.BLURRED]) - 1, 0, 10))

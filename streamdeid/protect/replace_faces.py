@@ -1,0 +1,344 @@
+"""The filter itself: every tracked face of a frame is protected, at the best level that it can have (`levels`)."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol, runtime_checkable
+
+import cv2
+import numpy as np
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import Cover, DeidentifiedFrame, Frame, Planes
+from streamdeid.errors import FailedClosed
+from streamdeid.identity.identity_check import Register
+from streamdeid.identity.person_templates import Templates
+from streamdeid.k_same.furthest_fet import PaperTransfer
+from streamdeid.protect.levels import Cause, Level, as_drawn, astray, turned_away, unblemished
+from streamdeid.protect.mask_faces import face_extent, grown
+from streamdeid.protect.measured_faces import Followed, Judge, Measured, MeasuredFaces
+from streamdeid.protect.soft_head import Head, head_of
+from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
+from streamdeid.render.face import draw_surrogate
+from streamdeid.render.light import LightFrame
+from streamdeid.render.masks import Box, fill
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.quiet_face import draw_quiet_face
+
+_DECODED = 64
+"""Surrogates kept decoded; others are decoded again when they are needed."""
+KEPT = 400
+"""People whose rungs are counted apart. Those of earlier ones, forgotten by the register, are counted together."""
+EARLIER = -1
+"""Key in `ReplaceFaces.persons` of all of them."""
+
+
+_NOT_DRAWN = ArithmeticError, ValueError, IndexError, cv2.error
+"""What arithmetic on points or pixels that are no face's raises (a ValueError is what no linear system solves, too)."""
+_HEAD = 1.36, 1.56
+"""A soft redaction is so many times as wide and high as a face's box (`soft_head`)."""
+_log = logging.getLogger(__name__)
+
+
+class Chosen(Protocol):
+    """What a choice must tell: `surrogates.Surrogate` does."""
+
+    @property
+    def vector(self) -> Points: ...
+
+    @property
+    def beard(self) -> bool: ...
+
+
+class Choice(Protocol):
+    """Which vector is published for a person of identity y (d,): `surrogates.Surrogates`, or an experiment's own.
+
+    Raises FailedClosed when there is none to publish.
+    """
+
+    def surrogate(self, person: int, y: Points, /) -> Chosen: ...
+
+
+@runtime_checkable
+class ForgettingChoice(Choice, Protocol):
+    """A choice that remembers people until it is told that they will not come back."""
+
+    def forget(self, person: int, /) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How one face of a frame is protected."""
+
+    track: Track
+    place: tuple[Box, Points | None, tuple[int, int]]
+    """Box of the face or, where it is lost, of where it may be; its points (81, 2); size of the picture."""
+    level: Level
+    cause: Cause | None
+    """Why no better level."""
+    measured: Measured | None
+    followed: Followed | None
+    person: int
+    face: NewFace | None
+
+    @cached_property
+    def head(self) -> Head:
+        """The ellipse about the head, which only redactions ask for."""
+        return head_of(*self.place)
+
+
+class ReplaceFaces:
+    """De-identifies frames with synthetic faces. `observe` sees each frame first, `deidentify` publishes it later."""
+
+    def __init__(
+        self,
+        fitting: FitModel,
+        surrogates: Choice,
+        register: Register,
+        *,
+        judge: Judge | None = None,
+        templates: Templates | None = None,
+        transfer: PaperTransfer | None = None,
+        copy_eyes: bool = False,
+        strict: bool = False,
+    ) -> None:
+        """judge: of doubts, None where every doubt counts. templates: what people are recognised by, None for the fused
+        vector. transfer: P4's own transfer instead of METHODS 4.0's. copy_eyes: show the person's own eyes. strict:
+        solid redactions instead of soft ones, and no tone of the person's skin anywhere in them."""
+        self._fitting = fitting
+        self._surrogates = surrogates
+        self._register = register
+        self._transfer = transfer
+        self._copy_eyes, self._strict = copy_eyes, strict
+        mean = NewFace.photographed(np.zeros(len(fitting.model.variances)), fitting).small_texture
+        self._light = LightFrame.of(fitting)
+        self._faces = MeasuredFaces(fitting, mean, register, self._choose, judge, templates)
+        self._memories: dict[int, SoftMemory] = {}
+        self._sides: dict[int, tuple[float, float]] = {}
+        """By track: width and height of its last face's box, pixels."""
+        self._chosen: dict[int, Chosen] = {}
+        self._new_faces: OrderedDict[int, NewFace] = OrderedDict()
+        self.rungs: Counter[Level] = Counter()
+        """Faces covered, by protection level."""
+        self.persons: dict[int, Counter[Level]] = {}
+        """The same by person; 0 stands for faces whose person was never decided, `EARLIER` for the first ones of a long
+        run."""
+        self._earlier = 0
+        self._over: set[int] = set()
+        """Persons whom the register forgot, as long as frames may wait in which they are shown."""
+        self.causes: Counter[Cause] = Counter()
+        """Why faces were covered by a lower level than the first."""
+
+    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
+        """Measure the faces of a frame. Frames come in order, each before it is published."""
+        self._faces.observe(frame, tracks)
+        self._forget()
+
+    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
+        """The frame with every tracked face covered. Raises FailedClosed in any doubt.
+
+        Soft redactions come first, so that none hides a drawn face, and far (small) faces before near ones.
+        """
+        out = frame.planes.copy()
+        plans = [self._plan(frame, track) for track in tracks]
+        self._sides = {
+            track.number: _sides(track.face.box) if track.face is not None else self._sides[track.number]
+            for track in tracks
+            if track.face is not None or track.number in self._sides
+        }
+        self._memories = {plan.track.number: self._memories.get(plan.track.number) or SoftMemory() for plan in plans}
+        for plan in plans:
+            if plan.level is not Level.OWN_FACE:
+                self._redact(out, frame, plan, plans)
+        covers = []
+        for plan in sorted(plans, key=_width):
+            level, cause = self._show(out, frame, plan, plans)
+            shown = plan.person if level in (Level.OWN_FACE, Level.QUIET) else 0
+            covers.append(Cover(plan.track.number, _box(plan), level.label, shown))
+            self.rungs[level] += 1
+            if cause is not None:
+                self.causes[cause] += 1
+            self.persons.setdefault(plan.person, Counter())[level] += 1
+        self._faces.published(frame)
+        return DeidentifiedFrame(out, frame.time, frame.index, tuple(covers))
+
+    def allows(self, frame: Frame, track: Track) -> bool:
+        """Whether nothing at all speaks against what was just observed of a track in a frame."""
+        followed = self._faces.of(self._faces.check.stretch(frame, track.number))
+        found = followed.measured.get(frame.index) if followed is not None else None
+        return found is not None and not self._faces.doubtful(frame, track) and unblemished(found.severities)
+
+    def close(self) -> None:
+        """Nothing more will be filtered: what was learned of people is told the register. Harmless when repeated."""
+        with contextlib.suppress(FailedClosed):  # whose template cannot be had any more is somebody new later
+            self._faces.check.close()
+        self._faces.templates.close()
+
+    @property
+    def breaks(self) -> Counter[str]:
+        """Why it became unclear, in the middle of a track, who it shows."""
+        return self._faces.breaks
+
+    @property
+    def people(self) -> int:
+        """Persons covered so far."""
+        return len(self.persons.keys() - {0, EARLIER}) + self._earlier
+
+    def vectors(self) -> Mapping[int, Points]:
+        """The surrogate of each person, float64 (d,). They never enter a report."""
+        return {person: chosen.vector for person, chosen in self._chosen.items()}
+
+    def _forget(self) -> None:
+        """Drop what no waiting frame needs: of stretches that are over, and of persons whom the register forgot."""
+        waiting = self._faces.forget()
+        self._over |= self._faces.check.forgotten()
+        for person in self._over - {self._register.person_of(number) for number in waiting}:
+            self._over.discard(person)
+            self._chosen.pop(person, None)
+            self._new_faces.pop(person, None)
+            if isinstance(self._surrogates, ForgettingChoice):
+                self._surrogates.forget(person)
+        if len(self.persons) > KEPT:
+            known = self._chosen.keys() | {0, EARLIER}
+            for person in sorted(self.persons.keys() - known)[: len(self.persons) - KEPT]:
+                self.persons.setdefault(EARLIER, Counter()).update(self.persons.pop(person))
+                self._earlier += 1
+
+    def _choose(self, person: int, y: Points) -> None:
+        """Choose the surrogate of a person not known before."""
+        with contextlib.suppress(FailedClosed):  # counted there; who gets none is redacted softly
+            self._chosen[person] = self._surrogates.surrogate(person, y)
+
+    def _plan(self, frame: Frame, track: Track) -> _Plan:
+        """Which protection level a face gets in a frame, and why no better one."""
+        stretch = self._faces.check.stretch(frame, track.number)
+        followed = self._faces.of(stretch)
+        found = followed.measured.get(frame.index) if followed is not None else None
+        box = self._of_head(track) if track.face is None else face_extent(track, track.face)
+        points = found.seen.raw if found is not None and astray(found.seen) <= 1 else None
+        place = box, points, frame.planes.size
+        if not np.isfinite(box).all() or (points is not None and not np.isfinite(points).all()):
+            raise FailedClosed("a face's place is not finite")
+        if followed is None or found is None or track.face is None:
+            cause = Cause.LOST if track.face is None else Cause.NO_LANDMARKS
+            return _Plan(track, place, self._hidden, cause, None, None, self._register.person_of(stretch) or 0, None)
+        person, face = (0, None) if self._faces.doubtful(frame, track) else self._face_of(stretch)
+        quiet = followed.steps(as_drawn(found.severities, found.seen))
+        if face is None:
+            cause = Cause.DOUBT if self._faces.doubtful(frame, track) else Cause.NOBODY
+            return _Plan(track, place, self._hidden, cause, found, followed, person, None)
+        if turned_away(found.seen):
+            return _Plan(track, place, self._hidden, Cause.TURNED, found, followed, person, None)
+        level = Level.OWN_FACE if quiet is None and followed.rest.ready else Level.QUIET
+        return _Plan(track, place, level, quiet, found, followed, person, face)
+
+    def _of_head(self, track: Track) -> Box:
+        """The box of a lost face, without the head's margin: where it may be includes that."""
+        x0, y0, x1, y1 = track.box
+        if track.number not in self._sides:
+            return track.box
+        last = self._sides[track.number]
+        half = [max(side, room / margin) / 2 for side, room, margin in zip(last, _sides(track.box), _HEAD, strict=True)]
+        x, y = (x0 + x1) / 2, (y0 + y1) / 2
+        return x - half[0], y - half[1], x + half[0], y + half[1]
+
+    @property
+    def _hidden(self) -> Level:
+        """The level of those who are shown with no face."""
+        return Level.SOLID if self._strict else Level.SOFT
+
+    def _redact(self, out: Planes, frame: Frame, plan: _Plan, plans: Sequence[_Plan]) -> Level:
+        """Hide a face, one of the plans: softly, or solidly where that is asked for or the soft one cannot be had."""
+        if plan.level is not Level.SOLID:
+            seen = plan.track.face is not None
+            memory = self._memories[plan.track.number] if seen else SoftMemory()  # a tone is of its own place
+            others = [other.head for other in plans if other.track is not plan.track]
+            try:
+                soft_redaction(out, frame.planes, plan.head, memory, others, tone=seen and not self._strict)
+                return Level.SOFT
+            except _NOT_DRAWN:
+                _log.warning("no soft redaction could be computed; a solid one covers the face")
+        box = plan.track.box if plan.track.face is None else face_extent(plan.track, plan.track.face)
+        fill(out, grown(box, out.size))
+        return Level.SOLID
+
+    def _show(self, out: Planes, frame: Frame, plan: _Plan, plans: Sequence[_Plan]) -> tuple[Level, Cause | None]:
+        """Draw what one of the plans shows, in place; the level that came of it, and why no better one."""
+        if plan.measured is None or plan.followed is None or plan.face is None:
+            return plan.level, plan.cause
+        if plan.level is Level.OWN_FACE:
+            with _or_redacted():
+                if self._draw(out, frame, plan.measured, plan.followed, plan.face):
+                    return plan.level, plan.cause
+            return self._redact(out, frame, replace(plan, level=self._hidden), plans), Cause.NO_LANDMARKS
+        with _or_redacted():
+            if draw_quiet_face(out, plan.measured.seen, plan.face, self._fitting, self._light):
+                return plan.level, plan.cause
+        if self._strict:  # what it was to be drawn into is a soft one
+            self._redact(out, frame, replace(plan, level=self._hidden), plans)
+        return self._hidden, plan.cause
+
+    def _draw(self, out: Planes, frame: Frame, found: Measured, followed: Followed, face: NewFace) -> bool:
+        neutral = followed.rest.neutral(float(frame.time))
+        shape = None
+        if self._transfer is not None:
+            shape, face = self._transfer(found.seen, neutral, face)
+        return draw_surrogate(
+            out,
+            out,  # where a neighbour is redacted, rim and mouth are to show the redaction, not what it hides
+            found.seen,
+            neutral,
+            face,
+            self._fitting,
+            self._light,
+            followed.blending,
+            shape=shape,
+            copy_eyes=self._copy_eyes,
+            opening=found.opening,
+        )
+
+    def _face_of(self, number: int) -> tuple[int, NewFace | None]:
+        """The person of a stretch, 0 for none, and the new face; None while there is none."""
+        person = self._faces.check.person(number)
+        chosen = None if person is None else self._chosen.get(person)
+        if person is None or chosen is None:
+            return person or 0, None
+        face = self._new_faces.get(person)
+        if face is None:
+            face = self._new_faces[person] = NewFace.of(chosen.vector, self._fitting, chosen.beard)
+            if len(self._new_faces) > _DECODED:
+                self._new_faces.popitem(last=False)
+        self._new_faces.move_to_end(person)
+        return person, face
+
+
+@contextlib.contextmanager
+def _or_redacted() -> Iterator[None]:
+    """A face that cannot be drawn is redacted by what follows: one odd face is not to end the whole run. Drawing writes
+    into the picture last of all, and a redaction goes over whatever that was."""
+    try:
+        yield
+    except _NOT_DRAWN:
+        _log.warning("no face could be drawn; a redaction covers it")
+
+
+def _sides(box: Box) -> tuple[float, float]:
+    return box[2] - box[0], box[3] - box[1]
+
+
+def _width(plan: _Plan) -> float:
+    return plan.track.box[2] - plan.track.box[0]
+
+
+def _box(plan: _Plan) -> Box:
+    """The box, in pixels, that what was done to a face lies in."""
+    if plan.level is Level.OWN_FACE and plan.track.face is not None:
+        return face_extent(plan.track, plan.track.face)
+    return plan.head.box

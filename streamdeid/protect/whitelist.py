@@ -1,0 +1,194 @@
+"""Chosen people stay as they are, only while recognition is certain (`--whitelist FACE.jpg`); in doubt all are covered.
+
+A track is left unfiltered in a frame only while all of this holds:
+
+* in this frame, and in `AROUND` frames before it and (as far as was looked ahead) after it, its face was measured by
+  landmarks, is wide, frontal, sharp and good enough for a synthetic face, touches nobody else's place, and is in no
+  doubt;
+* the median distance to a whitelisted picture over its last `_WINDOW` such frames, `_LEAST` at least, is accepted, and
+  no frame of them differs. One that does covers at once, for a second at least. Whatever breaks the row (a turned or
+  lost face, a crossing) starts it anew;
+* no other track came near the same pictures within a second. Two who claim one person are both covered.
+
+What is known of whitelisted people is biometric: it stays in memory, and is never written or logged.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Container, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import DeidentifiedFrame, Frame
+from streamdeid.errors import FailedClosed
+from streamdeid.identity.recognised_faces import Known, Recogniser, Vector, sharpness_of, unfit, vector_of
+from streamdeid.observe.signals import Sharpness
+from streamdeid.protect.fixed_regions import Inner
+from streamdeid.protect.mask_faces import face_extent, grown
+
+_LEAST, _WINDOW, AROUND = 12, 25, 12
+"""Frames; see the module."""
+PENALTY = Fraction(1)
+"""Seconds for which a face stays covered after a frame that differs, and for which a claim of another track counts."""
+
+
+class Recognition:
+    """What is known of one track: the distances to one person in its last frames in a row."""
+
+    def __init__(self, recogniser: Recogniser) -> None:
+        self._recogniser = recogniser
+        self._near: deque[float] = deque(maxlen=_WINDOW)
+        self._blocked = Fraction(-1)
+        self.person = -1
+        """Whom the row is about; -1 while there is none."""
+
+    def add(self, distances: Vector | None, clock: Fraction) -> None:
+        """One frame more: distances (people,), None where the face could not be recognised beyond doubt.
+
+        clock: seconds, never decreasing.
+        """
+        if distances is None:
+            self.start_anew()
+            return
+        person = int(np.argmin(distances))
+        if distances[person] > self._recogniser.differ:
+            self.start_anew()
+            self._blocked = clock + PENALTY
+            return
+        if person != self.person:
+            self.start_anew()
+        self.person = person
+        self._near.append(float(distances[person]))
+
+    def start_anew(self) -> None:
+        """Forget the row."""
+        self._near.clear()
+        self.person = -1
+
+    def certain(self, clock: Fraction) -> bool:
+        """Whether, at this time, the row is long and near enough."""
+        enough = len(self._near) >= _LEAST and clock >= self._blocked
+        return enough and float(np.median(self._near)) <= self._recogniser.accept
+
+
+class Whitelist:
+    """Takes the certain ones out of the tracks that another de-identifier covers; a `pipeline.Deidentifier`."""
+
+    def __init__(
+        self,
+        inner: Inner,
+        known: Known,
+        model: AppearanceModel,
+        good: Callable[[Frame, Track], bool] = lambda frame, track: True,
+    ) -> None:
+        """good: whether what the inner one just observed of a track may be shown as an own face."""
+        self._inner, self._known, self._model, self._good = inner, known, model, good
+        self._sharpness = Sharpness(model.fit_table)
+        self._recognition: dict[int, Recognition] = {}
+        self._last: dict[int, int] = {}
+        """By track: the frame in which it was last seen."""
+        self._claims: list[dict[int, Fraction]] = [{} for _ in range(known.people)]
+        """For each person: the tracks that came near, and when they last did."""
+        self._certain: dict[int, dict[int, tuple[Face, int]]] = {}
+        """By frame, then by track: the face that was recognised and whose it is."""
+        self._clock = Fraction(0)
+        self._time: Fraction | None = None
+        self.shown = 0
+        """Faces left as they are so far, summed over the frames."""
+
+    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
+        """Recognise, after the inner one has observed. Raises what that one raises, and FailedClosed."""
+        self._inner.observe(frame, tracks)
+        if self._time is not None:
+            self._clock += max(Fraction(0), frame.time - self._time)
+        self._time = frame.time
+        measured = {track.number: self._measured(frame, track) for track in tracks}
+        alone = _alone(tracks, {number for number, distances in measured.items() if distances is not None})
+        for track in tracks:
+            distances = measured[track.number]
+            if distances is not None:  # a blurred face is nobody's, but it may be a rival
+                for person in np.flatnonzero(distances <= self._known.recogniser.differ).tolist():
+                    self._claims[person][track.number] = self._clock
+            clear = track.number in alone and not track.doubtful and self._good(frame, track)
+            one = self._recognition.setdefault(track.number, Recognition(self._known.recogniser))
+            one.add(distances if clear and self._sharp(frame, track) else None, self._clock)
+            self._last[track.number] = frame.index
+        certain = {} if frame.index in self._certain else self._sure(tracks)  # a repeated frame is a doubt
+        self._certain[frame.index] = certain
+        for number in [number for number, last in self._last.items() if abs(frame.index - last) > _WINDOW]:
+            del self._recognition[number], self._last[number]
+
+    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
+        """The inner one's frame in which the certain ones are not drawn over."""
+        here = self._certain.get(frame.index, {})
+        around = [self._certain[i] for i in range(frame.index - AROUND, frame.index + AROUND + 1) if i in self._certain]
+        alone = _alone(tracks, here)
+        shown = {
+            track.number: here[track.number][1]
+            for track in tracks
+            if track.number in here
+            and track.number in alone
+            and not track.doubtful
+            and track.face is here[track.number][0]
+            and all(one.get(track.number, (None, -1))[1] == here[track.number][1] for one in around)
+        }
+        people = list(shown.values())
+        left = {number for number, person in shown.items() if people.count(person) == 1}
+        for index in [i for i in self._certain if i < frame.index - AROUND]:
+            del self._certain[index]
+        done = self._inner.deidentify(frame, [track for track in tracks if track.number not in left])
+        self.shown += len(left)
+        return done
+
+    def _measured(self, frame: Frame, track: Track) -> Vector | None:
+        """Distances (people,) of a track's face in this frame; None when it cannot be recognised."""
+        if track.face is None or track.missed or unfit(track.face, self._model) is not None:
+            return None
+        vector = vector_of(frame.planes, track.face, self._model, self._known.recogniser.describe)
+        if vector is None:
+            return None
+        if vector.shape != self._known.vectors.shape[1:]:
+            raise FailedClosed("the recogniser of the whitelist gave vectors of different lengths")
+        return self._known.distances(vector)
+
+    def _sharp(self, frame: Frame, track: Track) -> bool:
+        """Whether a track's face is sharp enough in this frame; a sharpness that is no number is not."""
+        if track.face is None or unfit(track.face, self._model) is not None:
+            return False
+        found = sharpness_of(frame.planes, track.face, self._model, self._sharpness)
+        return found >= self._known.recogniser.sharpness
+
+    def _sure(self, tracks: Sequence[Track]) -> dict[int, tuple[Face, int]]:
+        """The tracks that are certain in the newest frame; who has a rival starts anew."""
+        for claims in self._claims:
+            for number in [n for n, when in claims.items() if self._clock - when > PENALTY]:
+                del claims[number]
+        sure = {}
+        for track in tracks:
+            one = self._recognition[track.number]
+            if one.person >= 0 and len(self._claims[one.person]) > 1:
+                one.start_anew()
+            if track.face is not None and one.certain(self._clock):
+                sure[track.number] = track.face, one.person
+        return sure
+
+
+def _alone(tracks: Sequence[Track], among: Container[int]) -> set[int]:
+    """Those of the tracks `among` whose place, as far as a cover might reach, touches nobody else's."""
+    wanted = [row for row, track in enumerate(tracks) if track.number in among]
+    if not wanted:
+        return set()
+    extents = [grown(track.box if track.face is None else face_extent(track, track.face)) for track in tracks]
+    boxes = np.array(extents)
+    lost = ~np.isfinite(boxes).all(axis=1)  # could be anywhere
+    lone = set()
+    for row in wanted:
+        x0, y0, x1, y1 = extents[row]
+        touching = (boxes[:, 0] <= x1) & (boxes[:, 2] >= x0) & (boxes[:, 1] <= y1) & (boxes[:, 3] >= y0)
+        if np.count_nonzero(touching | lost) == 1:
+            lone.add(tracks[row].number)
+    return lone

@@ -1,0 +1,227 @@
+"""Blending a drawn face into the planes: a feather inside the hull and a membrane from outside it (METHODS 4.4).
+
+The membrane is a low-resolution stand-in for Poisson blending: along the hull's rim the difference between the
+picture just outside and the drawn face just inside is measured, then fades inwards. Only pixels outside the hull
+enter it, and only where they could be skin: hair and background do not bleed into the face.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from streamdeid.aam.linear_grid import line_between, places_between
+from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.aam.synthesise import Patch
+from streamdeid.core.frames import Planes
+from streamdeid.core.kernel_cache import kernel
+
+_GRID = (48, 56)
+"""Width and height of the membrane's grid, whatever the patch's: it can then be averaged over frames."""
+_LUMA_SAMPLES, _CHROMA_SAMPLES = 3, 2
+"""Pixels across and down in each of its cells that are looked at: what is found is blurred over several cells."""
+_NEAR = 0.02
+"""Blur of what is found on either side of the rim, share of the patch's width."""
+_TRUST = (42.0, 13.0, 13.0)
+"""Difference in Y, U and V at which the rim is trusted by 1 / e: beyond, it is hair or background."""
+_ENOUGH = 2.5
+"""Standard deviation of a blur in pixels from which half as many pixels would do."""
+_DEPTH = 0.13
+"""Reach of the membrane into the face, share of the patch's width."""
+
+
+@dataclass(frozen=True)
+class Blend:
+    """Weights and correction for one patch."""
+
+    alpha: Pixels
+    """float32 (ceil(h / 2), ceil(w / 2)): 1 well inside the hull, 0 outside."""
+    membrane: Pixels
+    """float32 (gh, gw, 3): YUV correction on the membrane's grid."""
+
+
+def feathered(covered: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], feather: float) -> Pixels:
+    """Weights float32 of a mask uint8 (h, w): rising smoothly from its rim to 1 at `feather` pixels inside."""
+    return feathers(covered, (feather,))[0]
+
+
+def feathers(covered: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], widths: tuple[float, ...]) -> list[Pixels]:
+    """`feathered` for several widths in pixels."""
+    framed = cv2.copyMakeBorder(covered, 1, 1, 1, 1, cv2.BORDER_REPLICATE)  # the frame's border is no rim
+    distance = np.asarray(cv2.distanceTransform(framed, cv2.DIST_L2, 3)[1:-1, 1:-1], np.float32)
+    return [_risen(distance, np.float32(1 / max(width, 1.0))) for width in widths]
+
+
+def soft_blur(picture: Pixels, sigma: float) -> Pixels:
+    """A picture (h, w) blurred by so many pixels; a wide blur is done where fewer do, which is the same to the eye."""
+    less = max(1, int(sigma / _ENOUGH))
+    size = picture.shape[1], picture.shape[0]
+    few = max(1, size[0] // less), max(1, size[1] // less)
+    small = cv2.resize(picture, few, interpolation=cv2.INTER_AREA) if less > 1 else picture
+    soft = cv2.GaussianBlur(small, (0, 0), sigma / less)
+    return np.asarray(cv2.resize(soft, size, interpolation=cv2.INTER_LINEAR) if less > 1 else soft, np.float32)
+
+
+def no_membrane() -> Pixels:
+    """A correction of nothing, on the membrane's grid."""
+    return np.zeros((_GRID[1], _GRID[0], 3), np.float32)
+
+
+def membrane(patch: Patch, planes: Planes) -> Pixels:
+    """Correction float32 (gh, gw, 3) in YUV on a coarse grid over the patch."""
+    width, height = _GRID
+    # YUV and a weight, of what lies outside the hull in the picture and inside it in the patch.
+    outside, inside = (np.zeros((height, width, 4), np.float32) for _ in range(2))
+    _gather(planes.y, patch.y[:, :, None], patch.covered_luma, patch.x0, patch.y0, 0, _LUMA_SAMPLES, outside, inside)
+    corner = patch.x0 // 2, patch.y0 // 2
+    for c, plane in ((1, planes.u), (2, planes.v)):
+        _gather(plane, patch.uv[:, :, c - 1 : c], patch.covered, *corner, c, _CHROMA_SAMPLES, outside, inside)
+    if not _parted(outside, inside):
+        return no_membrane()
+    near = max(1.0, _NEAR * width)
+    out_soft, in_soft = (cv2.GaussianBlur(side, (0, 0), near) for side in (outside, inside))
+    steps = np.empty((height, width, 4), np.float32)
+    _compared(out_soft, in_soft, np.array(_TRUST, np.float32), steps)
+    few = cv2.resize(steps, (width // 2, height // 2), interpolation=cv2.INTER_AREA)  # wide and soft: few places do
+    soft = cv2.resize(cv2.GaussianBlur(few, (0, 0), _DEPTH * width / 2), _GRID, interpolation=cv2.INTER_LINEAR)
+    fade: Pixels = soft[:, :, :3] / (soft[:, :, 3:] + np.float32(0.02))
+    return fade
+
+
+def composed(patch: Patch, blend: Blend, planes: Planes) -> bool:
+    """Write a patch into the planes, in place. False, and nothing written, if any of its values is not finite."""
+    if not (_finite(patch.y[:, :, None]) and _finite(patch.uv) and _finite(blend.membrane)):
+        return False
+    corner = patch.x0 // 2, patch.y0 // 2
+    # Half-size weights reach a pixel beyond the mesh, where nothing was drawn.
+    _mix(planes.y, patch.x0, patch.y0, patch.y, 0, blend.alpha, 2, patch.covered_luma, blend.membrane)
+    for c, plane in ((1, planes.u), (2, planes.v)):
+        _mix(plane, *corner, patch.uv[:, :, c - 1], c, blend.alpha, 1, np.ones_like(patch.covered), blend.membrane)
+    return True
+
+
+@kernel
+def _risen(distance, share):  # type: ignore[no-untyped-def]
+    """How far a feather has risen (h, w), smoothly, at distances (h, w) from its rim; share: 1 over its width."""
+    one, two, three = np.float32(1), np.float32(2), np.float32(3)
+    out = np.empty(distance.shape, np.float32)
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            t = min(distance[y, x] * share, one)
+            out[y, x] = t * t * (three - two * t)
+    return out
+
+
+@kernel
+def _gather(plane, drawn, covered, x0, y0, channel, samples, outside, inside):  # type: ignore[no-untyped-def]
+    """Means of samples (n by n in each cell of a grid) of a plane (H, W), and of what was drawn (h, w, 1) on a
+    rectangle of it, into a channel of two grids (gh, gw, 4), whose last channels count in how many channels each
+    cell lies wholly outside or inside what is covered."""
+    height, width = covered.shape
+    rows, columns = outside.shape[:2]
+    share = np.float32(1 / (samples * samples))
+    places = np.empty(columns * samples, np.uint32)
+    for k in range(len(places)):
+        places[k] = np.uint32((k + 0.5) / len(places) * width)
+    for row in range(rows):
+        for column in range(columns):
+            there, here = np.float32(0), np.float32(0)
+            number = 0
+            for i in range(samples):
+                y = np.uint32((row + (i + 0.5) / samples) * height / rows)
+                for j in range(samples):
+                    x = places[column * samples + j]
+                    if covered[y, x]:
+                        number += 1
+                        here += drawn[y, x, 0]
+                    else:
+                        there += np.float32(plane[np.uint32(y0 + y), np.uint32(x0 + x)])
+            if number == 0:
+                outside[row, column, channel] = there * share
+                outside[row, column, 3] += 1
+            elif number == samples * samples:
+                inside[row, column, channel] = here * share
+                inside[row, column, 3] += 1
+
+
+@kernel
+def _parted(outside, inside):  # type: ignore[no-untyped-def]
+    """Make the last channels weights, 1 where a cell lies on one side in all channels, and leave nothing of other
+    cells. Whether there is enough on both sides."""
+    enough = True
+    for side, least in ((outside, 4), (inside, 16)):
+        count = 0
+        for row in range(side.shape[0]):
+            for column in range(side.shape[1]):
+                if side[row, column, 3] == 3:
+                    side[row, column, 3] = 1
+                    count += 1
+                else:
+                    side[row, column] = 0
+        enough = enough and count >= least
+    return enough
+
+
+@kernel
+def _compared(outside, inside, trust, out):  # type: ignore[no-untyped-def]
+    """How much brighter it is outside than inside (gh, gw, 3), times the weight that has, and how much of a rim there
+    is, both in out (gh, gw, 4); of two blurred sides of a rim, colours times weights."""
+    tiny = np.float32(1e-6)
+    for row in range(out.shape[0]):
+        for column in range(out.shape[1]):
+            over, under = outside[row, column, 3] + tiny, inside[row, column, 3] + tiny
+            rim = min(outside[row, column, 3], inside[row, column, 3])
+            farthest = np.float32(0)
+            for c in range(3):
+                step = outside[row, column, c] / over - inside[row, column, c] / under
+                out[row, column, c] = step
+                farthest = max(farthest, abs(step) / trust[c])
+            weight = rim * np.exp(-farthest * farthest)
+            for c in range(3):
+                out[row, column, c] *= weight
+            out[row, column, 3] = rim
+
+
+@kernel
+def _finite(values):  # type: ignore[no-untyped-def]
+    """Whether all of (h, w, c) are numbers."""
+    whole = True
+    for y in range(values.shape[0]):
+        for x in range(values.shape[1]):
+            for c in range(values.shape[2]):
+                whole &= abs(values[y, x, c]) < np.inf
+    return whole
+
+
+@kernel
+def _mix(plane, x0, y0, drawn, channel, alpha, scale, mask, membrane):  # type: ignore[no-untyped-def]
+    """Blend what was drawn (h, w), Y, U or V by the number of the channel, into a plane (H, W) from (x0, y0) on,
+    with weights (ah, aw) of a grid `scale` times as coarse, where a mask (h, w) is 1; a membrane (gh, gw, 3) is
+    added."""
+    height, width = mask.shape
+    half, most, none = np.float32(0.5), np.float32(255), np.float32(0)
+    correction = membrane[:, :, channel].copy()
+    # Of an odd width the last weight reaches a pixel farther than the patch.
+    of_row, down = places_between(alpha.shape[0], scale * alpha.shape[0])
+    of_column, across = places_between(alpha.shape[1], scale * alpha.shape[1])
+    soft_row, soft_down = places_between(correction.shape[0], height)
+    soft_column, soft_across = places_between(correction.shape[1], width)
+    weights, few_weights = np.empty(len(of_column), np.float32), np.empty(alpha.shape[1], np.float32)
+    lift, few_lift = np.empty(width, np.float32), np.empty(correction.shape[1], np.float32)
+    for y in range(height):
+        line_between(alpha, of_row[y], down[y], of_column, across, few_weights, weights)
+        first, last = 0, width - 1
+        while first <= last and weights[first] <= 0:
+            first += 1
+        while first <= last and weights[last] <= 0:
+            last -= 1
+        if first > last:
+            continue
+        line_between(correction, soft_row[y], soft_down[y], soft_column, soft_across, few_lift, lift)
+        row, new, where = plane[y0 + y, x0 : x0 + width], drawn[y], mask[y]
+        for x in range(first, last + 1):
+            old = np.float32(row[x])
+            value = old + weights[x] * np.float32(where[x]) * (new[x] + lift[x] - old)
+            row[x] = np.uint8(min(max(value + half, none), most))

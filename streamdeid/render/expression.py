@@ -1,0 +1,211 @@
+"""Expression of a frame laid onto a surrogate's neutral shape (P4 repaired: METHODS 1.9, 2.4 and 4.0).
+
+Everything happens in the model's frame, in Cartesian coordinates (no truncation by PCA, or mouths go stiff).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.ibug68 import (
+    LEFT_EYE,
+    LEFT_EYE_CORNERS,
+    MOUTH,
+    MOUTH_CORNERS,
+    OUTLINE,
+    RIGHT_EYE,
+    RIGHT_EYE_CORNERS,
+    RIGID,
+)
+from streamdeid.core.kernel_cache import kernel
+
+_PARTS = ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS), (MOUTH, MOUTH_CORNERS))
+_LIP_PAIRS = ((13, 19), (14, 18), (15, 17))
+"""Upper and lower inner lip, from the left, numbers within the mouth."""
+_OVER = ((1, 13), (2, 13), (3, 14), (4, 15), (5, 15), (7, 17), (8, 17), (9, 18), (10, 19), (11, 19))
+"""Points of the outer lip, and the one of the inner lip that each lies beside."""
+_NARROWEST = 0.12
+"""Opening over width that an eye at rest has at least: below, it was never seen open."""
+_MOST_TURN = 0.5
+"""Largest turn, pixels for a pixel of depth (about radians), taken out of a surrogate."""
+_RISE, _REST = 1.5, -0.045
+"""How much of the gaze's rise and fall is drawn for each that the landmarker reads, and the height of an iris at rest,
+eye widths below the line of the corners. It reads of eyes whose gaze is known (drawn ones) 0.3 to 0.6 of the rise and
+fall, so that 1.5 exaggerates none. Chosen on expressions_gaze; medians of three clips at rest: -.03, -.04, -.06."""
+_OUTWARDS = 9.0
+"""Pixels of the model's frame by which the surrogate may widen the person's outline."""
+
+
+def transfer_expression(shape: Points, neutral: Points, surrogate: Points) -> Points:
+    """The surrogate's shape with the person's expression, (81, 2).
+
+    shape, neutral: the person in this frame and at rest; surrogate: the new face at rest; all (81, 2) in the model's
+    frame. P4 equation (1) moves every point; within eyes and mouth the change is then laid anew about the line of their
+    corners, and their openings follow the person's. Contours stay the surrogate's: those of lids and lips name people.
+    """
+    moved = surrogate + shape - neutral
+    laid = np.empty_like(moved)
+    for part, (a, b) in _PARTS:
+        _lay(shape, neutral, surrogate, moved, laid, part.start, part.stop, a, b, part is MOUTH)
+    _push(shape, neutral, surrogate, OUTLINE, moved)
+    return moved
+
+
+@kernel
+def _level(points, a, b, first, stop):  # type: ignore[no-untyped-def]
+    """Some of the points (81, 2), from the middle between two corners, turned so that these lie level, (n, 2)."""
+    x, y = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
+    length = max(np.sqrt(x * x + y * y), 1e-9)
+    x, y = x / length, y / length
+    cx, cy = (points[a, 0] + points[b, 0]) / 2, (points[a, 1] + points[b, 1]) / 2
+    out = np.empty((stop - first, 2))
+    for i in range(first, stop):
+        dx, dy = points[i, 0] - cx, points[i, 1] - cy
+        out[i - first, 0], out[i - first, 1] = dx * x + dy * y, dy * x - dx * y
+    return out
+
+
+@kernel
+def _lay(shape, neutral, surrogate, moved, laid, first, stop, a, b, mouth):  # type: ignore[no-untyped-def]
+    """Lay the change of an eye or the mouth, whose corners are points a and b, anew about the line of its corners."""
+    now, rest, own = (
+        _level(shape, a, b, first, stop),
+        _level(neutral, a, b, first, stop),
+        _level(surrogate, a, b, first, stop),
+    )
+    ratio = _distance(surrogate, a, b) / max(_distance(neutral, a, b), 1e-6)
+    part = laid[first:stop]
+    for i in range(stop - first):
+        for c in range(2):
+            part[i, c] = own[i, c] + ratio * (now[i, c] - rest[i, c])
+    if mouth:
+        _open_lips(part, ratio, now)
+    else:
+        _open_lids(part, ratio, now, rest, own)
+    x, y = moved[b, 0] - moved[a, 0], moved[b, 1] - moved[a, 1]
+    length = max(np.sqrt(x * x + y * y), 1e-9)
+    x, y = x / length, y / length
+    cx, cy = (moved[a, 0] + moved[b, 0]) / 2, (moved[a, 1] + moved[b, 1]) / 2
+    for i in range(stop - first):
+        u, v = part[i]
+        moved[first + i, 0], moved[first + i, 1] = u * x - v * y + cx, u * y + v * x + cy
+
+
+@kernel
+def _open_lids(laid, ratio, now, rest, own):  # type: ignore[no-untyped-def]
+    """Open an eye (6, 2), in place: closing is relative, so that shut eyes are shut; opening wider is absolute, or a
+    narrow eye's twitch would be a stare."""
+    low, high = rest[0, 0], rest[0, 0]
+    for i in range(len(rest)):
+        low, high = min(low, rest[i, 0]), max(high, rest[i, 0])
+    for upper, lower in ((1, 5), (2, 4)):
+        open_now, at_rest = now[lower, 1] - now[upper, 1], rest[lower, 1] - rest[upper, 1]
+        share = min(max(open_now, 0.0) / max(at_rest, _NARROWEST * (high - low)), 1.0)
+        closed = max(own[lower, 1] - own[upper, 1], 0.0) * share
+        laid[upper, 1] = laid[lower, 1] - closed - ratio * max(open_now - at_rest, 0.0)
+
+
+@kernel
+def _open_lips(laid, ratio, now):  # type: ignore[no-untyped-def]
+    """Open a mouth (20, 2), in place, exactly as wide as the person's: a surrogate at rest is shut. Lips keep their
+    thickness."""
+    for upper, lower in _LIP_PAIRS:
+        middle = (laid[upper, 1] + laid[lower, 1]) / 2
+        half = ratio * max(now[lower, 1] - now[upper, 1], 0.0) / 2
+        for inner, at in ((upper, middle - half), (lower, middle + half)):
+            for outer, beside in _OVER:
+                if beside == inner:
+                    laid[outer, 1] += at - laid[inner, 1]
+            laid[inner, 1] = at
+
+
+@kernel
+def _distance(points, a, b):  # type: ignore[no-untyped-def]
+    x, y = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
+    return np.sqrt(x * x + y * y)
+
+
+@kernel
+def _push(shape, neutral, surrogate, outline, moved):  # type: ignore[no-untyped-def]
+    """The person's own outline, pushed outwards where the surrogate's is wider: nothing of the person's jaw stays
+    visible beside a narrower new one. The outline itself is given away by any cover (the black-hull control)."""
+    count = len(outline)
+    cx, cy = 0.0, 0.0
+    for point in outline:
+        cx, cy = cx + neutral[point, 0] / count, cy + neutral[point, 1] / count
+    normals = np.empty((count, 2))
+    outwards = 0.0
+    for k in range(count):
+        before, after = outline[(k + count - 1) % count], outline[(k + 1) % count]
+        x, y = neutral[after, 1] - neutral[before, 1], neutral[before, 0] - neutral[after, 0]
+        length = max(np.sqrt(x * x + y * y), 1e-9)
+        normals[k, 0], normals[k, 1] = x / length, y / length
+        outwards += (neutral[outline[k], 0] - cx) * normals[k, 0] + (neutral[outline[k], 1] - cy) * normals[k, 1]
+    sign = 1.0 if outwards > 0 else -1.0 if outwards < 0 else 0.0
+    for k in range(count):
+        point = outline[k]
+        x, y = sign * normals[k, 0], sign * normals[k, 1]
+        push = (surrogate[point, 0] - neutral[point, 0]) * x + (surrogate[point, 1] - neutral[point, 1]) * y
+        push = min(max(push, 0.0), _OUTWARDS)
+        moved[point, 0], moved[point, 1] = shape[point, 0] + push * x, shape[point, 1] + push * y
+
+
+def facing(surrogate: Points, neutral: Points, depth: Points) -> Points:
+    """The surrogate's shape (81, 2) turned to look where the person at rest looks.
+
+    A frontal face with a low nose and one that nods differ in the same way: by an offset proportional to the depth
+    (81,) of each point. That part of the difference is pose, not identity, and stays the person's (METHODS 2.4). It is
+    found as head pose is (`aam.pose`): on the points that expressions move least, those of the outline included, which
+    stay the person's own.
+    """
+    inner = np.ones(len(neutral), np.bool_)
+    inner[OUTLINE] = False
+    z = (depth - depth[inner].mean()) * inner
+    offset = (surrogate - neutral) * inner[:, None]
+    apparent = _apparent_turn(offset, neutral, depth)
+    # What a turn of the inner points alone looks like, with the outline held: the response to be inverted.
+    across, down = (_apparent_turn(np.outer(z, axis), neutral, depth) for axis in np.eye(2))
+    turn = np.linalg.solve(np.column_stack([across, down]), apparent)
+    turned: Points = surrogate - np.outer(depth - depth[inner].mean(), np.clip(turn, -_MOST_TURN, _MOST_TURN))
+    return turned
+
+
+def _apparent_turn(offset: Points, shape: Points, depth: Points) -> Points:
+    """Turn (2,) in x and y, per pixel of depth, that an offset (81, 2) of a shape (81, 2) is taken for, besides a
+    shift, a scaling and a roll; least squares over the rigid points."""
+    (x, y), z = shape[RIGID].T - shape[RIGID].mean(axis=0)[:, None], depth[RIGID] - depth[RIGID].mean()
+    one, none = np.ones(len(z)), np.zeros(len(z))
+    rows_x = np.column_stack([one, none, x, -y, z, none])
+    rows_y = np.column_stack([none, one, y, x, none, z])
+    found, *_ = np.linalg.lstsq(np.vstack([rows_x, rows_y]), offset[RIGID].T.ravel(), rcond=None)
+    turn: Points = found[4:]
+    return turn
+
+
+def lay(points: Points, corners: tuple[Points, Points], onto: tuple[Points, Points], ratio: float) -> Points:
+    """Points (n, 2) turned with the line of their corners onto another pair, scaled by `ratio` about the middle."""
+    (a, b), (c, d) = corners, onto
+    turn = np.arctan2(*(d - c)[::-1]) - np.arctan2(*(b - a)[::-1])
+    rotation = ratio * np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    laid: Points = (points - (a + b) / 2) @ rotation.T + (c + d) / 2
+    return laid
+
+
+def eye_maps(shape: Points, laid: Points) -> list[tuple[Points, Points]]:
+    """For each eye the linear part (2, 2) and shift (2,) that take an iris of the person's eye into the new one.
+
+    Corners lie on corners; heights over the line between them grow by `_RISE` about where an eye at rest looks.
+    """
+    maps: list[tuple[Points, Points]] = []
+    for a, b in (LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS):
+        old, new = shape[b] - shape[a], laid[b] - laid[a]
+        factor = complex(*new) / complex(*old)
+        width = float(np.hypot(*old))
+        down = np.array([-old[1], old[0]]) / width
+        similar = np.array([[factor.real, -factor.imag], [factor.imag, factor.real]])
+        linear = np.asarray(similar @ (np.eye(2) + (_RISE - 1) * np.outer(down, down)), np.float64)
+        rest = (shape[a] + shape[b]) / 2 + _REST * width * down
+        shift = similar @ (rest - shape[a]) + laid[a] - linear @ rest
+        maps.append((linear, shift))
+    return maps

@@ -1,0 +1,269 @@
+"""One face of one frame drawn on its landmarks and blended into the planes: the first protection level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import cv2
+import numpy as np
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Pixels, Points, Triangles, spread
+from streamdeid.aam.pose import HeadPose
+from streamdeid.aam.surface import slid_depth
+from streamdeid.aam.synthesise import Patch, draw
+from streamdeid.core.frames import Planes
+from streamdeid.core.ibug68 import CHIN, FOREHEAD, INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE, RING
+from streamdeid.observe.glasses import draw_glasses
+from streamdeid.observe.neutral import Neutral
+from streamdeid.observe.observation import Observation
+from streamdeid.observe.opening import Opening, shown_through
+from streamdeid.observe.outline import bulged, reaching
+from streamdeid.observe.rest import at_rest, folds
+from streamdeid.render.blend import Blend, composed, feathered, membrane, no_membrane, soft_blur
+from streamdeid.render.copied_pixels import copy_polygon
+from streamdeid.render.expression import eye_maps, facing, transfer_expression
+from streamdeid.render.eyes import draw_eye, narrowed
+from streamdeid.render.hairline import Hairline
+from streamdeid.render.light import LightFrame, SoftSkin, StaticLight, light_change, static_light
+from streamdeid.render.lit_face import at_eye, dressed, hairs, lit_eye, lit_texture
+from streamdeid.render.mouth import draw_mouth
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.scene_grain import SceneGrain
+from streamdeid.render.turned_face import Copied, LitFace, TurnedMemory, draw_turned_face
+from streamdeid.render.turned_light import turned_change
+
+_FEATHER = 0.07
+"""Feather inside the hull, share of the face's width (METHODS 4.4)."""
+_SURROUNDINGS = 0.08
+"""Surroundings that the membrane looks at, share of the face's width."""
+_SHARP_FEATHER = 0.03
+"""The same where the cover ends with the silhouette."""
+_STRIP = 0.08
+"""How far about the strip between outline and silhouette the sharp feather holds, share of the face's width: the width
+of the soft one."""
+_LAG = 0.03
+"""Lag of the smoothed lips, share of the face's width, from which the mouth is taken from where the raw ones are."""
+_MEMBRANE_SHARE = 0.4
+"""Weight of the newest frame in the membrane's running mean."""
+
+
+@dataclass(frozen=True)
+class Static:
+    """What of a surrogate's drawing is constant while a person's neutral is."""
+
+    light: StaticLight
+    picture: Pixels
+    """float32 (h, w, 3): the surrogate's even skin, its brows and lips in tones that go with the person's."""
+    shape: Points
+    """float64 (81, 2): the surrogate at rest, facing where the person at rest does."""
+    depth: Points
+    """float64 (81,): depth of its points."""
+    rest: Points
+    """float64 (81, 2): the person at rest."""
+    skin: SoftSkin
+    """Of the person at rest."""
+
+
+@dataclass
+class Blending:
+    """What drawing remembers of a track: the running mean of its membrane, the sharpness and grain of the scene around
+    it, and the static light of its neutral."""
+
+    membrane: Pixels | None = None
+    turned: TurnedMemory = field(default_factory=TurnedMemory)
+    scene: SceneGrain = field(default_factory=SceneGrain)
+    hairline: Hairline = field(default_factory=Hairline)
+    _of: tuple[Neutral, NewFace] | None = None
+    _static: Static | None = None
+    _hairs: tuple[NewFace, Pixels] | None = None
+
+    def static(self, fitting: FitModel, light: LightFrame, neutral: Neutral, face: NewFace) -> Static:
+        """What follows from a neutral and a surrogate, derived anew only when one of them has changed."""
+        if self._static is None or self._of is None or self._of[0] is not neutral or self._of[1] is not face:
+            model = fitting.model
+            lit = static_light(light, neutral.small_texture, face, neutral.hair)
+            rest = at_rest(neutral.shape, model)
+            shape = facing(face.shape, rest, model.depth)
+            depth = slid_depth(model.depth, shape - rest, light.slopes)
+            skin = light.skin_of(neutral.small_texture)
+            zones = model.albedo.zones
+            if self._hairs is None or self._hairs[0] is not face:
+                self._hairs = face, hairs(face, zones)
+            self._static = Static(lit, dressed(face, lit, zones, self._hairs[1]), shape, depth, rest, skin)
+            self._of = neutral, face
+        return self._static
+
+    def mean(self, newest: Pixels) -> Pixels:
+        """Running mean (gh, gw, 3) with the newest membrane in it."""
+        old = self.membrane
+        self.membrane = newest if old is None else old + np.float32(_MEMBRANE_SHARE) * (newest - old)
+        return self.membrane
+
+
+def draw_surrogate(
+    out: Planes,
+    original: Planes,
+    seen: Observation,
+    neutral: Neutral,
+    face: NewFace,
+    fitting: FitModel,
+    light: LightFrame,
+    blending: Blending,
+    shape: Points | None = None,
+    copy_eyes: bool = False,
+    opening: Opening | None = None,
+) -> bool:
+    """Draw a person's surrogate with the expression, gaze and light of this frame into `out`, in place.
+
+    original: the same picture, this face untouched and others as they are published (`out` itself will do); only the
+    inside of an open mouth and what lies outside the hull are taken from it. shape (81, 2): the surrogate's shape with
+    the expression, where another transfer than METHODS 4.0's made it. copy_eyes: show the original's own eyes (they
+    leak, METHODS 4.0). False when the face could not be drawn: it lies outside the picture, or its pixels are no
+    numbers.
+    """
+    model = fitting.model
+    plain = shape is not None
+    static = blending.static(fitting, light, neutral, face)
+    if shape is None:
+        shape = transfer_expression(seen.frontal, static.rest, static.shape)
+    points = bulged(seen.pose.to_image(shape, static.depth), seen.bulge)
+    places = tuple(bulged(p, seen.bulge) for p in seen.places)
+    farthest = tuple(bulged(p, seen.bulge) for p in seen.farthest) if seen.onset else places
+    reached = reaching(points, places, farthest, seen.width)
+    texture = seen.small_texture if opening is None else opening.without(seen.small_texture, neutral.small_texture)
+    now = light.skin_of(texture)
+    change = light_change(light, now, static.skin)
+    if plain:  # the other transfer's texture has its own folds: only the level of light is carried
+        change = np.full_like(change, np.median(change))
+    smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
+    margin = _SURROUNDINGS * seen.width
+    if not plain and seen.turned is not None and seen.turned.share > 0:
+        change = turned_change(light, now, static.skin, change, seen.turned)
+        there = static.light.field + change + smile
+        lit = LitFace(there, static.picture, face, light, original.colour, static.light.towards)
+        copied = Copied(copy_eyes, opening is None or not opening.mouth)
+        turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin, copied)
+        if turned is None:
+            return False
+        _with_glasses(turned.patch, seen, turned.points, original, model)
+        mouth = turned.points[INNER_LIP]
+        blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh, mouth)
+        share, alpha = seen.turned.share, turned.weights
+        if float(seen.bulge.max()) > 1 and share < 1:
+            alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, turned.patch, points, seen) - alpha)
+        return _blended(out, original, turned.patch, turned.patch, alpha, seen, fitting, blending, opening)
+    field = static.light.field + change + smile
+    texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
+    triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
+    patch = draw_ringed(texture, points, reached, triangles, model, out.size, margin)
+    if patch is None:
+        return False
+    # A cover grown for one quick frame is not to stay in the membrane's running mean: the one for a slow head does.
+    rim: Patch | None = patch
+    if reached is not points:
+        rim = draw(texture, model.mean_shape, points, triangles, out.size, margin)
+    if not copy_eyes and seen.iris is not None:
+        maps = eye_maps(seen.points, points)
+        for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
+            towards, colours = static.light.towards, lit_eye(face, i, at_eye(field, i, model), original.colour)
+            radius = float(model.iris[i, 2]) * seen.pose.scale
+            draw_eye(
+                patch, points[lids], linear @ seen.iris[i] + shift, radius, colours, narrowed(seen.pose.yaw), towards
+            )
+    _with_glasses(patch, seen, points, original, model)
+    blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
+    if copy_eyes:  # like the mouth's inside after sharpness and grain: it has the scene's own
+        for lids in (LEFT_EYE, RIGHT_EYE):
+            copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
+    if opening is None or not opening.mouth:
+        draw_mouth(patch, original, _lips(seen), points[INNER_LIP])
+    alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
+    if float(seen.bulge.max()) > 1:
+        alpha = sharp_edge(alpha, patch, reached, seen)
+    return _blended(out, original, patch, rim, alpha, seen, fitting, blending, opening)
+
+
+def _blended(
+    out: Planes,
+    original: Planes,
+    patch: Patch,
+    rim: Patch | None,
+    alpha: Pixels,
+    seen: Observation,
+    fitting: FitModel,
+    blending: Blending,
+    opening: Opening | None,
+) -> bool:
+    """Blend a patch of these weights (h, w) into the planes, in place; False as `composed`. rim: the drawing whose rim
+    the membrane looks at, None where there is none in the picture."""
+    if opening is not None:
+        alpha *= shown_through(opening, patch, original, seen, fitting)
+    if seen.fresh:  # what is remembered is of another scene
+        blending.membrane = None
+        blending.hairline.forget()
+    centre = seen.points[OUTLINE].mean(axis=0)
+    brows = seen.points[FOREHEAD].mean(axis=0) - seen.points[CHIN]
+    flat = 1.0 if seen.turned is None else 1 - seen.turned.share
+    up = float(np.arctan2(brows[1], brows[0]))
+    blending.hairline.continue_over(patch, original, centre, up, seen.width, flat)
+    correction = no_membrane() if rim is None else blending.mean(membrane(rim, original))
+    return composed(patch, Blend(alpha, correction), out)
+
+
+def draw_ringed(
+    texture: Pixels,
+    points: Points,
+    outer: Points,
+    triangles: Triangles,
+    model: AppearanceModel,
+    size: tuple[int, int],
+    margin: float,
+) -> Patch | None:
+    """`synthesise.draw` of a YUV texture on the mesh at points (81, 2), and around it, out to the outline of another
+    mesh (81, 2), the colours of its rim: a cover grows so without a feature of the face being stretched."""
+    frame_points = np.concatenate([model.mean_shape, model.mean_shape[OUTLINE]])
+    whole = np.concatenate([points, outer[OUTLINE]])
+    return draw(texture, frame_points, whole, np.concatenate([RING, triangles]), size, margin)
+
+
+def far_first(triangles: Triangles, shape: Points, depth: Points, pose: HeadPose) -> Triangles:
+    """Triangles (t, 3) of a mesh (81, 2) of that depth (81,), the farthest first: where a turned face hides itself, the
+    nearer part is seen."""
+    away = np.column_stack([shape, depth]) @ pose.rotation[2]
+    return np.ascontiguousarray(triangles[np.argsort(-away[triangles].mean(axis=1), kind="stable")])
+
+
+def sharp_edge(alpha: Pixels, patch: Patch, points: Points, seen: Observation) -> Pixels:
+    """Weights (h, w) of a patch whose mesh (81, 2) was grown to the silhouette: where it was, a face ends before the
+    background, so its edge is sharp and nothing of the person's cheek shows through a feather."""
+    grown = points[OUTLINE]
+    centre = grown.mean(axis=0)
+    ring = (centre + (grown - centre) / seen.bulge[:, None] - (patch.x0, patch.y0) - 0.5) / 2
+    inner = np.zeros_like(patch.covered)
+    cv2.fillPoly(inner, [np.round(ring * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
+    strip = cv2.erode(patch.covered & (1 - inner), np.ones((3, 3), np.uint8))
+    if not strip.any():
+        return alpha
+    reach = max(1, round(_STRIP * seen.width / 2))
+    about = (cv2.distanceTransform(1 - strip, cv2.DIST_L2, 5) < reach + 0.5).astype(np.float32)
+    near = soft_blur(about, max(0.25 * _STRIP * seen.width, 0.5))
+    sharp = feathered(patch.covered, _SHARP_FEATHER * seen.width / 2)
+    return np.asarray(np.maximum(alpha, near * sharp), np.float32)
+
+
+def _with_glasses(patch: Patch, seen: Observation, points: Points, original: Planes, model: AppearanceModel) -> None:
+    """Draw a plain frame before the eyes of a drawn mesh (81, 2), in place, where glasses are worn."""
+    if seen.glasses is not None:
+        eyes = np.stack([points[LEFT_EYE].mean(axis=0), points[RIGHT_EYE].mean(axis=0)])
+        span = float(np.linalg.norm(model.mean_shape[LEFT_EYE].mean(axis=0) - model.mean_shape[RIGHT_EYE].mean(axis=0)))
+        draw_glasses(patch, seen.glasses, eyes, seen.pose, span, original.colour)
+
+
+def _lips(seen: Observation) -> Points:
+    """The inner lips (8, 2) in the original: smoothed, but where the landmarker sees them when that lags much. A mouth
+    taken from where it was would show the skin beside it."""
+    lips = seen.points[INNER_LIP]
+    lag = (seen.raw[INNER_LIP] - lips).mean(axis=0)
+    return lips + lag if float(np.linalg.norm(lag)) > _LAG * seen.width else lips

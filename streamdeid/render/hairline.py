@@ -1,0 +1,363 @@
+"""The rim of a face, and what lies over it - hair of forehead and temples, a cap - go on into the new face.
+
+The cover ends where the model's face ends. A fringe or a brim crosses that rim, and a new face that is bare
+skin from rim to rim cuts it off in a line. So the material just outside the rim is continued inwards, moved and not
+mirrored (strands keep their direction), as far as it reached in the original; it ends strand by strand. Where the
+forehead's skin goes on over the rim, the new skin next to it takes its tone.
+
+Colours come from outside the cover alone. Of the inside enters, for each direction, one smoothed number: how deep the
+material reaches. It is measured on colours as blurred as those that the light is measured on, so no detail of the face
+passes (tests/test_non_interference.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.smooth_step import smooth_step
+from streamdeid.aam.synthesise import Patch
+from streamdeid.core.frames import Planes
+from streamdeid.core.kernel_cache import kernel
+
+DIRECTIONS = 96
+"""Rays from the middle of the face; 0 points to the right of the picture when the head is upright."""
+_STEP = 0.015
+"""Distance between places on a ray, share of the face's width."""
+_INSIDE, _OUTSIDE = 20, 24
+"""Places looked at on either side of the rim."""
+_NEXT = 4
+"""Places next to the rim whose mean is the material's colour."""
+_BLUR = 0.06
+"""Blur of what is seen inside, share of the face's width: the scale of the light field."""
+_DEEPEST = (0.26, 0.05)
+"""Deepest that material is continued, shares of the face's width, above and at the temples: it ends above the eyes. Not
+at the cheeks, where what the cover takes in beside the face is to stay covered; and not below, where the shadow of a
+jaw cannot be told from a beard (tried: night_turning got dark lines on the chin)."""
+_CONTRAST = (16.0, 34.0)
+"""Difference of the material from the new skin, grey levels over Y, U and V, from which it is continued at all and
+wholly. Half of the lower one is a light that the field did not follow, which may stay as it is."""
+_LIKE = (0.4, 0.8)
+"""Share of the way from the new skin to the material at which a place is beginning to be material, and is."""
+_BROKEN = (0.55, 1.35)
+"""Where the material's end begins to thin out and has ended, shares of its depth."""
+_SAME = 0.75
+"""What is farther out is the same material up to this difference from it, over its own from the new skin."""
+_SPARE = 1.5
+"""How far the material is moved, depths: its strands reach beyond the depth."""
+_ALIKE = 8
+"""Rays to either side on which it is moved nearly as far."""
+_STRANDS = (0.45, 16.0)
+"""How much farther a dark strand reaches and sooner a light one ends, share of the depth, and the grey levels from the
+material's mean at which it does."""
+_SKIN = 22.0
+"""Difference of what is outside from the new skin, grey levels, at which it is taken for skin by 1 / e. With 42, as for
+the membrane, skin next to hair grew dark: steps of the forehead fell to half of what belongs there."""
+_FADE = 0.2
+"""Where the tone of the rim has faded into the new face's, share of its width."""
+_APART = 0.08
+"""How far from a place of a strand its neighbours lie that are looked at with it, shares of _FADE."""
+_EVERY = 3
+"""Frames for which what was measured holds: it is told in directions from the middle of the face, and moves with it."""
+_FOLLOW = 0.58
+"""Share of the newest measurement in the running means: that of a quarter in each frame."""
+_LOWEST = -0.35
+"""How far down, sine of the angle, material and tones of the rim are drawn at most: below, both are none."""
+
+
+@dataclass(frozen=True)
+class Rim:
+    """What lies about a face, for each direction."""
+
+    depth: Pixels
+    """float32 (d,): how deep the material reaches, shares of the face's width."""
+    shift: Pixels
+    """float32 (d,): from how far outside it is taken, shares of the width."""
+    tone: Pixels
+    """float32 (d,): its luma."""
+    skin: Pixels
+    """float32 (d, 3): Y, U and V of the skin above the rim less those of the new one below it."""
+
+
+class Hairline:
+    """How deep the material about a track's face reaches and the tones of its rim, smoothed over its frames."""
+
+    def __init__(self) -> None:
+        self._rim: Rim | None = None
+        self._age = 0
+
+    def continue_over(
+        self, patch: Patch, original: Planes, centre: Points, up: float, width: float, flat: float = 1.0
+    ) -> None:
+        """Continue what lies about a drawn face into it, in place.
+
+        centre (2,): its middle, pixels of the picture; up: direction of its forehead, radians as of atan2(y, x); width:
+        the face's, pixels. flat: share of all this that is drawn: none of a solid, turned face, of which nothing at
+        all may depend on what is inside (tests/test_turned_faces.py).
+        """
+        if flat <= 0:
+            self.forget()
+            return
+        angles = (up + np.pi / 2 + np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)).astype(np.float32)
+        middle = centre[0] - patch.x0, centre[1] - patch.y0
+        reach = rays_to_rim(patch.covered_luma, *middle, angles)
+        if self._rim is None or self._age >= _EVERY:
+            seen = profiles(patch, original, middle, angles, reach, _STEP * width)
+            self._rim, self._age = measured(*seen, self._rim), 0
+        self._age += 1
+        rim, share = self._rim, np.float32(flat)
+        planes = original.y, original.u, original.v
+        scaled = share * width * rim.depth, np.float32(width) * rim.shift, rim.tone, share * rim.skin, _FADE * width
+        moved_inwards(
+            patch.y, patch.uv, patch.covered_luma, planes, (patch.x0, patch.y0), middle, angles, reach, *scaled
+        )
+
+    def forget(self) -> None:
+        """What comes next is another scene."""
+        self._rim = None
+
+
+def measured(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], before: Rim | None) -> Rim:
+    """What lies about a face whose rays show this (as of `continued`), smoothed with what was measured before."""
+    depth, thickness, material = continued(seen, drawn, known)
+    skin = rim_tones(material, drawn) * known[:, _OUTSIDE - _NEXT :].all(axis=1, keepdims=True)
+    if before is not None:
+        depth, skin = (
+            old + np.float32(_FOLLOW) * (new - old) for old, new in ((before.depth, depth), (before.skin, skin))
+        )
+    shift = shifts(depth, thickness)
+    # No deeper than there is of it: repeated, it would be a pattern.
+    return Rim(np.minimum(depth, shift / np.float32(_SPARE)), shift, material[:, 0].copy(), skin.astype(np.float32))
+
+
+def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_]) -> tuple[Pixels, Pixels, Pixels]:
+    """How deep the material outside reaches (d,) and how thick it is outside (d,), shares of the face's width, and its
+    Y, U and V (d, 3).
+
+    seen (d, _OUTSIDE + _INSIDE, 3): the original's Y, U, V on rays from outside to the inside; drawn (d, _INSIDE, 3):
+    the new face's; known (d, _OUTSIDE): the place lies in the picture.
+    """
+    outside = _blurred(seen[:, :_OUTSIDE], 0.0)
+    material = outside[:, _OUTSIDE - _NEXT :].mean(axis=1)
+    skin = _blurred(drawn, _BLUR / _STEP)
+    inside = _blurred(seen[:, _OUTSIDE:], _BLUR / _STEP)
+    way = material[:, None] - skin
+    length = np.maximum(np.linalg.norm(way, axis=2), 1e-3)
+    moved = inside - skin
+    along = (moved * way).sum(axis=2) / length**2
+    aside = np.linalg.norm(moved - along[:, :, None] * way, axis=2) / length
+    like = _ramp(along - 0.5 * aside, _LIKE) * _ramp(length, _CONTRAST)
+    # At the border of the picture there is no outside, and what is next to it is the face.
+    beside = known[:, _OUTSIDE - _NEXT :].all(axis=1)
+    like *= beside[:, None]
+    depth = np.minimum(np.minimum.accumulate(like, axis=1).sum(axis=1) * _STEP, _LIMITS)
+    near = np.linalg.norm(outside - material[:, None], axis=2) < _SAME * length[:, :1]
+    thick = np.minimum.accumulate((near & known)[:, ::-1], axis=1).sum(axis=1) * _STEP
+    thickness = np.maximum(thick, _NEXT * _STEP)
+    return _around(depth, 1.5) * beside.astype(np.float32), thickness.astype(np.float32), material
+
+
+def rim_tones(material: Pixels, drawn: Pixels) -> Pixels:
+    """Differences (d, 3) in Y, U and V of the skin above the forehead's rim from the new one below it; towards 0 where
+    that is no skin, and at the sides. Below, a jaw has its shadow. material (d, 3) and drawn as of
+    `continued`."""
+    difference = material - _blurred(drawn[:, :_NEXT], 0.0).mean(axis=1)
+    difference *= np.exp(-((difference / _SKIN) ** 2).sum(axis=1, keepdims=True))
+    above = np.maximum(_UP, 0)[:, None] ** 0.5
+    return np.ascontiguousarray(_blurred((difference * above)[:, None], 0.0)[:, 0])
+
+
+def shifts(depth: Pixels, thickness: Pixels) -> Pixels:
+    """How far outside of a place its material is taken from (d,), shares of the face's width, of depths (d,) that it
+    is to reach and thicknesses (d,) that there are: nearly the same on neighbouring rays, or strands would break."""
+    wanted = _around(_extreme(cv2.dilate, _SPARE * depth, _ALIKE), _ALIKE / 2)
+    there = _around(_extreme(cv2.erode, thickness, _ALIKE // 2), _ALIKE / 2)
+    return np.maximum(np.minimum(wanted, there), np.float32(_STEP))
+
+
+def _extreme(extreme: Any, values: Pixels, rays: int) -> Pixels:
+    """The largest (dilate) or least (erode) value (d,) of so many neighbouring rays to either side."""
+    wide = np.tile(values.astype(np.float32), 3)[:, None]
+    return np.asarray(extreme(wide, np.ones((2 * rays + 1, 1), np.uint8))[DIRECTIONS : 2 * DIRECTIONS, 0], np.float32)
+
+
+def _around(values: Pixels, rays: float) -> Pixels:
+    """Values (d,) blurred over neighbouring rays."""
+    smooth = cv2.GaussianBlur(np.tile(values, 3)[:, None], (1, 0), 1e-3, None, rays)
+    return np.asarray(smooth[DIRECTIONS : 2 * DIRECTIONS, 0], np.float32)
+
+
+def _deepest() -> Pixels:
+    """Deepest that material is continued in each direction (d,)."""
+    above, side = _DEEPEST
+    temples = side * np.clip(1 + _UP / 0.3, 0, 1)
+    return np.where(_UP > 0, side + (above - side) * np.maximum(_UP, 0) ** 1.5, temples).astype(np.float32)
+
+
+_UP = np.asarray(-np.sin(np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)), np.float32)
+"""How far each direction points to the forehead (d,): -1 to 1."""
+_LIMITS = _deepest()
+
+
+def _blurred(profile: Pixels, along: float) -> Pixels:
+    """Profiles (d, n, 3) blurred over neighbouring rays, and along them by so many places."""
+    rays = np.concatenate([profile[-4:], profile, profile[:4]])
+    picture = cv2.GaussianBlur(rays, (0, 0), max(along, 1e-3), None, 1.3, cv2.BORDER_REFLECT)
+    return np.asarray(picture[4:-4], np.float32)
+
+
+def _ramp(values: Pixels, ends: tuple[float, float]) -> Pixels:
+    return np.asarray(smooth_step((values - ends[0]) / (ends[1] - ends[0])), np.float32)
+
+
+@kernel
+def rays_to_rim(covered: NDArray[np.uint8], x: float, y: float, angles: Pixels) -> Pixels:
+    """How far the cover (h, w) reaches from (x, y) in each direction, pixels: the farthest covered place."""
+    height, width = covered.shape
+    reach = np.zeros(len(angles), np.float32)
+    for a in range(len(angles)):
+        c, s = np.cos(angles[a]), np.sin(angles[a])
+        far = np.float32(np.hypot(width, height))
+        while far > 1:
+            px, py = int(x + far * c + 0.5), int(y + far * s + 0.5)
+            if 0 <= px < width and 0 <= py < height and covered[py, px]:
+                break
+            far -= np.float32(0.5)
+        reach[a] = far
+    return reach
+
+
+def profiles(
+    patch: Patch, original: Planes, middle: tuple[float, float], angles: Pixels, rim: Pixels, step: float
+) -> tuple[Pixels, Pixels, NDArray[np.bool_]]:
+    """Y, U, V on rays across the rim, averages over areas of `step` pixels: of the original (d, _OUTSIDE + _INSIDE, 3)
+    from outside inwards, of the patch (d, _INSIDE, 3), and whether a place outside is in the picture (d, _OUTSIDE)."""
+    offset = (np.arange(_OUTSIDE, -_INSIDE, -1) - 0.5) * step
+    far = np.maximum(rim[:, None] + offset, 0)
+    x, y = middle[0] + far * np.cos(angles)[:, None], middle[1] + far * np.sin(angles)[:, None]
+    width, height = original.size
+    margin = 2 * round(_OUTSIDE * step / 2 + 1)
+    x0, y0 = max(0, patch.x0 - margin), max(0, patch.y0 - margin)
+    x1, y1 = min(width, patch.x0 + patch.size[0] + margin), min(height, patch.y0 + patch.size[1] + margin)
+    half = slice(y0 // 2, (y1 + 1) // 2), slice(x0 // 2, (x1 + 1) // 2)
+    px, py = x + patch.x0 - x0, y + patch.y0 - y0
+    outer = slice(0, _OUTSIDE)
+    known = ((px >= 0) & (py >= 0) & (px < x1 - x0) & (py < y1 - y0))[:, outer]
+    seen = _averaged((original.y[y0:y1, x0:x1], original.u[half], original.v[half]), px, py, step)
+    inner = slice(_OUTSIDE, None)
+    drawn = _averaged((patch.y, patch.uv[:, :, 0], patch.uv[:, :, 1]), x[:, inner], y[:, inner], step)
+    return seen, drawn, known
+
+
+def _averaged(
+    planes: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], x: NDArray[Any], y: NDArray[Any], step: float
+) -> Pixels:
+    """Y, U and V (..., 3) at places of the luma plane: averages over areas of `step` pixels."""
+    height, width = planes[0].shape
+    size = max(2, round(width / max(step, 1.0))), max(2, round(height / max(step, 1.0)))
+    small = cv2.merge([cv2.resize(plane, size, interpolation=cv2.INTER_AREA) for plane in planes])
+    mx, my = [
+        ((v + 0.5) * n / whole - 0.5).astype(np.float32)
+        for v, n, whole in zip((x, y), size, (width, height), strict=True)
+    ]
+    found = cv2.remap(small, mx, my, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return np.asarray(found, np.float32)
+
+
+@kernel
+def moved_inwards(
+    luma: Pixels,
+    chroma: Pixels,
+    covered: NDArray[np.uint8],
+    planes: tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]],
+    origin: tuple[int, int],
+    middle: tuple[float, float],
+    angles: Pixels,
+    rim: Pixels,
+    depth: Pixels,
+    shift: Pixels,
+    tone: Pixels,
+    skin: Pixels,
+    fade: float,
+) -> None:
+    """Lay what is outside the rim over the inside, moved along the rays: luma (h, w), chroma (ceil(h / 2),
+    ceil(w / 2), 2) of a patch at `origin` of the planes, in place. depth and shift (d,): pixels; tone (d,): luma of
+    the material; skin (d, 3): added to the tones of the new skin next to the rim, to nothing at `fade` pixels."""
+    count = len(angles)
+    luma_of = planes[0]
+    # Upwards from the middle is a quarter of a turn before the first direction.
+    ux, uy = np.cos(angles[0] - 0.5 * np.pi), np.sin(angles[0] - 0.5 * np.pi)
+    least = max(rim.min() - max(fade, depth.max() * (_BROKEN[1] + _STRANDS[0])), 0.0)
+    for plane in range(2):
+        scale = 1 + plane
+        height, width = luma.shape if plane == 0 else chroma.shape[:2]
+        for row in range(height):
+            for column in range(width):
+                y, x = row * scale + 0.5 * plane, column * scale + 0.5 * plane
+                if not covered[min(int(y), covered.shape[0] - 1), min(int(x), covered.shape[1] - 1)]:
+                    continue
+                dx, dy = x - middle[0], y - middle[1]
+                far = np.sqrt(dx * dx + dy * dy)
+                if far < least or dx * ux + dy * uy < _LOWEST * far:
+                    continue
+                place = (np.arctan2(dy, dx) - angles[0]) * (count / (2 * np.pi))
+                low = int(np.floor(place))
+                share = place - low
+                a, b = low % count, (low + 1) % count
+                deep = depth[a] + share * (depth[b] - depth[a])
+                inner = max(rim[a] + share * (rim[b] - rim[a]) - far, 0.0)
+                if inner < fade:
+                    t = inner / fade
+                    there = np.float32(1 - t * t * (3 - 2 * t))
+                    if plane == 0:
+                        luma[row, column] += there * np.float32(skin[a, 0] + share * (skin[b, 0] - skin[a, 0]))
+                    else:
+                        for c in range(1, 3):
+                            tone_here = skin[a, c] + share * (skin[b, c] - skin[a, c])
+                            chroma[row, column, c - 1] += there * np.float32(tone_here)
+                if deep <= 0 or inner >= deep * (_BROKEN[1] + _STRANDS[0]):
+                    continue
+                step = shift[a] + share * (shift[b] - shift[a])
+                away = step
+                while away < inner + 2:  # never from inside, nor from chroma that is half inside
+                    away += step
+                grow = 1 + away / max(far, 1e-6)
+                sx, sy = middle[0] + dx * grow + origin[0], middle[1] + dy * grow + origin[1]
+                value = _bilinear(luma_of, sx, sy)
+                # A strand is more than a pixel wide: single dark pixels would end as dots.
+                apart = _APART * fade
+                soft = np.float32(0.2) * (
+                    value
+                    + _bilinear(luma_of, sx - apart, sy)
+                    + _bilinear(luma_of, sx + apart, sy)
+                    + _bilinear(luma_of, sx, sy - apart)
+                    + _bilinear(luma_of, sx, sy + apart)
+                )
+                strand = (soft - tone[a] - share * (tone[b] - tone[a])) / _STRANDS[1]
+                strand = _STRANDS[0] * min(max(strand, -1.0), 1.0)
+                t = (inner / deep + strand - _BROKEN[0]) / (_BROKEN[1] - _BROKEN[0])
+                t = min(max(t, 0.0), 1.0)
+                weight = np.float32(1 - t * t * (3 - 2 * t))
+                if plane == 0:
+                    luma[row, column] += weight * (value - luma[row, column])
+                else:
+                    for c in range(2):
+                        value = _bilinear(planes[1 + c], (sx - 0.5) / 2, (sy - 0.5) / 2)
+                        chroma[row, column, c] += weight * (value - chroma[row, column, c])
+
+
+@kernel
+def _bilinear(plane: NDArray[np.uint8], x: float, y: float) -> np.float32:
+    """The plane at a place, its border repeated."""
+    height, width = plane.shape
+    x, y = min(max(x, 0.0), width - 1.0), min(max(y, 0.0), height - 1.0)
+    c, r = min(int(x), width - 2), min(int(y), height - 2)
+    u, v = x - c, y - r
+    top = plane[r, c] * (1 - u) + plane[r, c + 1] * u
+    below = plane[r + 1, c] * (1 - u) + plane[r + 1, c + 1] * u
+    return np.float32(top * (1 - v) + below * v)

@@ -1,0 +1,342 @@
+"""Light of the scene on a surrogate: brightness and colour by the shape of a face (METHODS 2.4, 4.0 step 4, 6.3).
+
+A face at rest is relit by a few terms: normals of the mean face, the place on it, and how much of the general shading
+of any face there is. Second-order terms of the normals carry the relief of the person's own face: a strong recogniser
+knows a tenth more people by them, and few viewers miss them. They are fitted robustly to plain skin, on
+which a beard counts little and eyes, brows, lips and hair nothing: what is dark on a person darkens nobody else. In
+each frame the same is done with the change since the face at rest, plus a little of the soft folds. Everything is
+measured in the fit's small frame.
+
+What passes of a person at rest is what `StaticLight` says, and no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
+from streamdeid.aam.surface import vertex_slopes
+from streamdeid.aam.zones import Zones
+from streamdeid.core.colour import LUMA
+from streamdeid.core.ibug68 import INNER_LIP, NOSE_BRIDGE
+from streamdeid.core.kernel_cache import kernel
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.robust_fit import robust_fit
+
+Rectangle = tuple[int, int, int, int]
+"""Left, top, right and bottom in pixels, the last two beyond it."""
+_FLOOR = 2.0
+"""Grey levels added above and below a ratio: dark pixels are mostly noise. What is compared was blurred before, so few
+are enough, and with more dark faces come out brighter and greyer than they are (8: by 15 % at 38 grey levels)."""
+_SIGMA = 9 / 180
+"""Width of the blur of folds over the width of the frame."""
+_NOISE = 1.6
+"""Blur, pixels of the small frame, within plain skin before logarithms are taken: noise has no mean in them."""
+_BEARD, _BEARD_COLOUR = 0.15, 0.25
+"""What the lower face counts in a fit of brightness and of colour: beards are dark."""
+_BEARD_RIDGE = 1e-2
+"""How firmly the term that bends from brow to chin is held: it is the shape of a beard. With both, 13 % of a beard's
+darkness of 0.5 passes (60 % at a weight of 0.2 and a ridge like the others'), and lamps drawn on faces of the model are
+followed as well as without."""
+_BEND = 7
+"""Number of that term."""
+MOST = 0.9
+"""Largest brightening or darkening of a place against the whole face, natural log."""
+_USUAL_SHADE = 0.65
+"""Share of a face's general shading that is expected before anything is seen."""
+_RATIO = (0.4, 2.2)
+_FOLDS = (-0.12, 0.06)
+"""Bounds of soft folds, natural log."""
+_HAIR = ([0.1, 0.5, 1.2], [0.13, 0.32, 0.55])
+"""How much darker than skin brows are, natural log, by how much darker hair is: between London's blond and black."""
+_BROWS = (0.6, 1.15)
+"""Bounds of the factor on a surrogate's brows."""
+_LIPS, _LIP_SHIFT = 0.6, (-0.3, 0.25)
+"""Share of the way that lips go towards the person's tone, and bounds of it, log RGB."""
+_LIP_DARKER, _LIP_REDDER = 0.1, 0.12
+"""Lips stay lips, whatever a gloss or a lamp makes of the person's: at least so much darker and redder than skin."""
+
+
+@dataclass(frozen=True)
+class StaticLight:
+    """The light that a person at rest is in, as it falls on a surrogate."""
+
+    field: Pixels
+    """float32 (h, w, 3): natural log of the gain, in the small frame."""
+    towards: Points
+    """float64 (2,): where the light comes from in the picture, unit length; for highlights in eyes."""
+    brows: float
+    """Factor on the darkness of the surrogate's brows, so that they go with the hair."""
+    lips: Points
+    """float64 (3,): log RGB by which the surrogate's lips go towards the person's."""
+
+
+@dataclass(frozen=True)
+class SoftSkin:
+    """What the light is told by of one small texture, blurred once."""
+
+    level: Pixels
+    """float32 (p,): natural log of the luma of soft skin where it is fitted."""
+    folds: Pixels
+    """float32 (h, w, 3): the texture blurred to the scale of folds, and `_FLOOR` added."""
+
+
+@dataclass(frozen=True)
+class LightFrame:
+    """The small frame and what is constant in it. p of its f pixels inside the mesh are plain skin that is fitted."""
+
+    table: WarpTable
+    inside: Pixels
+    """float32 (h, w): blurred mask of the mesh, the normaliser of folds."""
+    terms: Points
+    """float64 (h, w, 9): terms of brightness; the last one is the general shading of a face."""
+    tints: Points
+    """float64 (h, w, 5): terms of colour, less the one that follows brightness."""
+    studio: Pixels
+    """float32 (h, w, 3): the studio's light in the training set."""
+    skin: Pixels
+    """float32 (f,): plain skin."""
+    near: Pixels
+    """float32 (f,): the same, blurred."""
+    fitted: NDArray[np.intp]
+    """int64 (p,): numbers of the pixels that are fitted."""
+    bright: Points
+    """float64 (p,): what each counts for brightness."""
+    colour: Points
+    """float64 (p,): what each counts for colour."""
+    upper: NDArray[np.bool_]
+    """bool (f,): plain skin of the upper face."""
+    brows: Points
+    """float64 (f,): weights of the middle of the brows, together 1."""
+    lips: Points
+    """float64 (f,): weights of the lips, without what shows between them, together 1."""
+    slopes: Points
+    """float64 (81, 2): `surface.vertex_slopes`."""
+    moving: Points
+    """float64 (p, 8): the terms of brightness that change from frame to frame, where they are fitted."""
+    flanks: tuple[tuple[Pixels, Rectangle], tuple[Pixels, Rectangle]]
+    """Soft masks (h, w, 1) of both sides of the nose, image-left first, with their rectangles in the model's frame."""
+
+    @classmethod
+    def of(cls, fitting: FitModel) -> LightFrame:
+        """Light frame of a model's fit."""
+        model, table = fitting.model, fitting.table
+        size, at = table.size, (table.rows, table.columns)
+        zones = Zones.of(model.mean_shape, model.frame_size[0], size)
+        surface = model.normals
+        normals = np.asarray(cv2.resize(surface, size, interpolation=cv2.INTER_AREA), np.float32)
+        normals /= np.linalg.norm(normals, axis=2, keepdims=True)
+        studio = np.asarray(cv2.resize(model.albedo.studio, size, interpolation=cv2.INTER_AREA), np.float32)
+        terms = _terms(normals, studio @ LUMA)
+        skin = zones.skin[at]
+        near = _blur(spread(skin[:, None], table)[:, :, 0], _NOISE)[at]
+        opening = np.zeros((size[1], size[0]), np.uint8)
+        corners = model.mean_shape[INNER_LIP] * fitting.scale
+        cv2.fillPoly(opening, [np.round(corners * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
+        shut = cv2.dilate(opening, np.ones((5, 5), np.uint8)) == 0
+        checked = (table.rows + table.columns) % 2 == 0  # the terms are smooth: half the pixels tell as much
+        fitted = np.nonzero((skin > 0) & checked)[0]
+        lower = zones.lower[at]
+        return cls(
+            table,
+            _blur(spread(np.ones((len(skin), 1), np.float32), table)[:, :, 0], _SIGMA * size[0]) + 1e-3,
+            terms,
+            np.ascontiguousarray(terms[:, :, [0, 1, 2, 4, 5]]),
+            studio,
+            skin,
+            near,
+            fitted,
+            (1 - (1 - _BEARD) * lower)[fitted].astype(np.float64),
+            np.where(lower > 0, _BEARD_COLOUR, 1.0)[fitted],
+            (skin > 0.5) & (lower == 0),
+            _core(zones.brows[at], 0.3),
+            _core((zones.lips * shut)[at], 0.5),
+            vertex_slopes(surface, model.mean_shape),
+            np.ascontiguousarray(terms[at][fitted][:, :-1]),
+            (_flank(model, 39, 31, 41), _flank(model, 42, 35, 46)),
+        )
+
+    def edge_on(self, texture: Pixels, yaw: float) -> Pixels:
+        """The texture (h, w, 3) with the far side of the nose smooth where a turned head shows it edge on: thirty
+        pixels of it end in three, and would alias into a ragged line. In place."""
+        strength = float(np.clip((abs(yaw) - 0.2) / 0.2, 0, 1))
+        if strength > 0:
+            mask, (x0, y0, x1, y1) = self.flanks[0 if yaw > 0 else 1]
+            region = texture[y0:y1, x0:x1]
+            region += strength * mask * (cv2.GaussianBlur(region, (0, 0), sigmaX=6.0, sigmaY=3.0) - region)
+        return texture
+
+    def soft_skin(self, texture: Pixels) -> Pixels:
+        """A small texture (f, 3) blurred within plain skin, float32 (f, 3)."""
+        at = self.table.rows, self.table.columns
+        blurred = _blur(spread(texture * self.skin[:, None], self.table), _NOISE)[at]
+        return np.where(self.near[:, None] > 0.05, blurred / np.maximum(self.near, 0.05)[:, None], texture)
+
+    def brighter(self, soft: Pixels, other: Pixels) -> Pixels:
+        """How much brighter a soft skin (f, 3) is than another one, natural log float32 (p,), where it is fitted."""
+        return np.log((soft @ LUMA + _FLOOR) / (other @ LUMA + _FLOOR))[self.fitted]
+
+    def skin_of(self, texture: Pixels) -> SoftSkin:
+        """What the light is told by of a small texture (f, 3)."""
+        width, height = self.table.size
+        luma, colour = np.zeros((height, width), np.float32), np.zeros((height, width, 3), np.float32)
+        _laid(texture, self.skin, self.table.rows, self.table.columns, LUMA, luma, colour)
+        level = np.empty(len(self.fitted), np.float32)
+        at = self.table.rows, self.table.columns, self.fitted
+        _soft_level(texture, _blur(luma, _NOISE), self.near, *at, LUMA, level)
+        folds = _blur(colour, _SIGMA * width) / self.inside[:, :, None] + np.float32(_FLOOR)
+        return SoftSkin(level, folds)
+
+    def soft(self, texture: Pixels) -> Pixels:
+        """Picture float32 (h, w, 3) of a small texture (f, 3), blurred to the scale of folds."""
+        smooth: Pixels = _blur(spread(texture, self.table), _SIGMA * self.table.size[0]) / self.inside[:, :, None]
+        return smooth
+
+
+def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float | None = None) -> StaticLight:
+    """The light of a person's small neutral texture (f, 3) on a surrogate. hair: log darkness of the person's."""
+    at = light.table.rows, light.table.columns
+    person, own = light.soft_skin(neutral), light.soft_skin(face.small_texture)
+    level = light.brighter(person, own)
+    ridge = np.full(light.terms.shape[2], 1e-3)
+    ridge[0], ridge[_BEND], ridge[-1] = 0, _BEARD_RIDGE, 1e-4
+    usual = np.zeros(len(ridge))
+    usual[-1] = _USUAL_SHADE
+    found = robust_fit(light.terms[at][light.fitted], level, light.bright, usual, ridge, 0.12, 6)
+    bright = np.clip(light.terms[:, :, :-1] @ found[:-1] - found[0], -MOST, MOST) + found[0]
+    shade = (light.studio @ LUMA)[:, :, None] * np.float32(np.clip(found[-1], 0, 1))
+    tint = _tint(light, person, own * np.exp(shade[at]), bright)
+    towards = np.array([0.7 * np.clip(2 * found[1], -1, 1), -0.75 + 0.3 * np.clip(2 * found[2], -1, 1)])
+    there = np.log(neutral + _FLOOR) - (bright[:, :, None] + tint)[at]
+    return StaticLight(
+        (bright[:, :, None] + tint + shade).astype(np.float32),
+        towards / max(float(np.linalg.norm(towards)), 1e-6),
+        _brow_factor(light, face.small_texture, hair),
+        _lip_shift(light, there, face.small_texture),
+    )
+
+
+def light_change(light: LightFrame, now: SoftSkin, rest: SoftSkin) -> Pixels:
+    """Log gain float32 (h, w, 1) of light and folds in a frame, by what `LightFrame.skin_of` tells of its small texture
+    and of the neutral's."""
+    ridge = np.full(light.moving.shape[1], 2e-3)
+    ridge[0] = 0
+    found = robust_fit(light.moving, now.level - rest.level, light.bright, np.zeros(len(ridge)), ridge, 0.1, 3)
+    change = np.empty(light.terms.shape[:2], np.float32)
+    _changed(light.terms, found, now.folds, rest.folds, LUMA, change)
+    return change[:, :, None]
+
+
+@kernel
+def _laid(texture, skin, rows, columns, luma, grey, colour):  # type: ignore[no-untyped-def]
+    """Lay a small texture (f, 3) into its frame: its luma on plain skin (h, w), and its colours (h, w, 3)."""
+    for i in range(len(rows)):
+        y, x = rows[i], columns[i]
+        level = np.float32(0)
+        for c in range(3):
+            colour[y, x, c] = texture[i, c]
+            level += luma[c] * texture[i, c]
+        grey[y, x] = level * skin[i]
+
+
+@kernel
+def _soft_level(texture, grey, near, rows, columns, fitted, luma, out):  # type: ignore[no-untyped-def]
+    """Log luma (p,) of soft skin, of a blurred luma (h, w), where it is fitted; the pixel's own where there is little
+    skin near (f,)."""
+    for k in range(len(fitted)):
+        i = fitted[k]
+        if near[i] > 0.05:
+            level = grey[rows[i], columns[i]] / near[i]
+        else:
+            level = luma[0] * texture[i, 0] + luma[1] * texture[i, 1] + luma[2] * texture[i, 2]
+        out[k] = np.log(level + _FLOOR)
+
+
+@kernel
+def _changed(terms, found, now, rest, luma, out):  # type: ignore[no-untyped-def]
+    """Terms (h, w, 9) with coefficients (8,), within bounds, and the folds between two soft pictures (h, w, 3)."""
+    height, width = out.shape
+    for y in range(height):
+        for x in range(width):
+            change = 0.0
+            for j in range(len(found)):
+                change += terms[y, x, j] * found[j]
+            change = min(max(change, -MOST), MOST) if change == change else change  # what is no number stays none
+            level = 0.0
+            for c in range(3):
+                level += luma[c] * min(max(now[y, x, c] / rest[y, x, c], _RATIO[0]), _RATIO[1])
+            fold = np.log(level) - change
+            out[y, x] = change + min(max(fold, _FOLDS[0]), _FOLDS[1])
+
+
+def _terms(normals: Pixels, shade: Pixels) -> Points:
+    height, width = shade.shape
+    rows, columns = np.mgrid[0:height, 0:width]
+    u, v = (columns - width / 2) / (width / 2), (rows - height / 2) / (height / 2)
+    x, y, z = normals[..., 0], normals[..., 1], normals[..., 2]
+    parts = [np.ones_like(u), x, y, z - 0.85, u, v, u * u, v * v, shade]
+    return np.dstack(parts).astype(np.float64)
+
+
+def _tint(light: LightFrame, person: Pixels, own: Pixels, bright: Points) -> Points:
+    """Colour of the light, log RGB (h, w, 3) without brightness: lamps of two colours are the rule."""
+    at = light.table.rows, light.table.columns
+    terms = np.dstack([light.tints, bright - np.median(bright[at])])
+    fitted = terms[at][light.fitted]
+    away = [np.log(soft + _FLOOR) - np.log(soft @ LUMA + _FLOOR)[:, None] for soft in (person, own)]
+    difference = (away[0] - away[1])[light.fitted]
+    ridge = np.full(terms.shape[2], 4e-3)
+    ridge[0] = 0
+    usual = np.zeros(len(ridge))
+    found = [robust_fit(fitted, difference[:, c], light.colour, usual, ridge, 0.06, 5) for c in range(3)]
+    return np.clip(np.dstack([terms @ part for part in found]), -0.8, 0.8)
+
+
+def _brow_factor(light: LightFrame, own: Pixels, hair: float | None) -> float:
+    if hair is None:
+        return 1.0
+    darkness = float(((np.log(own + _FLOOR) - np.log(own[light.upper] + _FLOOR).mean(axis=0)) @ LUMA) @ light.brows)
+    wanted = -float(np.interp(-hair, *_HAIR))
+    return float(np.clip(0.3 + 0.7 * wanted / min(darkness, -0.1), *_BROWS))
+
+
+def _lip_shift(light: LightFrame, person: Points, own: Pixels) -> Points:
+    """person (f, 3): log colours of the person with the light taken off."""
+    skin = np.log(own[light.upper] + _FLOOR).mean(axis=0)
+    own_lips = light.lips @ (np.log(own + _FLOOR) - skin)
+    lips = own_lips + np.clip(_LIPS * (light.lips @ (person - skin) - own_lips), *_LIP_SHIFT)
+    lips += min(0.0, -_LIP_DARKER - float(lips @ LUMA))
+    lips += max(0.0, _LIP_REDDER - float(lips[0] - lips[1])) * np.array([0.6, -0.4, -0.2])
+    shift: Points = lips - own_lips
+    return shift
+
+
+def _flank(model: AppearanceModel, corner: int, wing: int, lid: int) -> tuple[Pixels, Rectangle]:
+    """One side of the nose, between an eye's inner corner, a wing of the nose and the cheek under a lid."""
+    width, height = model.frame_size
+    p = model.mean_shape
+    middle = 0.85 * p[NOSE_BRIDGE] + 0.15 * p[wing]
+    cheek, beside = 0.55 * p[wing] + 0.45 * p[lid], p[wing] + 0.25 * (p[wing] - p[33])
+    polygon = np.concatenate([middle, [p[wing] + (0, 4), beside, cheek, p[corner] + (0, 5)]])
+    hard = np.zeros((height, width), np.uint8)
+    hull = cv2.convexHull(polygon.astype(np.float32)).reshape(-1, 2)
+    cv2.fillPoly(hard, [np.round(hull * 16).astype(np.int32)], (255,), cv2.LINE_AA, 4)
+    soft = np.asarray(cv2.GaussianBlur(hard.astype(np.float32) / 255, (0, 0), 2.5), np.float32)
+    rows, columns = np.nonzero(soft > 0.01)
+    x0, y0, x1, y1 = int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1
+    return soft[y0:y1, x0:x1, None], (x0, y0, x1, y1)
+
+
+def _core(mask: Pixels, least: float) -> Points:
+    weights = np.where(mask > least, mask, 0).astype(np.float64)
+    return weights / max(float(weights.sum()), 1e-6)
+
+
+def _blur(picture: Pixels, sigma: float) -> Pixels:
+    return np.asarray(cv2.GaussianBlur(picture, (0, 0), sigma, borderType=cv2.BORDER_CONSTANT), np.float32)

@@ -1,0 +1,66 @@
+"""A surrogate made drawable: decoded once per person, drawn in every frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable
+from streamdeid.aam.synthesise import extended
+from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
+from streamdeid.render.eyes import EyeColours, alike, eye_colours, shut
+from streamdeid.render.sharp_features import sharpened
+
+
+@dataclass(frozen=True)
+class NewFace:
+    """Neutral shape and texture of a surrogate."""
+
+    vector: Points
+    """float64 (d,): the surrogate P itself."""
+    shape: Points
+    """float64 (81, 2), the model's frame."""
+    picture: Pixels
+    """float32 (h, w, 3): RGB of its even skin (`aam.albedo`) in the model's frame, its rim repeated outside."""
+    small_texture: Pixels
+    """float32 (f, 3): the same in the small frame of light."""
+    eyes: tuple[EyeColours, EyeColours]
+    """Colours of the eyes, image-left first."""
+    beard: bool = True
+    """Whether darkness about the mouth is shown."""
+
+    @classmethod
+    def of(cls, vector: Points, fitting: FitModel, beard: bool = True) -> NewFace:
+        """Decode a surrogate vector (d,). beard: whether darkness about the mouth may be shown."""
+        model: AppearanceModel = fitting.model
+        shape, texture = model.decode(vector)
+        picture = sharpened(model.albedo.even(extended(texture, model.table), beard), model)
+        return cls._drawable(vector, shape, picture, fitting, beard)
+
+    @classmethod
+    def photographed(cls, vector: Points, fitting: FitModel) -> NewFace:
+        """Decode a vector (d,) as somebody whom a camera sees: with skin of their own, and the training set's light."""
+        shape, texture = fitting.model.decode(vector)
+        return cls._drawable(vector, shape, extended(texture, fitting.model.table), fitting, True)
+
+    @classmethod
+    def _drawable(cls, vector: Points, shape: Points, picture: Pixels, fitting: FitModel, beard: bool) -> NewFace:
+        model = fitting.model
+        small = reduced_texture(picture, fitting.table)
+        left, right = (
+            eye_colours(picture, model.mean_shape[lids], iris)
+            for lids, iris in zip((LEFT_EYE, RIGHT_EYE), model.iris, strict=True)
+        )
+        for lids in (LEFT_EYE, RIGHT_EYE):
+            shut(picture, model.mean_shape[lids])
+        return cls(vector, shape, picture, small, alike(left, right), beard)
+
+
+def reduced_texture(picture: Pixels, table: WarpTable) -> Pixels:
+    """Small texture (f, 3), over a small frame's table, of a texture picture (h, w, 3)."""
+    small = cv2.resize(picture, table.size, interpolation=cv2.INTER_AREA)
+    return np.ascontiguousarray(small[table.rows, table.columns], np.float32)

@@ -1,0 +1,125 @@
+"""Least squares that hair, glasses and shadows do not pull along: what most pixels of a face say of its light."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.core.kernel_cache import kernel, reordering_kernel
+
+
+def robust_fit(
+    terms: Points, level: Pixels, weights: Points, usual: Points, ridge: Points, scale: float, rounds: int
+) -> Points:
+    """Coefficients float64 (q,) of level (p,) over terms (p, q), by reweighted least squares: Geman and McClure's
+    weights of that scale, Cauchy's at first. A ridge (q,), times the total weight (p,), draws them towards the usual
+    ones (q,). The first term is constant, and leaves as much above the fit as below."""
+    columns = np.ascontiguousarray(terms, np.float64)
+    found: Points = _robust_fit(columns, level.astype(np.float64), weights, usual, ridge, scale, rounds)
+    return found
+
+
+@kernel
+def _robust_fit(terms, level, weights, usual, ridge, scale, rounds):  # type: ignore[no-untyped-def]
+    n, q = terms.shape
+    total = weights.sum()
+    away = np.empty(n)
+    for i in range(n):
+        away[i] = level[i]
+        for j in range(q):
+            away[i] -= terms[i, j] * usual[j]
+    # Hair over the forehead is out from the start.
+    middle = _weighted_median(away, weights)
+    now = np.empty(n)
+    for i in range(n):
+        now[i] = weights[i] / (1 + ((away[i] - middle) / (3 * scale)) ** 2)
+    found = usual.copy()
+    for _ in range(rounds):
+        matrix, right = _normal_equations(terms, level, now)
+        for j in range(q):
+            matrix[j, j] += total * ridge[j]
+            right[j] += total * ridge[j] * usual[j]
+        found = _solved(matrix, right)
+        for i in range(n):
+            away[i] = level[i]
+            for j in range(q):
+                away[i] -= terms[i, j] * found[j]
+            now[i] = weights[i] / (1 + (away[i] / scale) ** 2) ** 2
+    found[0] += _weighted_median(away, now)  # trusting the densest colour most, it is a shade off
+    return found
+
+
+@kernel
+def _weighted_median(values, weights):  # type: ignore[no-untyped-def]
+    """The least of values (n,) up to which half of the weights (n,) lie: the half in which it is is looked for again
+    and again, as quicksort does."""
+    left, masses = values.copy(), weights.copy()
+    count, before, half = len(values), 0.0, weights.sum() / 2
+    while count > 1:
+        a, b, c = left[0], left[count // 2], left[count - 1]
+        pivot = max(min(a, b), min(max(a, b), c))
+        lower, lower_mass, same_mass = 0, 0.0, 0.0
+        for i in range(count):
+            if left[i] < pivot:
+                lower += 1
+                lower_mass += masses[i]
+            elif left[i] == pivot:
+                same_mass += masses[i]
+        if before + lower_mass < half <= before + lower_mass + same_mass:
+            return pivot
+        down = lower > 0 and before + lower_mass >= half
+        kept = 0
+        for i in range(count):
+            if (left[i] < pivot) if down else (left[i] > pivot):
+                left[kept], masses[kept] = left[i], masses[i]
+                kept += 1
+        if kept == 0:  # rounding, or no numbers
+            return pivot
+        before, count = before if down else before + lower_mass + same_mass, kept
+    return left[0]
+
+
+@reordering_kernel
+def _normal_equations(terms, level, weights):  # type: ignore[no-untyped-def]
+    n, q = terms.shape
+    matrix, right = np.zeros((q, q)), np.zeros(q)
+    columns, weighted = np.empty((q, n)), np.empty(n)
+    for i in range(n):
+        for j in range(q):
+            columns[j, i] = terms[i, j]
+    for j in range(q):
+        total = 0.0
+        for i in range(n):
+            weighted[i] = weights[i] * columns[j, i]
+            total += weighted[i] * level[i]
+        right[j] = total
+        for k in range(j + 1):
+            total = 0.0
+            for i in range(n):
+                total += weighted[i] * columns[k, i]
+            matrix[j, k] = matrix[k, j] = total
+    return matrix, right
+
+
+@kernel
+def _solved(matrix, right):  # type: ignore[no-untyped-def]
+    """Solution of a symmetric, positive system (q, q), (q,), by Cholesky's way; numbers that are none when it is not
+    positive. In place."""
+    q = len(right)
+    for j in range(q):
+        for k in range(j):
+            matrix[j, j] -= matrix[j, k] * matrix[j, k]
+        matrix[j, j] = np.sqrt(matrix[j, j]) if matrix[j, j] > 0 else np.nan
+        for i in range(j + 1, q):
+            for k in range(j):
+                matrix[i, j] -= matrix[i, k] * matrix[j, k]
+            matrix[i, j] /= matrix[j, j]
+    for j in range(q):
+        for k in range(j):
+            right[j] -= matrix[j, k] * right[k]
+        right[j] /= matrix[j, j]
+    for j in range(q - 1, -1, -1):
+        for k in range(j + 1, q):
+            right[j] -= matrix[k, j] * right[k]
+        right[j] /= matrix[j, j]
+    return right

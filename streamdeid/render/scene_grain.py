@@ -1,0 +1,320 @@
+"""The scene's own sharpness and grain, given to a drawn face: no face is sharper or cleaner than what surrounds it.
+
+Sharpness is the width of the edges: the gradient across an edge of standard deviation s drops by sqrt(1 + (b / s)^2)
+when the picture is blurred again by b, so the ratio of both gradients tells s (Zhuo & Sim, Pattern Recognition 44,
+2011). It is measured along rows and columns at every maximum of the gradient, and a low quantile counts: shadows and
+folds are wide in any picture, the sharpest edges are the camera's. Grain is what the flattest blocks hold in the two
+finest planes of the a trous wavelet transform (Starck & Murtagh, PASP 110, 1998).
+
+Both come from the surroundings (neck, hair, shoulders) alone. Of the hull's inside only the drawn face is measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.synthesise import Mask, Patch
+from streamdeid.core.frames import Plane, Planes
+from streamdeid.core.kernel_cache import kernel
+
+_REACH = 0.45
+"""Surroundings that are looked at, share of the face's width around it."""
+_CLEAR = 0.06
+"""Of them the nearest to the hull do not count: feather and stray pixels of the face."""
+_EVERY = 16
+"""Frames from one look at the scene to the next: sharpness and grain are the camera's, not the moment's."""
+_LINES = 128
+"""Rows and columns of a face's width that are searched for edges; of a larger face some are left out."""
+_CONTRAST = 4.0
+"""Gradient in grey levels a pixel from which there is an edge: several times the grain of a compressed picture."""
+_QUANTILE = 0.25
+"""Of the widths of edges."""
+_BINS, _BIN = 80, 0.05
+"""Histogram of the widths of edges: number of bins, pixels a bin."""
+_USUAL = 0.70, 60.0
+"""Sharpness in pixels where no edge tells it, and how many edges it counts as: the median of 15 clips with people."""
+_SOFTER = 0.15
+"""A face's edges are so many pixels wider than those around it. Median over 15 clips of the originals, 0.13 to 0.16
+when any one of them is left out."""
+_WIDEST = 2.0
+"""Pixels by which a face is blurred at most: it is a face still where the scene is a smear."""
+_CRISP = 0.8
+"""Most that is added of the drawn face's finest detail where the scene is sharper than it: more makes seams."""
+_NEWEST = 0.44
+"""Weight of the newest look in the running means: they follow in a second and a half."""
+_BLOCK = 8
+"""Side of the blocks in which grain is measured, pixels of each plane."""
+_FEWEST = 12
+"""Blocks below which nothing is known of the grain."""
+_FLATTEST = 0.1
+"""Quantile of the blocks' deviations that is taken for the grain: the others show something. At 0.2 the crowd's clothes
+were taken for grain."""
+_SEEN_OF = 0.87, 0.81
+"""The deviation at that quantile, as a share of the true one, in blocks of nothing but grain."""
+_ROUNDING = 0.231, 0.079
+"""Deviation in either plane that rounding to whole grey levels makes, and the published picture has again."""
+_SOFT_LIP = 6
+"""Pixels about the mouth into which what is copied there may reach."""
+_TILE = 128
+"""Side of the tiles of noise."""
+_COLOUR_FILTER = 0.5
+"""Blur of the grain in pixels: demosaicing halves the resolution of two of three colours."""
+_SMOOTH = np.array([0.25, 0.5, 0.25], np.float32)
+_SMOOTHER = np.array([0.25, 0, 0.5, 0, 0.25], np.float32)
+
+Deviations = NDArray[np.float64]
+
+
+@dataclass
+class SceneGrain:
+    """What is remembered of the picture around one track's face: running means of its sharpness and grain."""
+
+    sharpness: float | None = None
+    """Width of the surroundings' sharpest edges, standard deviation in pixels."""
+    drawn: float | None = None
+    """The same of the drawn face, before anything is done to it."""
+    grain: Deviations | None = None
+    """float64 (3, 2): deviation of Y, U and V in the finest and the second plane, grey levels."""
+    frames: int = 0
+    """Faces drawn so far."""
+
+    def match(
+        self, patch: Patch, original: Planes, raw: Points, fresh: bool = False, mouth: Points | None = None
+    ) -> None:
+        """Give a drawn face the sharpness and grain of the picture it goes into, in place.
+
+        raw (n, 2): where the original's face is, pixels of the picture: nothing of it is looked at. fresh: what is
+        remembered is of another scene. mouth (m, 2): of the patch nothing is looked at in there; None where nothing of
+        the original is in the patch.
+        """
+        if fresh:
+            self.sharpness = self.drawn = self.grain = None
+        if self.sharpness is None or self.frames % _EVERY == 0:
+            self._look(patch, original, raw, mouth)
+        self.apply(patch)
+
+    def apply(self, patch: Patch) -> None:
+        """The same by what is remembered: nothing of the picture is looked at."""
+        if self.sharpness is not None and self.drawn is not None:
+            _sharpen(patch, self.drawn, self.sharpness + _SOFTER)
+        if self.grain is not None:
+            _add_grain(patch, self.grain, self.frames)
+        self.frames += 1
+
+    def _look(self, patch: Patch, original: Planes, raw: Points, mouth: Points | None) -> None:
+        width = float(np.ptp(raw[:, 0]))
+        corner, around = _surroundings(patch, original.size, raw, width)
+        every = max(1, int(width / _LINES))
+        luma = _part(original.y, corner, around.shape)
+        self.sharpness = _mean(self.sharpness, edge_width(luma, around, every))
+        inside: NDArray[Any] = cv2.erode(patch.covered_luma, np.ones((5, 5), np.uint8))
+        if mouth is not None:
+            low, high = (mouth - (patch.x0, patch.y0)).min(axis=0), (mouth - (patch.x0, patch.y0)).max(axis=0)
+            rows, columns = (
+                slice(max(0, int(a) - _SOFT_LIP), max(0, int(b) + _SOFT_LIP + 1))
+                for a, b in ((low[1], high[1]), (low[0], high[0]))
+            )
+            inside[rows, columns] = 0
+        self.drawn = _mean(self.drawn, edge_width(patch.y, inside, every))
+        half = np.ascontiguousarray(around[::2, ::2])
+        chroma = [_part(plane, (corner[0] // 2, corner[1] // 2), half.shape) for plane in (original.u, original.v)]
+        found = [grain_of(luma, around), *(grain_of(part, half) for part in chroma)]
+        if all(f is not None for f in found):
+            newest = np.array(found, np.float64)
+            self.grain = newest if self.grain is None else self.grain + _NEWEST * (newest - self.grain)
+
+
+def edge_width(plane: Plane | Pixels, where: Mask, every: int = 1) -> float:
+    """Width of a plane's sharpest edges, standard deviation in pixels, where a mask uint8 of the same shape (h, w) is
+    not 0. every: only one of so many rows and columns is searched."""
+    counts = np.zeros(_BINS, np.int64)
+    values = np.ascontiguousarray(plane, np.float32)
+    _count_edges(values, where, every, counts)
+    _count_edges(np.ascontiguousarray(values.T), np.ascontiguousarray(where.T), every, counts)
+    number = int(counts.sum())
+    usual, weight = _USUAL
+    if number == 0:
+        return usual
+    rank = np.interp(_QUANTILE * number, np.cumsum(counts), np.arange(1, _BINS + 1))
+    return float((number * rank * _BIN + weight * usual) / (number + weight))
+
+
+def grain_of(plane: Plane | Pixels, where: Mask) -> Deviations | None:
+    """Deviation (2,) of a plane's grain in the two finest wavelet planes, what rounding makes taken out, where a mask
+    uint8 of the same shape (h, w) is not 0. None where too little is flat or there is too little of it."""
+    values = np.ascontiguousarray(plane, np.float32)
+    first = cv2.sepFilter2D(values, -1, _SMOOTH, _SMOOTH)
+    second = cv2.sepFilter2D(first, -1, _SMOOTHER, _SMOOTHER)
+    blocks = np.zeros((where.shape[0] // _BLOCK * (where.shape[1] // _BLOCK), 2))
+    number = _deviations(np.stack([values - first, first - second], axis=2), values, where, blocks)
+    if number < _FEWEST:
+        return None
+    seen = np.quantile(blocks[:number], _FLATTEST, axis=0) / _SEEN_OF
+    grain: Deviations = np.sqrt(np.maximum(seen**2 - np.square(_ROUNDING), 0))
+    grain[1] = min(grain[1], grain[0])  # what is coarser without being finer is no grain but a soft pattern
+    return grain
+
+
+def _surroundings(patch: Patch, size: tuple[int, int], raw: Points, width: float) -> tuple[tuple[int, int], Mask]:
+    """Upper left corner (x, y), even, of a rectangle of the picture around a face, and the mask (h, w) of what counts
+    in it."""
+    low, high = raw.min(axis=0) - _REACH * width, raw.max(axis=0) + _REACH * width
+    x0, y0 = (int(np.clip(v, 0, limit - 2)) & ~1 for v, limit in zip(low, size, strict=True))
+    x1, y1 = (int(np.clip(v, o + 2, limit)) for v, o, limit in zip(high, (x0, y0), size, strict=True))
+    hidden: NDArray[Any] = np.zeros((y1 - y0, x1 - x0), np.uint8)
+    hull = cv2.convexHull(raw.astype(np.float32)).reshape(-1, 2)
+    cv2.fillConvexPoly(hidden, np.round(hull - (x0, y0)).astype(np.int32), (1,))
+    left, top = max(x0, patch.x0), max(y0, patch.y0)
+    drawn = patch.covered_luma[top - patch.y0 : max(y1 - patch.y0, 0), left - patch.x0 : max(x1 - patch.x0, 0)]
+    under = hidden[top - y0 : top - y0 + drawn.shape[0], left - x0 : left - x0 + drawn.shape[1]]
+    np.maximum(under, drawn, out=under)
+    reach = 2 * max(2, round(_CLEAR * width)) + 1
+    grown = cv2.dilate(hidden, np.ones((reach, reach), np.uint8))
+    return (x0, y0), np.asarray(1 - grown, np.uint8)
+
+
+def _part(plane: Plane, corner: tuple[int, int], shape: tuple[int, ...]) -> Plane:
+    return plane[corner[1] : corner[1] + shape[0], corner[0] : corner[0] + shape[1]]
+
+
+def _mean(old: float | None, newest: float) -> float:
+    return newest if old is None else old + _NEWEST * (newest - old)
+
+
+def _sharpen(patch: Patch, own: float, wanted: float) -> None:
+    """Take a patch whose edges are `own` pixels wide to `wanted` ones, in place. Beside the mesh nothing is mixed in:
+    blurs are divided by how much of them is drawn."""
+    if wanted > own:
+        for plane, mask, sigma in (
+            (patch.y, patch.covered_luma, np.sqrt(wanted**2 - own**2)),
+            (patch.uv, patch.covered, np.sqrt(wanted**2 - own**2) / 2),
+        ):
+            if sigma > 0.2:  # a narrower Gaussian is a single pixel
+                plane[:] = _blurred(plane, mask, min(sigma, _WIDEST))
+    else:
+        amount = min(_CRISP, (own / wanted) ** 2 - 1)
+        soft = _blurred(patch.y, patch.covered_luma, own)
+        patch.y[:] += np.float32(amount) * (patch.y - soft)
+
+
+def _blurred(plane: Pixels, mask: Mask, sigma: float) -> Pixels:
+    """A plane (h, w) or (h, w, 2), blurred where a mask (h, w) is 1 and as it is elsewhere."""
+    channels = plane.reshape(*mask.shape, -1)
+    kept = np.empty_like(channels)
+    _masked(channels, mask, kept)
+    total = cv2.GaussianBlur(kept, (0, 0), sigma).reshape(channels.shape)
+    share = cv2.GaussianBlur(255 * mask, (0, 0), sigma)  # in whole numbers, which is much faster, and fine enough
+    blurred = np.empty_like(channels)
+    _divided(total, share, channels, mask, blurred)
+    return blurred.reshape(plane.shape)
+
+
+def _add_grain(patch: Patch, grain: Deviations, frame: int) -> None:
+    """Grain of given deviations (3, 2) onto a patch, in place; another one in each frame."""
+    for c, plane in enumerate((patch.y, patch.uv[:, :, 0], patch.uv[:, :, 1])):
+        fine, coarse = (float(v) for v in grain[c])
+        if max(fine, coarse) > 0:
+            # Any odd factors do that do not meet again soon: the same place in the tile comes back after 128 frames.
+            offset = (37 * frame + 41 * c) % _TILE, (frame * frame * 59 + 83 * c + 11 * frame) % _TILE
+            _grain(plane, _FINE, _COARSE, fine, coarse, *offset)
+
+
+def _tiles() -> tuple[Pixels, Pixels]:
+    """Two tiles (128, 128) of noise that fit together at their borders: the finest wavelet plane, and all that is
+    coarser. Deviations of 1 in the finest and in the second plane. Even the finest is blurred a little, as a camera
+    blurs it that sees one colour in each pixel."""
+    white = np.random.Generator(np.random.PCG64(20)).standard_normal((_TILE, _TILE)).astype(np.float32)
+    tiled = np.asarray(cv2.GaussianBlur(np.tile(white, (3, 3)), (0, 0), _COLOUR_FILTER), np.float32)
+    first = cv2.sepFilter2D(tiled, -1, _SMOOTH, _SMOOTH)
+    second = cv2.sepFilter2D(first, -1, _SMOOTHER, _SMOOTHER)
+    middle = slice(_TILE, 2 * _TILE), slice(_TILE, 2 * _TILE)
+    fine, coarse = (tiled - first) / (tiled - first).std(), first / (first - second).std()
+    return fine[middle].copy(), coarse[middle].copy()
+
+
+_FINE, _COARSE = _tiles()
+_BELL = np.exp(-0.5 * np.arange(-4, 5) ** 2) / np.exp(-0.5 * np.arange(-4, 5) ** 2).sum()
+"""Gaussian of a standard deviation of one pixel."""
+
+
+@kernel
+def _masked(plane, mask, out):  # type: ignore[no-untyped-def]
+    """A plane (h, w, c) where a mask (h, w) is 1, and 0 elsewhere."""
+    for y in range(mask.shape[0]):
+        for x in range(mask.shape[1]):
+            for c in range(plane.shape[2]):
+                out[y, x, c] = plane[y, x, c] if mask[y, x] else np.float32(0)
+
+
+@kernel
+def _divided(total, share, plane, mask, out):  # type: ignore[no-untyped-def]
+    """Totals (h, w, c) by shares uint8 (h, w), of 255, where a mask (h, w) is 1, and the plane (h, w, c) elsewhere."""
+    whole = np.float32(255)
+    for y in range(mask.shape[0]):
+        for x in range(mask.shape[1]):
+            for c in range(plane.shape[2]):
+                out[y, x, c] = total[y, x, c] * whole / share[y, x] if mask[y, x] and share[y, x] else plane[y, x, c]
+
+
+@kernel
+def _count_edges(plane, where, every, counts):  # type: ignore[no-untyped-def]
+    height, width = plane.shape
+    for y in range(0, height, every):
+        for x in range(6, width - 6):
+            if where[y, x] == 0:
+                continue
+            here = abs(plane[y, x + 1] - plane[y, x - 1]) / 2
+            if here < _CONTRAST:
+                continue
+            if abs(plane[y, x] - plane[y, x - 2]) / 2 > here or abs(plane[y, x + 2] - plane[y, x]) / 2 >= here:
+                continue
+            # The gradient of the row, blurred again by a pixel, at this place.
+            again = 0.0
+            for k in range(-4, 5):
+                again += _BELL[k + 4] * (plane[y, x + k + 1] - plane[y, x + k - 1]) / 2
+            ratio = here / max(abs(again), 1e-6)
+            if 1.02 < ratio < 6.0:
+                counts[min(int(1 / np.sqrt(ratio * ratio - 1) / _BIN), _BINS - 1)] += 1
+
+
+@kernel
+def _deviations(planes, values, where, blocks):  # type: ignore[no-untyped-def]
+    height, width = where.shape
+    number = 0
+    area = _BLOCK * _BLOCK
+    for top in range(0, height - _BLOCK + 1, _BLOCK):
+        for left in range(0, width - _BLOCK + 1, _BLOCK):
+            inside = 0
+            level = 0.0
+            for y in range(top, top + _BLOCK):
+                for x in range(left, left + _BLOCK):
+                    inside += 1 if where[y, x] > 0 else 0
+                    level += values[y, x]
+            if inside < area or level < 32 * area or level > 224 * area:  # black and white have no grain
+                continue
+            for c in range(2):
+                total, squares = 0.0, 0.0
+                for y in range(top, top + _BLOCK):
+                    for x in range(left, left + _BLOCK):
+                        total += planes[y, x, c]
+                        squares += planes[y, x, c] * planes[y, x, c]
+                blocks[number, c] = np.sqrt(max(squares / area - (total / area) ** 2, 0.0))
+            number += 1
+    return number
+
+
+@kernel
+def _grain(plane, fine, coarse, fine_amount, coarse_amount, x0, y0):  # type: ignore[no-untyped-def]
+    height, width = plane.shape
+    size = fine.shape[0]
+    for y in range(height):
+        row = (y + y0) % size
+        for x in range(width):
+            column = (x + x0) % size
+            plane[y, x] += fine_amount * fine[row, column] + coarse_amount * coarse[row, column]

@@ -1,0 +1,32 @@
+"""The light of a turned head: a plane over the half that is seen; the other half tells nothing (METHODS 6.3 item 4)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.observe.turned_view import TurnedView
+from streamdeid.render.light import MOST, LightFrame, SoftSkin
+from streamdeid.render.robust_fit import robust_fit
+
+_NEAR = 0.15, 0.3
+"""How far beyond the middle of the face a pixel still counts, and over what it fades, halves of its width."""
+_FARTHEST = 0.2
+"""How far the plane goes on beyond the middle, halves of the width: what lies there was not seen."""
+_SPREAD = 0.1
+"""Deviation, natural log, from which a pixel counts less."""
+_ACROSS, _DOWN = 4, 5
+"""Terms of `LightFrame` for the place on the face, from -1 to 1."""
+
+
+def turned_change(light: LightFrame, now: SoftSkin, rest: SoftSkin, change: Pixels, view: TurnedView) -> Pixels:
+    """A frame's change of light, natural log float32 (h, w, 1), as it is where the face is drawn flat, going over to a
+    plane. now, rest: of the frame's small texture and of the neutral's. change: `light_change`."""
+    terms = light.moving[:, [0, _ACROSS, _DOWN]]
+    side = float(np.sign(view.pose.yaw))
+    near = np.clip((side * terms[:, 1] + _NEAR[0]) / _NEAR[1], 0, 1)
+    ridge = np.array([0, 4e-3, 4e-3])
+    found = robust_fit(terms, now.level - rest.level, light.bright * near, np.zeros(3), ridge, _SPREAD, 4)
+    across = np.maximum(side * light.terms[:, :, _ACROSS], -_FARTHEST) * side
+    plane = np.clip(found[0] + found[1] * across + found[2] * light.terms[:, :, _DOWN], -MOST, MOST)[:, :, None]
+    return np.asarray(change + np.float32(view.share) * (plane - change), np.float32)

@@ -1,0 +1,290 @@
+"""A finished run's report read again: what it promises and counted, what to mind, and whether its files are these.
+
+A report is no proof: whoever can change a video can write a report for it. What is checked is that it is whole, that
+its counts agree with each other, and that files at hand are those whose hashes it names.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+import types
+import typing
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streamdeid.core.arrays_file import read_arrays
+from streamdeid.errors import InputError, ModelError, SettingsError
+from streamdeid.protect.mask_faces import MASKS
+from streamdeid.report.redaction_report import SCHEMA, VERSION, FileReport, FileSide, Report
+from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes, shipped
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+_MOST, _MOST_BITS = 1 << 53, 64.0
+"""Beyond any run; larger numbers only serve to make a reader stumble."""
+_MANY_HIDDEN = 0.1
+"""Share of faces without a new one from which it is worth a warning: viewers see a blur, and no expression there."""
+_HIDDEN = ("soft redaction", "solid", "mean face", "solid fill")
+"""Levels that show no face of a person's own, in this version and earlier ones."""
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """Whether a file that a report names is the one that is here."""
+
+    role: str
+    """"input", "output", "model" or "gallery"."""
+    name: str
+    sha256: str
+    """As the report has it."""
+    matches: bool | None
+    """None: not found."""
+    shipped: bool = False
+    """Found among the models that come with this streamdeid."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Counts of all files of a run."""
+
+    frames: int
+    faces: int
+    people: int | None
+    """Told apart in each file, summed; None for a mask."""
+    rungs: Mapping[str, int]
+
+    @staticmethod
+    def of(files: Sequence[FileReport]) -> Totals:
+        """Sum up some files."""
+        rungs: Counter[str] = Counter()
+        for one in files:
+            rungs.update(one.rungs)
+        people = [one.people for one in files if one.people is not None]
+        return Totals(
+            sum(one.frames for one in files),
+            sum(one.faces for one in files),
+            sum(people) if people else None,
+            dict(rungs),
+        )
+
+
+def read_report(path: Path) -> Report:
+    """Read and check a report.
+
+    Raises InputError when it cannot be read, is cut off, is no report or contradicts itself, SettingsError when a newer
+    version of streamdeid wrote it.
+    """
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is cut off or no JSON file: {error}") from error
+    if not isinstance(values, dict) or values.get("schema") != SCHEMA:
+        raise InputError(f"{path} is not a report of streamdeid")
+    version = values.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise InputError(f"{path} is not a report of streamdeid: it has no version")
+    if version > VERSION:
+        raise SettingsError(f"{path} is a report of version {version}; this streamdeid reads up to version {VERSION}")
+    try:
+        if "versions" not in values:
+            raise ValueError("versions is missing")
+        report: Report = _value(Report, values, "")
+        _check(report)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{path} is not a whole report: {error}") from error
+    return report
+
+
+def warnings_of(report: Report) -> list[str]:
+    """What somebody who is handed this run should mind, in plain words, gravest first."""
+    files, choice = report.files, report.choice
+    totals = Totals.of(files)
+    surrogates: Counter[str] = Counter()
+    for one in files:
+        surrogates.update(one.surrogates)
+    hidden = sum(totals.rungs.get(level, 0) for level in _HIDDEN)
+    empty = sum(not one.faces and not one.shown for one in files)
+    damaged = sum(one.damaged_places for one in files)
+    dropped = sum(len(one.dropped_streams) for one in files)
+    undecided = sum(sum(one.persons.get("0", {}).values()) for one in files)
+    found = [
+        (bool(report.failures), f"{_files(len(report.failures))} not filtered; nothing of them was written"),
+        (choice is None, "no file got as far as the filter"),
+    ]
+    if choice is not None:
+        mask = choice.method in MASKS
+        found += [
+            (
+                mask and choice.method != "blackout",
+                f"{choice.method} can be undone: who masks his own photographs alike recognises faces",
+            ),
+            (
+                not mask and choice.method != DRAWN,
+                f"{choice.method} is a paper's own map: no bound on what a look tells",
+            ),
+            (choice.eyes == "original", "the people's own eyes are shown, and eyes identify"),
+            (choice.transfer == "paper", "expressions are carried as printed in the paper: faces look stiffer"),
+            (not mask and not choice.keyed, "no key file: the key was random and is gone; nobody can repeat this run"),
+            (choice.keyed, "made with a key file: whoever has it and the original can make the same faces again"),
+        ]
+    shown = sum(one.shown for one in files)
+    found += [
+        (bool(shown), f"{shown} faces were recognised as whitelisted people and are shown as they are, unprotected"),
+        (bool(empty), f"no face was found in {_files(empty)}: look at the result before you hand it on"),
+        (
+            bool(surrogates["failed closed"]),
+            f"{surrogates['failed closed']} times no surrogate could be certified: that person has no new face",
+        ),
+        (
+            bool(surrogates["separation relaxed"]),
+            f"separation relaxed {surrogates['separation relaxed']} times: some new faces are more alike than usual",
+        ),
+        (
+            hidden > _MANY_HIDDEN * totals.faces,
+            f"{100 * hidden / max(totals.faces, 1):.1f} % of the faces are redacted, without a new face",
+        ),
+        (bool(undecided), f"{undecided} faces are of people who were not seen well enough to be given a face"),
+        (bool(damaged), f"{damaged} damaged places were passed over (--tolerant): frames may be missing there"),
+        (bool(dropped), f"{dropped} {'stream' if dropped == 1 else 'streams'} of the input not in the output"),
+    ]
+    return [text for applies, text in found if applies]
+
+
+def check_files(report: Report, directories: Sequence[Path]) -> list[FileCheck]:
+    """Compare every file that the report names with the file of that name in the directories, where there is one.
+
+    Models that are not there are compared with the shipped ones. Raises InputError when a file cannot be read.
+    """
+    sides = [(role, side) for one in report.files for role, side in (("input", one.input), ("output", one.output))]
+    named: dict[str, set[str]] = {}
+    for _, side in sides:
+        named.setdefault(side.name, set()).add(side.sha256)
+    here = {name: [_hash_of_file(path) for path in _found(name, directories)] for name in named}
+    checks = [
+        # A file of the same name that is another one of this report's is simply not the one that is looked for.
+        FileCheck(
+            role, side.name, side.sha256, _verdict(side.sha256, [h for h in here[side.name] if _own(h, side, named)])
+        )
+        for role, side in sides
+    ]
+    if report.choice is not None:
+        models = (("model", MODEL, report.choice.model_sha256), ("gallery", GALLERY, report.choice.gallery_sha256))
+        for role, name, expected in models:
+            matches = _verdict(expected, [_hash_of_model(path) for path in _found(name, directories)])
+            ours = matches is None and _shipped_hash(name) == expected
+            checks.append(FileCheck(role, name, expected, True if ours else matches, ours))
+    return checks
+
+
+def _own(found: str, side: FileSide, named: Mapping[str, set[str]]) -> bool:
+    return found == side.sha256 or found not in named[side.name]
+
+
+def _verdict(expected: str, found: Sequence[str]) -> bool | None:
+    return all(one == expected for one in found) if found else None
+
+
+def _found(name: str, directories: Sequence[Path]) -> list[Path]:
+    try:
+        return [directory / name for directory in directories if (directory / name).is_file()]
+    except OSError as error:  # a directory that may not be looked into, a name that is too long
+        raise InputError(f"cannot look for {name!r}: {(error.strerror or str(error)).lower()}") from error
+
+
+def _hash_of_file(path: Path) -> str:
+    try:
+        return FileSide.of(path).sha256
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+
+
+def _hash_of_model(path: Path) -> str:
+    """The content hash; empty, which matches nothing, for a damaged file."""
+    try:
+        return read_arrays(path)[1]
+    except ModelError:
+        return ""
+
+
+def _shipped_hash(name: str) -> str | None:
+    try:
+        return read_hashes(shipped()).get(name)
+    except ModelError:
+        return None
+
+
+def _files(count: int) -> str:
+    return f"{count} {'file' if count == 1 else 'files'}"
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number in JSON")
+
+
+def _check(report: Report) -> None:
+    """Raise ValueError for values of the right types that no run can have."""
+    hashes = [side.sha256 for one in report.files for side in (one.input, one.output)]
+    if report.choice is not None:
+        hashes += [report.choice.model_sha256, report.choice.gallery_sha256]
+        if not 0.0 <= report.choice.worst_price_bits < _MOST_BITS:
+            raise ValueError("the price of the preserved attributes is none")
+    elif report.files:
+        raise ValueError("files were filtered, but choice is empty")
+    if not all(_HASH.fullmatch(value) for value in hashes):
+        raise ValueError("a hash is not one")
+    for one in report.files:
+        names = one.input.name, one.output.name
+        if any(name in ("", ".", "..") or "\0" in name or Path(name).name != name for name in names):
+            raise ValueError("a file's name is not a plain one")
+        by_person = sum(sum(rungs.values()) for rungs in one.persons.values())
+        if sum(one.rungs.values()) != one.faces or (one.persons and by_person != one.faces):
+            raise ValueError("its counts of faces do not agree with each other")
+        counts = [one.frames, one.people or 0, one.scene_cuts, one.damaged_places, *one.surrogates.values()]
+        counts += [one.shown, one.filled_regions]
+        counts += [count for rungs in (one.rungs, *one.persons.values()) for count in rungs.values()]
+        if not 0 <= min(counts) <= max(counts) < _MOST:
+            raise ValueError("a count is none")
+
+
+def _value(kind: Any, value: Any, where: str) -> Any:
+    """A JSON value as the type that a report's field has; ValueError names the first place where that cannot be.
+
+    Fields that this version does not know are passed over: fields are only ever added within a version, and those
+    added later have a default.
+    """
+    if dataclasses.is_dataclass(kind):
+        if not isinstance(value, dict):
+            raise ValueError(f"{where or 'it'} is no object")
+        known = typing.get_type_hints(kind)
+        for each in dataclasses.fields(kind):
+            if each.name not in value and each.default is dataclasses.MISSING:
+                raise ValueError(f"{_inside(where, each.name)} is missing")
+        make = typing.cast(Callable[..., Any], kind)
+        return make(**{n: _value(known[n], v, _inside(where, n)) for n, v in value.items() if n in known})
+    parts = typing.get_args(kind)
+    if isinstance(kind, types.UnionType):
+        return None if value is None else _value(next(p for p in parts if p is not types.NoneType), value, where)
+    if parts and typing.get_origin(kind) is tuple:
+        if not isinstance(value, list):
+            raise ValueError(f"{where} is no list")
+        return tuple(_value(parts[0], item, f"{where}[{i}]") for i, item in enumerate(value))
+    if parts:  # a mapping from names
+        if not isinstance(value, dict):
+            raise ValueError(f"{where} is no object")
+        return {name: _value(parts[1], item, _inside(where, name)) for name, item in value.items()}
+    right = isinstance(value, (int, float) if kind is float else kind) and isinstance(value, bool) is (kind is bool)
+    if not right or (kind is float and not math.isfinite(value)):
+        raise ValueError(f"{where} is no {kind.__name__}")
+    return value
+
+
+def _inside(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name

@@ -1,0 +1,291 @@
+"""The parts of a run, chosen and put together from settings: the only file that names them."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.protocols import Detector
+from streamdeid.detection.deadline import TimedDetector
+from streamdeid.detection.guard import Watch
+from streamdeid.detection.mediapipe_faces import MediapipeFaces
+from streamdeid.errors import FailedClosed
+from streamdeid.identity.looks import Looks
+from streamdeid.identity.person_recogniser import load_person_recogniser
+from streamdeid.identity.person_templates import RecognisedTemplates
+from streamdeid.identity.recognised_faces import Known, Recogniser
+from streamdeid.identity.register import FUSED, PersonRegister, new_persons, recognised
+from streamdeid.identity.tracklet_vectors import TrackletVectors
+from streamdeid.k_same.furthest_fet import PaperTransfer
+from streamdeid.protect.levels import Cause
+from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.protect.self_test import self_test
+from streamdeid.runs.step import InHindsight
+from streamdeid.runs.stream import Stream
+from streamdeid.runs.whitelist import laid_around, read_whitelist, recogniser_of
+from streamdeid.settings import Settings
+from streamdeid.surrogates.choice import Surrogates, SurrogateSettings
+from streamdeid.surrogates.key import read_key_file
+from streamdeid.surrogates.models import Models
+from streamdeid.tracking.cuts import Cuts
+from streamdeid.tracking.lookahead import Hindsight
+from streamdeid.tracking.tracker import FaceTracker
+from streamdeid.video.files.drawn_clip import write_drawn_clip
+from streamdeid.video.files.prefetch import BackgroundSink, prefetch
+from streamdeid.video.files.sink import FileSink
+from streamdeid.video.files.source import FileSource, SourceInfo
+from streamdeid.video.formats import CONTAINERS, PRESETS
+
+_LEAST_COAST = 3
+"""Frame intervals for which a lost face is followed at least, however short `coast` is."""
+_RATE = 25.0
+"""Frames per second of a stream that does not say."""
+_MOST_WAITING = 512 << 20
+"""Bytes of pictures that the look-ahead may hold; large pictures get a shorter look-ahead."""
+_DEPTH = 2
+"""Frames between the loop and the threads that decode and encode, each: they wait for the loop, not it for them."""
+_SELF_TEST_PERSON = 0
+"""Number of the drawn person of the self-test; real ones start at 1."""
+_SELF_TEST_BANK = 256
+"""Candidates for that person."""
+
+
+WRITABLE = tuple(CONTAINERS)
+"""Extensions of the files that can be written."""
+ENCODER_PRESETS = PRESETS
+"""Speeds of the encoders, fastest first."""
+
+
+def default_detector(settings: Settings) -> MediapipeFaces:
+    """The detector of a run; it holds running graphs, so close it."""
+    return MediapipeFaces(settings.threshold, settings.min_face, settings.detector_interval)
+
+
+def still_detector() -> MediapipeFaces:
+    """The detector for photographs, which show faces large: it looks at the whole picture only. Close it."""
+    return MediapipeFaces(min_face=math.inf)
+
+
+def in_time(detect: Detector, settings: Settings, stop: Callable[[], None] | None = None) -> TimedDetector:
+    """The detector with the deadline of the settings; stop: what ends it. One that has a deadline keeps it."""
+    return detect if isinstance(detect, TimedDetector) else TimedDetector(detect, settings.detector_deadline, stop)
+
+
+def photograph_detector(detect: MediapipeFaces) -> Callable[[NDArray[np.uint8]], Sequence[Face]]:
+    """`still_detector` as a function of RGB photographs, uint8 (h, w, 3), that have nothing to do with each other."""
+    least = Settings().threshold
+
+    def faces(image: NDArray[np.uint8]) -> Sequence[Face]:
+        detect.forget()
+        found = detect(Frame(planes_from_rgb(image), Fraction(0), 0))
+        return [face for face in found if face.landmarks is not None or face.evidence >= least]
+
+    return faces
+
+
+def whitelisted(settings: Settings, models: Models, recogniser: Recogniser | None = None) -> Known | None:
+    """The people on the whitelist, None without one; recogniser: another one than the settings name.
+
+    Raises SettingsError for a picture or a recogniser that will not do.
+    """
+    if not settings.whitelist:
+        return None
+    model = models.fitting.model
+    with contextlib.closing(still_detector()) as detect:
+        chosen = recogniser or recogniser_of(settings, model)
+        return read_whitelist(settings.whitelist, chosen, model, photograph_detector(detect))
+
+
+def secret(settings: Settings) -> bytes | None:
+    """The bytes of the key file, or None. Raises SettingsError."""
+    return None if settings.key_file is None else read_key_file(settings.key_file)
+
+
+def assemble(
+    settings: Settings,
+    models: Models,
+    detect: Detector,
+    *,
+    key: bytes | None = None,
+    size: tuple[int, int] | None = None,
+    rate: Fraction | None = None,
+    tested: bool = True,
+    known: Known | None = None,
+    earlier: Stream | None = None,
+) -> Stream:
+    """Build the parts for one stream and run the self-test over them.
+
+    key None: fresh random bytes. size (width, height) and rate (frames per second) of the stream, where known.
+    tested False leaves the self-test out, for a detector that cannot know a drawn face. known: the `whitelisted`
+    people, who are read again without. earlier: the part of the same stream before this one (the camera was lost, its
+    picture changed, the filter failed): its people keep their faces, the key stays its own, and all else begins anew.
+    Raises SettingsError for settings that the models do not allow, FailedClosed when the self-test fails.
+    """
+    settings.check_gallery(len(models.gallery.identities))
+    recogniser = load_person_recogniser() if settings.synthesises else None
+    if earlier is not None:
+        earlier.close()
+        surrogates, persons, part = earlier.surrogates, earlier.persons, earlier.part + 1
+    else:
+        surrogates = _surrogates(settings, models, key) if settings.synthesises else None
+        distances = FUSED if recogniser is None else recognised(recogniser)
+        persons, part = new_persons(reentry=settings.reentry, rate=float(rate or _RATE), distances=distances), 0
+    timed = in_time(detect, settings)
+    hindsight = Hindsight(settings.threshold, size)
+    watch = _watch(timed, tracker := _tracker(settings, size, rate), hindsight)
+    _forget(timed)
+    if tested:
+        _test(
+            settings, models, timed, surrogates if earlier is not None else _surrogates_of_test(settings, models, key)
+        )
+    vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate or _RATE))
+    deidentifier = _deidentifier(settings, models, surrogates, PersonRegister(persons, part), vectors)
+    around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
+    outer = InHindsight(around.outer, hindsight)
+    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, part)
+
+
+def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
+    """The look-ahead in frames of a file, shortened where the waiting pictures would fill the memory."""
+    picture = info.width * info.height * 3 // 2
+    return min(math.ceil(settings.lookahead * info.average_rate), _MOST_WAITING // max(picture, 1))
+
+
+def open_source(path: Path, settings: Settings) -> FileSource:
+    """The source for a file. Raises InputError."""
+    return FileSource(path, tolerant=settings.tolerant)
+
+
+def open_sink(path: Path, info: SourceInfo, settings: Settings) -> FileSink:
+    """The sink for a file like the one `info` describes. Raises SettingsError and OutputError."""
+    return FileSink(
+        path,
+        info,
+        codec=settings.codec,
+        crf=settings.crf,
+        preset=settings.preset,
+        audio=settings.audio,
+        keep_metadata=settings.keep_metadata,
+        overwrite=settings.overwrite,
+        tolerant=settings.tolerant,
+    )
+
+
+def write_drawing(path: Path, pictures: Iterable[Planes], rate: int) -> None:
+    """Write pictures that were drawn, never a camera's. Raises OutputError."""
+    write_drawn_clip(path, pictures, rate)
+
+
+def read_ahead(frames: Iterable[Frame]) -> Generator[Frame, None, None]:
+    """The frames, decoded in a thread of their own; close the generator to end it."""
+    return prefetch(frames, _DEPTH)
+
+
+def write_behind(sink: FileSink) -> BackgroundSink:
+    """The sink, encoding in a thread of its own; it finishes or aborts the given one."""
+    return BackgroundSink(sink, _DEPTH)
+
+
+class _SelfTestRegister:
+    """Whoever is committed is the drawn person."""
+
+    def __init__(self) -> None:
+        self._known: set[int] = set()
+
+    def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
+        """Nothing to note."""
+
+    def person_of(self, track: int) -> int | None:
+        return _SELF_TEST_PERSON if track in self._known else None
+
+    def commit(self, track: int, identity: Points, frames: int) -> int | None:
+        self._known.add(track)
+        return _SELF_TEST_PERSON
+
+
+def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates: Surrogates | None) -> None:
+    """Run the self-test with a tracker and a de-identifier of its own, and clear up after it. Raises FailedClosed."""
+    tracker = FaceTracker()
+    hindsight = Hindsight(settings.threshold)
+    counts = Counter(surrogates.counts) if surrogates is not None else Counter()
+    deidentifier = _deidentifier(settings, models, surrogates, _SelfTestRegister())
+    whole = InHindsight(deidentifier, hindsight)
+    self_test(models.fitting, _watch(detect, tracker, hindsight), tracker.update, whole)
+    # A detector without landmarks allows a redaction at best; one with landmarks must lead to a synthetic face here.
+    if isinstance(deidentifier, ReplaceFaces) and deidentifier.causes.keys() - {Cause.NO_LANDMARKS}:
+        raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
+    _forget(detect)
+    if surrogates is not None:
+        surrogates.forget(_SELF_TEST_PERSON)
+        surrogates.counts.clear()
+        surrogates.counts.update(counts)
+
+
+def _surrogates(settings: Settings, models: Models, key: bytes | None, bank_size: int | None = None) -> Surrogates:
+    chosen = SurrogateSettings(method=settings.method, k=settings.k, q=settings.q, preserve=settings.preserve)
+    if bank_size is not None:
+        chosen = replace(chosen, bank_size=bank_size)
+    return Surrogates(models.gallery, models.fitting.model.variances, chosen, key)
+
+
+def _surrogates_of_test(settings: Settings, models: Models, key: bytes | None) -> Surrogates | None:
+    """What the drawn person gets a surrogate from: a small bank, for a whole one, of a class that nobody else may have,
+    takes a fifth of a second."""
+    return _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises else None
+
+
+def _deidentifier(
+    settings: Settings,
+    models: Models,
+    surrogates: Surrogates | None,
+    register: PersonRegister | _SelfTestRegister,
+    vectors: TrackletVectors | None = None,
+) -> ReplaceFaces | MaskFaces:
+    if surrogates is None:
+        return MaskFaces(settings.method)
+    transfer = PaperTransfer(models.fitting) if settings.transfer == "paper" else None
+    return ReplaceFaces(
+        models.fitting,
+        surrogates,
+        register,
+        judge=Looks(),
+        templates=None if vectors is None else RecognisedTemplates(vectors),
+        transfer=transfer,
+        copy_eyes=settings.eyes == "original",
+        strict=settings.strict,
+    )
+
+
+def _tracker(settings: Settings, size: tuple[int, int] | None, rate: Fraction | None) -> FaceTracker:
+    least = float(_LEAST_COAST / rate) if rate else 0.0
+    return FaceTracker(coast=max(settings.coast, least), size=size)
+
+
+def _watch(detect: TimedDetector, tracker: FaceTracker, hindsight: Hindsight) -> Watch:
+    """The detector for one tracker: a scene cut ends its tracks, and nothing is followed back beyond it."""
+
+    def cut() -> None:
+        tracker.cut()
+        hindsight.cut()
+        _forget(detect)
+
+    return Watch(detect, Cuts(), cut)
+
+
+def _forget(detect: TimedDetector) -> None:
+    """Let a detector that remembers its last picture forget it."""
+    if isinstance(detect.inner, MediapipeFaces):
+        detect.inner.forget()

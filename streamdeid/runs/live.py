@@ -1,0 +1,277 @@
+"""The live loop: a camera's frames are filtered as they come, for days (DESIGN section 4).
+
+What cannot be filtered is withheld: the frame never leaves, the parts begin anew, the people keep their faces.
+After a lost camera, another picture size and any doubt the scene is unknown, so nothing is carried over from before it
+but the people.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Protocol
+
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import DeidentifiedFrame
+from streamdeid.core.process_usage import own_usage
+from streamdeid.core.protocols import Deidentifier, Detector, Tracker
+from streamdeid.core.status import LATENCY_BOUNDS, Arrival, LiveStatus, SourceState
+from streamdeid.errors import FailedClosed, OutputError, StreamdeidError
+from streamdeid.runs.leaving import Leaving, LiveOutput
+
+_WAIT = 0.25
+"""Seconds to wait for a frame before looking around."""
+_HOPELESS = 60.0
+"""Seconds of doubt about every frame after which the run ends."""
+_LEAVE = 3.0
+"""Seconds that `close` waits for camera and detector after everything else."""
+_PAUSE = 0.5
+"""Seconds between attempts to begin anew after a failure."""
+_MOST_WAITING = 512 << 20
+"""Bytes of pictures that the look-ahead may hold."""
+_OLDEST = 2.0
+"""Seconds from its arrival, beside the look-ahead, after which a picture does not leave any more: a stall of the camera
+or of the filter held it up."""
+_RECENT = 5.0
+"""Seconds over which the rate is taken."""
+_log = logging.getLogger(__name__)
+
+
+class LiveInput(Protocol):
+    """Where frames come from, as `video.live.source.LiveSource`."""
+
+    @property
+    def ended(self) -> bool: ...
+
+    def start(self) -> None: ...
+
+    def take(self, timeout: float) -> Arrival | None: ...
+
+    def state(self) -> SourceState: ...
+
+    def close(self) -> None: ...
+
+
+class LiveParts(Protocol):
+    """What filters one part of a stream, as `stream.Stream`."""
+
+    @property
+    def detect(self) -> Detector: ...
+
+    @property
+    def tracker(self) -> Tracker: ...
+
+    @property
+    def deidentifier(self) -> Deidentifier: ...
+
+    @property
+    def known_people(self) -> int | None: ...
+
+
+class LiveFilter:
+    """Filters one camera. `run` does it, `status` tells how it is, from any thread; `close` ends all parts.
+
+    source, output: opened by `run`, closed by `close`. parts: builds what filters pictures of a size (width, height)
+    and a rate, after an earlier part of the stream; close_parts ends the detector.
+    lookahead: seconds that a face is studied before it is shown, and by which everything is later. repeat, early,
+    watch: as for `leaving.Leaving`. usage: CPU seconds and resident bytes of the encoder.
+    """
+
+    def __init__(
+        self,
+        source: LiveInput,
+        output: LiveOutput,
+        parts: Callable[[tuple[int, int], Fraction, Any], LiveParts],
+        *,
+        close_parts: Callable[[], None] = lambda: None,
+        lookahead: float = 0.0,
+        repeat: float = 2.0,
+        early: bool = False,
+        usage: Callable[[], tuple[float, int]] = lambda: (0.0, 0),
+    ) -> None:
+        self.watch: Callable[[DeidentifiedFrame], None] | None = None
+        """Called with each frame that leaves, slates and repeated ones too, in the thread that it leaves from."""
+        self._source, self._output, self._parts, self._close_parts = source, output, parts, close_parts
+        self._lookahead, self._usage = lookahead, usage
+        self._leaving = Leaving(output, self._why, repeat=repeat, early=early, watch=self._seen)
+        self._stream: LiveParts | None = None
+        self._waiting: deque[tuple[Arrival, Sequence[Track]]] = deque()
+        self._fits: tuple[object, ...] = ()
+        """Connection, size and colour that the stream was built for; empty when it is not to be used again."""
+        self._size: tuple[int, int] | None = None
+        self._faces: Counter[str] = Counter()
+        self._filtered = self._withheld = self._skipped = 0
+        self._doubt: str | None = None
+        self._since_doubt: float | None = None
+        self._doubted = 0
+        """The connection that the doubt is about."""
+        self._times: deque[float] = deque()
+        self._latency = [0] * (len(LATENCY_BOUNDS) + 1)
+        self._latency_sum = 0.0
+        self._told = threading.Lock()
+        self._over = False
+
+    def __enter__(self) -> LiveFilter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def run(self, stop: threading.Event) -> None:
+        """Filter until `stop` is set or a replayed file is at its end.
+
+        Raises InputError and OutputError where source or output are over for good, SettingsError, and FailedClosed when
+        the filter fails from the start, or for a minute without one good frame.
+        """
+        self._source.start()
+        while not stop.is_set():
+            arrival = self._source.take(_WAIT)
+            self._leaving.check()
+            if arrival is not None:
+                self._attempt(arrival)
+            elif self._source.ended:
+                while self._waiting:
+                    self._publish()
+                return
+
+    def close(self) -> None:
+        """End everything; an output file is finished. Harmless when called again."""
+        if self._over:
+            return
+        self._over = True
+        # A dead camera, a hung detector and a dead receiver take their seconds beside each other.
+        ends = (self._source.close, self._close_parts)
+        aside = [threading.Thread(target=end, name="closing", daemon=True) for end in ends]
+        for thread in aside:
+            thread.start()
+        try:
+            self._leaving.close()
+        finally:
+            try:
+                self._output.close()
+            finally:
+                limit = time.monotonic() + _LEAVE
+                for thread in aside:
+                    thread.join(max(0.0, limit - time.monotonic()))
+
+    def status(self) -> LiveStatus:
+        """How it is doing now."""
+        with self._told:
+            self._gather()
+            source, sink, stream = self._source.state(), self._output.state(), self._stream
+            age = self._leaving.age
+            reason = None if self._over else self._why() if age is None else self._trouble(age)
+            cpu, memory = (sum(pair) for pair in zip(own_usage(), self._usage(), strict=True))
+            now = time.monotonic()
+            recent = [one for one in self._times if one > now - _RECENT]
+            return LiveStatus(
+                state="ended" if self._over else "starting" if age is None else "degraded" if reason else "live",
+                reason=reason,
+                source=replace(source, dropped=source.dropped + self._skipped),
+                sink=sink,
+                filtered=self._filtered,
+                withheld=self._withheld,
+                repeated=self._leaving.repeated,
+                slates=self._leaving.slates,
+                faces=dict(sorted(self._faces.items())),
+                people=None if stream is None else stream.known_people,
+                frame_age=None if age is None else round(age, 3),
+                size=self._size,
+                rate=round(len(recent) / _RECENT, 2),
+                latency=tuple(self._latency),
+                latency_sum=round(self._latency_sum, 4),
+                cpu_seconds=round(cpu, 3),
+                memory_bytes=int(memory),
+            )
+
+    def _attempt(self, arrival: Arrival) -> None:
+        """Filter a frame; withhold it when anything is in doubt."""
+        try:
+            self._filter(arrival)
+        except OutputError:
+            raise
+        except Exception as error:
+            if isinstance(error, StreamdeidError) and self._stream is None:
+                raise  # wrong settings, damaged models, a self-test that fails: it will not get better
+            self._withheld += 1 + len(self._waiting)
+            self._waiting.clear()
+            self._fits = ()  # whatever state the parts are in, it is not used again
+            self._leaving.check()
+            now = time.monotonic()
+            known = isinstance(error, StreamdeidError)
+            self._doubt = str(error) if known else f"{type(error).__name__} in the filter"
+            if self._since_doubt is None or arrival.connection != self._doubted:
+                self._since_doubt, self._doubted = now, arrival.connection  # time without a camera is no doubt
+            _log.warning("frame %d is withheld: %s", arrival.frame.index, self._doubt, exc_info=True)
+            if now - self._since_doubt > _HOPELESS:
+                raise FailedClosed(f"no frame could be filtered for {_HOPELESS:g} s: {self._doubt}") from error
+            if now > self._since_doubt:  # not the first time
+                time.sleep(_PAUSE)
+
+    def _filter(self, arrival: Arrival) -> None:
+        frame = arrival.frame
+        fits = arrival.connection, frame.planes.size, frame.planes.colour
+        if fits != self._fits or self._stream is None:
+            self._skipped += len(self._waiting)
+            self._waiting.clear()
+            stream = self._parts(frame.planes.size, Fraction(arrival.rate).limit_denominator(1000), self._stream)
+            self._stream, self._fits, self._size = stream, fits, frame.planes.size
+        stream = self._stream
+        tracks = stream.tracker.update(stream.detect(frame), frame.time)
+        stream.deidentifier.observe(frame, tracks)
+        self._waiting.append((arrival, tracks))
+        width, height = frame.planes.size
+        most = min(self._lookahead * arrival.rate, _MOST_WAITING // max(width * height * 3 // 2, 1))
+        # A camera may send fewer frames than it says, so the age counts too.
+        while len(self._waiting) > most or (self._waiting and _age(self._waiting[0][0]) > self._lookahead):
+            self._publish()
+
+    def _publish(self) -> None:
+        assert self._stream is not None
+        arrival, tracks = self._waiting.popleft()
+        done = self._stream.deidentifier.deidentify(arrival.frame, tracks)
+        if _age(arrival) > self._lookahead + _OLDEST:
+            self._withheld += 1
+            self._doubt = f"a picture was {_age(arrival):.0f} s old before it could leave"
+            return
+        self._leaving.fresh(done, arrival.rate, arrival.arrived)
+        self._doubt = self._since_doubt = None
+        with self._told:
+            self._filtered += 1
+            self._faces.update(cover.rung for cover in done.covers)
+            self._times.append(time.monotonic())
+            while self._times[0] < self._times[-1] - _RECENT:
+                self._times.popleft()
+
+    def _gather(self) -> None:
+        for latency in self._output.take_latencies():
+            self._latency[sum(latency > bound for bound in LATENCY_BOUNDS)] += 1
+            self._latency_sum += latency
+
+    def _seen(self, frame: DeidentifiedFrame) -> None:
+        if self.watch is not None:
+            self.watch(frame)
+
+    def _trouble(self, age: float) -> str | None:
+        """Why fresh frames do not leave, or None when they do."""
+        sink = self._output.state()
+        if age > max(self._leaving.silence, 1.0):
+            return self._why()
+        return None if sink.connected else f"output: {sink.reason or 'being opened'}"
+
+    def _why(self) -> str:
+        """Why there is no fresh frame."""
+        source = self._source.state()
+        if not source.connected:
+            return f"camera: {source.reason or 'being opened'}"
+        return self._doubt or "no picture comes from the camera"
+
+
+def _age(arrival: Arrival) -> float:
+    """Seconds since its data came."""
+    return time.monotonic() - arrival.arrived

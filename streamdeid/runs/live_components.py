@@ -1,0 +1,160 @@
+"""A live run put together from settings: the camera, the filter's parts, the output."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from fractions import Fraction
+
+from streamdeid.core.addresses import checked_source, checked_target, is_address
+from streamdeid.core.process_usage import give_back_memory
+from streamdeid.core.protocols import Detector
+from streamdeid.detection.deadline import TimedDetector
+from streamdeid.errors import FailedClosed
+from streamdeid.runs.components import assemble, default_detector, in_time, secret, whitelisted
+from streamdeid.runs.live import LiveFilter
+from streamdeid.runs.stream import Stream
+from streamdeid.settings import Settings
+from streamdeid.surrogates.models import load_models
+from streamdeid.video.live.settings import LiveSettings
+from streamdeid.video.live.sink import LiveSink
+from streamdeid.video.live.source import LiveSource
+
+_MOST_HUNG = 3
+"""Detectors that may hang beside the one at work: each of them keeps a thread and its memory until it comes back."""
+_ANY_SIZE = (320, 240)
+
+
+def open_live(
+    address: str, output: str, settings: Settings, live: LiveSettings, *, key: bytes | None = None
+) -> LiveFilter:
+    """A filter from a camera (or a replayed file) to an output, not yet running; close it in any case.
+
+    address: an URL, a V4L2 device, or with `live.realtime` a file. output: an `rtsp://` URL, `-`, an `.m3u8` playlist
+    or a video file. key: the session's key; None: the key file's, or fresh random bytes.
+    Raises SettingsError and ModelError, and OutputError for an output that can never be written.
+    """
+    if is_address(address):
+        checked_source(address)
+    if is_address(output):
+        checked_target(output)
+    parts = StreamParts(settings, key)
+    with contextlib.ExitStack() as safe:
+        safe.callback(parts.close)
+        parts.warm_up()
+        source = LiveSource(
+            address,
+            transport=live.transport,
+            open_timeout=live.open_timeout,
+            read_timeout=live.read_timeout,
+            keep_trying=live.keep_trying,
+            realtime=live.realtime,
+            loop=live.loop,
+        )
+        sink = LiveSink(
+            output,
+            codec=settings.codec,
+            crf=settings.crf,
+            preset=settings.preset,
+            key_interval=live.key_interval,
+            transport=live.publish_transport,
+            open_timeout=live.open_timeout,
+            send_timeout=live.send_timeout,
+            keep_trying=live.keep_trying,
+            rotate=live.rotate,
+            keep_files=live.keep_files,
+            stdout_format=live.stdout_format,
+            overwrite=settings.overwrite,
+        )
+        live_filter = LiveFilter(
+            source,
+            sink,
+            parts,
+            close_parts=parts.close,
+            lookahead=settings.lookahead,
+            repeat=live.repeat,
+            early=live.keep_trying and is_address(output),
+            usage=sink.child_usage,
+        )
+        safe.pop_all()
+    return live_filter
+
+
+class StreamParts:
+    """Builds the parts of a stream, and again after each loss or doubt, with the same models, key and detector.
+
+    detector: makes a detector and what ends it; a new one is made when the last one hung. tested: as for
+    `components.assemble`.
+    Raises SettingsError and ModelError for what would fail at the first frame.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        key: bytes | None = None,
+        detector: Callable[[], tuple[Detector, Callable[[], None] | None]] | None = None,
+        *,
+        tested: bool = True,
+    ) -> None:
+        self._settings, self._tested = settings, tested
+        self._models = load_models(settings.models)
+        settings.check_gallery(len(self._models.gallery.identities))
+        self._key = key if key is not None else secret(settings)
+        self._known = whitelisted(settings, self._models)
+        self._new = detector if detector is not None else self._default
+        self._hung: list[TimedDetector] = []
+        self._detect: TimedDetector | None = in_time(*self._made())
+        self._stream: Stream | None = None
+
+    def __call__(self, size: tuple[int, int], rate: Fraction, earlier: Stream | None) -> Stream:
+        """The parts for pictures of a size (width, height). Raises SettingsError, FailedClosed."""
+        if self._detect is None:
+            raise FailedClosed("the filter is closed")
+        if self._detect.hung:
+            self._detect.close()
+            self._hung = [one for one in self._hung if not one.ended]
+            if len(self._hung) >= _MOST_HUNG:
+                raise FailedClosed(f"{len(self._hung) + 1} detectors hang")
+            self._hung.append(self._detect)
+            self._detect = in_time(*self._made())
+        stream = assemble(
+            self._settings,
+            self._models,
+            self._detect,
+            key=self._key,
+            size=size,
+            rate=rate,
+            tested=self._tested,
+            known=self._known,
+            earlier=earlier,
+        )
+        if earlier is not None:
+            give_back_memory()
+        elif stream.surrogates is not None:
+            stream.surrogates.draw_ahead()
+        self._stream = stream
+        return stream
+
+    def warm_up(self) -> None:
+        """Load and compile everything, and run the self-test, so that no frame of the camera has to wait for that.
+
+        Raises FailedClosed where the self-test does.
+        """
+        if self._tested:
+            self(_ANY_SIZE, Fraction(25), None)
+
+    def close(self) -> None:
+        """End the detector and what the last part of the stream has running."""
+        if self._detect is not None:
+            self._detect.close()
+        if self._stream is not None:
+            self._stream.close()
+        self._detect = None
+
+    def _made(self) -> tuple[Detector, Settings, Callable[[], None] | None]:
+        detect, stop = self._new()
+        return detect, self._settings, stop
+
+    def _default(self) -> tuple[Detector, Callable[[], None]]:
+        detect = default_detector(self._settings)
+        return detect, detect.close

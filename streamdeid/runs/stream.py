@@ -1,0 +1,95 @@
+"""The parts of one stream, and what they counted so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from streamdeid.core.protocols import Deidentifier, Detector
+from streamdeid.identity.reentry import Outcome, Persons
+from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.replace_faces import EARLIER, ReplaceFaces
+from streamdeid.runs.whitelist import Around
+from streamdeid.surrogates.choice import Surrogates
+from streamdeid.tracking.tracker import FaceTracker
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The parts for one stream, self-tested, ready for `pipeline.deidentified`."""
+
+    detect: Detector
+    tracker: FaceTracker
+    deidentifier: Deidentifier
+    """The outermost: hindsight, regions and whitelist, where there are any, lie around `inner`."""
+    inner: ReplaceFaces | MaskFaces
+    surrogates: Surrogates | None
+    """None for a mask."""
+    persons: Persons
+    cuts: Callable[[], int]
+    """How many scene cuts were seen so far."""
+    around: Around
+    part: int = 0
+    """How many parts of the same stream went before (`runs.components`)."""
+
+    def close(self) -> None:
+        """Nothing more will be filtered; the people stay known for a part that follows. Harmless when repeated."""
+        if isinstance(self.inner, ReplaceFaces):
+            self.inner.close()
+
+    @property
+    def covered(self) -> int:
+        """Places covered so far, summed over the frames."""
+        return sum(self.inner.rungs.values())
+
+    @property
+    def rungs(self) -> dict[str, int]:
+        """The same by how they were covered."""
+        if isinstance(self.inner, MaskFaces):
+            return dict(sorted(self.inner.rungs.items()))
+        return {rung.label: count for rung, count in sorted(self.inner.rungs.items())}
+
+    @property
+    def persons_by_rung(self) -> dict[str, dict[str, int]]:
+        """The same by person number, "0" for faces whose person was never decided, "earlier" for those of a long run's
+        first people together; empty for a mask."""
+        if isinstance(self.inner, MaskFaces):
+            return {}
+        return {
+            "earlier" if person == EARLIER else str(person): {
+                rung.label: count for rung, count in sorted(rungs.items())
+            }
+            for person, rungs in sorted(self.inner.persons.items())
+        }
+
+    @property
+    def people(self) -> int | None:
+        """Persons told apart; None for a mask, which knows nobody."""
+        if isinstance(self.inner, MaskFaces):
+            return None
+        return self.inner.people
+
+    @property
+    def known_people(self) -> int | None:
+        """Persons told apart in this part of the stream and those before it; None for a mask."""
+        if isinstance(self.inner, MaskFaces):
+            return None
+        counts = self.persons.counts
+        return counts[Outcome.NEW] + counts[Outcome.UNCERTAIN] + counts[Outcome.UNSEEN]
+
+    @property
+    def tracks(self) -> dict[str, int]:
+        """How tracks were assigned to persons; empty for a mask."""
+        if isinstance(self.inner, MaskFaces):
+            return {}
+        return {outcome.value: count for outcome, count in self.persons.counts.items()}
+
+    @property
+    def shown(self) -> int:
+        """Whitelisted faces left as they are so far, summed over the frames."""
+        return 0 if self.around.whitelist is None else self.around.whitelist.shown
+
+    @property
+    def filled_regions(self) -> int:
+        """Fixed areas filled so far, summed over the frames."""
+        return 0 if self.around.regions is None else self.around.regions.filled

@@ -1,0 +1,109 @@
+"""`warm_up`: everything runs once on drawn faces, so that nothing is compiled later."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.mesh_render import draw_turned
+from streamdeid.aam.pose import HeadPose
+from streamdeid.aam.solid_face import seen
+from streamdeid.core.bytecode import write_bytecode
+from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
+from streamdeid.core.frames import Planes
+from streamdeid.core.kernel_cache import caches, copy_entries
+from streamdeid.core.mesh_triangles import TRIANGLES
+from streamdeid.errors import OutputError
+from streamdeid.observe.outline import reaching
+from streamdeid.protect.soft_redaction import SoftMemory, head_of, soft_redaction
+from streamdeid.render.scene_grain import SceneGrain
+from streamdeid.render.turned_rim import Profile, Reach, covering
+from streamdeid.runs.pictures import Filter
+from streamdeid.settings import Settings
+from streamdeid.surrogates.models import load_models
+from streamdeid.synthetic.people import synthetic_people
+
+_SIZES = ((160, 120), (642, 362), (1280, 720))
+"""Width and height of the drawn pictures."""
+_FRAMES = 3
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """What a warm-up did."""
+
+    seconds: float
+    """Wall time."""
+    kernels: int
+    """Compiled functions that are ready, one for each signature."""
+    compiled: int
+    """Those among them that this process had to compile; the others were found."""
+    kept: int
+    """Those that lie on disk for the next process."""
+    places: tuple[Path, ...]
+    """The directories in which they lie."""
+    bytecode: int
+    """Python modules whose bytecode was missing and was written."""
+
+
+def warm_up(cache: Path | None = None) -> WarmUp:
+    """Compile everything that a filter uses and keep it on disk (`streamdeid.core.kernel_cache` says where).
+
+    Runs the detector, the self-test, the fit, both transfers of expressions, drawn and copied eyes, and blending over
+    drawn people at several sizes. Call it when an image is built, or before the first camera is opened: after it the
+    first picture of a `Filter` compiles nothing. About 20 s of CPU time when all is new, 2 s when all is found.
+
+    cache: fill this directory too; programs that run with `NUMBA_CACHE_DIR` set to it find it there. Raises OutputError
+    when it cannot be written, ModelError, and FailedClosed when the self-test fails. That nothing could be kept is no
+    error: `kept` is then 0, and the next process compiles again.
+    """
+    begun = time.perf_counter()
+    models = load_models(None)
+    for number, size in enumerate(_SIZES):
+        last = number == len(_SIZES) - 1
+        settings = Settings(transfer="paper", eyes="original") if last else Settings()
+        drawn = synthetic_people(models.fitting, models.gallery, people=min(2, number + 1), size=size)
+        with Filter(settings, self_test=number == 0) as filter:
+            for one in islice(drawn, _FRAMES):
+                rgb = rectangle_to_rgb(one.frame.planes, 0, 0, *size)
+                filter(np.ascontiguousarray(rgb[:, :, ::-1]))
+    planes = planes_from_rgb(np.full((64, 64, 3), 128, np.uint8))  # drawn people are never in need of a soft redaction
+    soft_redaction(planes, planes.copy(), head_of((16.0, 16.0, 48.0, 48.0), None, planes.size), SoftMemory())
+    _draw_what_is_seldom(models.fitting, planes)
+    if cache is not None:
+        try:
+            copy_entries(cache)
+        except OSError as error:
+            raise OutputError(f"the cache {cache} cannot be written") from error
+    files = [path for each in caches() for path in (*each.found, *each.stored)]
+    places = {path.parent for path in files}
+    entries = sum(len(each.entries) for each in caches())
+    return WarmUp(
+        seconds=time.perf_counter() - begun,
+        kernels=entries,
+        compiled=sum(each.compiled for each in caches()),
+        kept=len(files) if cache is None else entries,
+        places=tuple(sorted(places | ({cache} if cache is not None else set()))),
+        bytecode=write_bytecode(),
+    )
+
+
+def _draw_what_is_seldom(fitting: FitModel, planes: Planes) -> None:
+    """What drawn people do not do: move quickly, turn their heads, and be filmed by a camera with grain."""
+    shape, solid, yaw = fitting.model.mean_shape, fitting.solid, 0.6
+    reaching(shape, (1.3 * shape,), (1.3 * shape,), float(np.ptp(shape[:, 0])))
+    turn = np.array([[np.cos(yaw), 0, np.sin(yaw)], [0, 1, 0], [-np.sin(yaw), 0, np.cos(yaw)]])
+    mesh = seen(solid.mesh, HeadPose(0.2, turn, np.array([16.0, 8.0])))
+    texture = np.full((*fitting.model.frame_size[::-1], 3), 128, np.float32)
+    corners = np.array([[0.0, 0.0], [63.0, 63.0]])
+    drawn = draw_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, planes.size, corners)
+    if drawn is not None:
+        outline = cv2.convexHull(mesh[:, :2].astype(np.float32)).reshape(-1, 2).astype(np.float64)
+        patch = covering(drawn, planes, Reach(outline, 3.0, 5.0, Profile.of(mesh, yaw), 1.0), 40.0)
+        SceneGrain(grain=np.ones((3, 2))).apply(patch)

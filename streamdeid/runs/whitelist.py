@@ -1,0 +1,140 @@
+"""The whitelist of a run: its pictures read, its recogniser chosen, and the rule laid around the de-identifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame
+from streamdeid.core.protocols import Deidentifier
+from streamdeid.errors import FailedClosed, InputError, SettingsError
+from streamdeid.identity.picture_recognisers import DlibResnet, OnnxRecogniser, PictureRecogniser
+from streamdeid.identity.recognised_faces import Describe, Known, Recogniser, Vector, sharpness_of, unfit, vector_of
+from streamdeid.identity.upper_face import ACCEPT, UpperFace
+from streamdeid.observe.signals import Sharpness
+from streamdeid.protect.fixed_regions import FixedRegions
+from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.protect.whitelist import Whitelist
+from streamdeid.settings import BUILT_IN, DLIB, Settings
+
+Detect = Callable[[NDArray[np.uint8]], Sequence[Face]]
+
+LEAST_WIDTH = 80.0
+"""Pixels that a face in a whitelisted picture is wide at least."""
+DLIB_ACCEPT = 0.45
+"""Largest distance that is taken for the same person by dlib's recogniser: 1 in 10,000 pairs of different people of the
+London set are as near (`benchmarks/whitelist.py --dlib`)."""
+_FACE = 0.5
+"""Detector score from which something without landmarks counts as another face; hair and collars reach less."""
+
+
+def recogniser_of(settings: Settings, model: AppearanceModel) -> Recogniser:
+    """The recogniser that the settings name. Raises SettingsError when it cannot be had."""
+    accept = settings.whitelist_threshold
+    if settings.whitelist_recogniser == BUILT_IN:
+        return Recogniser(UpperFace(model), ACCEPT if accept is None else accept)
+    if settings.whitelist_recogniser == DLIB:
+        return Recogniser(_of_pictures(DlibResnet()), DLIB_ACCEPT if accept is None else accept)
+    assert accept is not None  # `Settings` insists on it
+    try:
+        return Recogniser(_of_pictures(OnnxRecogniser(Path(settings.whitelist_recogniser))), accept)
+    except InputError as error:
+        raise SettingsError(str(error)) from error
+
+
+def read_whitelist(pictures: Sequence[Path], recogniser: Recogniser, model: AppearanceModel, detect: Detect) -> Known:
+    """The people in some pictures, each of which shows exactly one face.
+
+    detect: the default detector on RGB photographs. Raises SettingsError, one line, for a picture that will not do.
+    """
+    vectors = [_vector(path, recogniser, model, detect) for path in pictures]
+    return Known(recogniser, np.stack(vectors))
+
+
+def _vector(path: Path, recogniser: Recogniser, model: AppearanceModel, detect: Detect) -> Vector:
+    where = f"whitelisted picture {path}"
+    if not path.is_file():
+        raise SettingsError(f"{where} does not exist" if not path.exists() else f"{where} is not a file")
+    try:
+        picture = cv2.imread(str(path), cv2.IMREAD_COLOR)
+    except cv2.error as error:  # a header that announces more pixels than OpenCV takes
+        raise SettingsError(f"{where} is not a picture that can be read") from error
+    if picture is None:
+        raise SettingsError(f"{where} is not a picture that can be read")
+    if min(picture.shape[:2]) < 2:
+        raise SettingsError(f"{where} shows no face")
+    image = np.ascontiguousarray(picture[:, :, ::-1])
+    faces = [face for face in detect(image) if face.landmarks is not None or face.score >= _FACE]
+    if len(faces) != 1:
+        shown = f"{len(faces)} faces" if faces else "no face"
+        raise SettingsError(f"{where} shows {shown}; it must show exactly one")
+    reason = unfit(faces[0], model, LEAST_WIDTH)
+    if reason is not None:
+        raise SettingsError(f"the face in {where} {reason}")
+    planes = planes_from_rgb(image)
+    if not sharpness_of(planes, faces[0], model, Sharpness(model.fit_table)) >= recogniser.sharpness:
+        raise SettingsError(f"the face in {where} is too blurred")
+    try:
+        vector = vector_of(planes, faces[0], model, recogniser.describe)
+    except FailedClosed as error:
+        raise SettingsError(f"{where}: {error}") from error
+    if vector is None:
+        raise SettingsError(f"the face in {where} cannot be recognised")
+    return vector
+
+
+def _of_pictures(recognise: PictureRecogniser) -> Describe:
+    """A recogniser of the laboratory for one face."""
+
+    def describe(image: NDArray[np.uint8], landmarks: Points) -> Vector:
+        return np.asarray(recognise([image], [landmarks[:68]])[0], np.float64)
+
+    return describe
+
+
+@dataclass(frozen=True)
+class Around:
+    """A de-identifier with what lies around it."""
+
+    outer: Deidentifier
+    whitelist: Whitelist | None
+    regions: FixedRegions | None
+
+
+def laid_around(
+    inner: ReplaceFaces | MaskFaces,
+    settings: Settings,
+    known: Known | None,
+    model: AppearanceModel,
+    size: tuple[int, int] | None,
+) -> Around:
+    """The whitelist, if anybody is known, and around it the regions, if there are any.
+
+    size: (width, height) of the pictures, where known. Raises SettingsError for a region outside them.
+    """
+    outer: Deidentifier = inner
+    whitelist = regions = None
+    if known is not None:
+        good = inner.allows if isinstance(inner, ReplaceFaces) else _always
+        outer = whitelist = Whitelist(outer, known, model, good)
+    if settings.regions:
+        if size is not None:
+            for region in settings.regions:
+                region.on(size)
+        outer = regions = FixedRegions(outer, settings.regions)
+    return Around(outer, whitelist, regions)
+
+
+def _always(frame: Frame, track: Track) -> bool:
+    """A mask has no rungs."""
+    return True

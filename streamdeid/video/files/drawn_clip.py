@@ -1,0 +1,42 @@
+"""Writing pictures that were drawn: the demo's own clips. A camera's frames go through `FileSink` alone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+
+import av
+
+from streamdeid.core.frames import Planes
+from streamdeid.errors import OutputError
+from streamdeid.video.picture_memory import picture_of
+
+
+def write_drawn_clip(path: Path, pictures: Iterable[Planes], rate: int) -> None:
+    """Encode drawn pictures, at `rate` per second, as an MP4 file; replaces an existing one when it is whole.
+
+    Sizes are even. Raises OutputError, and then nothing remains.
+    """
+    temporary = path.with_name(f".{path.stem}.partial-{os.getpid()}{path.suffix}")
+    try:
+        with av.open(f"file:{temporary}", mode="w", format="mp4") as output:
+            stream: av.VideoStream | None = None
+            for index, planes in enumerate(pictures):
+                if stream is None:
+                    stream = output.add_stream("libx264", rate=rate, options={"crf": "17", "preset": "veryfast"})
+                    stream.width, stream.height = planes.size
+                    stream.pix_fmt = "yuv420p"
+                picture = picture_of(planes, *planes.size)
+                picture.pts, picture.time_base = index, Fraction(1, rate)
+                output.mux(stream.encode(picture))
+            if stream is not None:
+                output.mux(stream.encode(None))
+        os.replace(temporary, path)
+    except (av.FFmpegError, OSError) as error:
+        raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()

@@ -1,0 +1,250 @@
+"""Writing video files: de-identified frames in, a whole file under its final name or nothing at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+
+import av
+from av.container import OutputContainer
+
+from streamdeid.core.frames import DeidentifiedFrame
+from streamdeid.errors import FailedClosed, OutputError, SettingsError
+from streamdeid.video.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
+from streamdeid.video.files.copied_streams import CopiedStreams
+from streamdeid.video.files.source import SourceInfo
+from streamdeid.video.formats import ENCODERS, container_for, encoder_for, encoder_options, encoder_threads
+from streamdeid.video.picture_memory import picture_of
+from streamdeid.video.pictures import Orientation, turn_back
+
+_TIME_ACCURACY = Fraction(1, 1000)
+_LATEST_START = 60
+"""Seconds. A later start is a camera's clock, not an edit; the output then starts at 0."""
+_BITEXACT = 0x400
+"""AVFMT_FLAG_BITEXACT: the muxer writes neither library names nor dates."""
+
+
+class FileSink:
+    """Encodes de-identified frames into a file like the input's.
+
+    Times, display rotation, sample aspect ratio and colour tags are the input's; sound and subtitles are copied;
+    what can identify (location, device, author, dates, titles, data streams) is not. The file grows under a hidden
+    temporary name beside the output and takes its name only when it is whole and synced. Odd sizes: codecs that need
+    even ones get the last column and row twice. Containers without a rotation tag get the picture upright.
+
+    Use as a context manager: leaving it normally finishes, leaving it by an exception aborts.
+    Raises SettingsError for wrong wishes, OutputError when the file cannot be written, FailedClosed for a raw frame.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        info: SourceInfo,
+        *,
+        codec: str | None = None,
+        crf: int | None = None,
+        preset: str = "veryfast",
+        audio: bool = True,
+        keep_metadata: bool = False,
+        overwrite: bool = False,
+        tolerant: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        """codec None: the container's default. threads: of the encoder, 0 for its own choice; None: as many as suit
+        codec and preset (`formats.encoder_threads`). tolerant: as for `FileSource`."""
+        self.path = Path(path)
+        self.frames = 0
+        """Frames written so far."""
+        extension = self.path.suffix
+        self._container = container_for(extension)
+        self._codec = encoder_for(codec, extension)
+        options = encoder_options(self._codec, crf, preset, b_frames=self._container.b_frames)
+        check_paths(self.path, info.path, overwrite)
+        self._overwrite = overwrite
+        self._info = info
+        self._grid = self._container.frame_grid or ENCODERS[self._codec].frame_grid
+        self._shift = -info.start if info.start > _LATEST_START else Fraction(0)
+        self._last_pts: int | None = None
+        self._copied: CopiedStreams | None = None
+        self._open = True
+        self.dropped_streams: tuple[str, ...] = info.dropped_streams
+        """Streams of the input that are not in the output, in words."""
+        self._temporary = reserve(self.path)
+        self._output: OutputContainer | None = None
+        with self._aborting():
+            self._output = av.open(
+                f"file:{self._temporary}",
+                mode="w",
+                format=self._container.muxer,
+                container_options=self._muxer_options(),
+            )
+            self._output.flags |= _BITEXACT
+            if keep_metadata:
+                self._output.metadata.update(info.metadata)
+            chosen = encoder_threads(self._codec, preset) if threads is None else threads
+            self._stream = self._add_video(self._output, options, chosen)
+            self._copied = CopiedStreams(
+                info.path, self._output, audio=audio, shift=self._shift, keep_metadata=keep_metadata, tolerant=tolerant
+            )
+            self.dropped_streams += tuple(self._copied.dropped)
+            self._start(self._output)
+
+    def __enter__(self) -> FileSink:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.finish()
+        else:
+            self.abort()
+
+    def write(self, frame: DeidentifiedFrame) -> None:
+        """Encode one frame; times must rise. Raises FailedClosed, OutputError and, from the copied sound, InputError.
+
+        Any error aborts: nothing remains of the output.
+        """
+        with self._aborting():
+            if not isinstance(frame, DeidentifiedFrame):
+                raise FailedClosed(f"a {type(frame).__name__} was about to be written; only de-identified frames may")
+            output = self._writable()
+            if frame.planes.size != (self._info.width, self._info.height):
+                raise OutputError(f"{self.path} cannot be written: frame {frame.index} has another size than the rest")
+            if self._copied is not None:
+                self._copied.copy_until(frame.time)
+            context = self._stream.codec_context
+            planes = turn_back(frame.planes, self._orientation)
+            picture = picture_of(planes, context.width, context.height)
+            picture.pts, picture.time_base = self._pts(frame), self._time_base
+            self._mux(output, self._stream.encode(picture))
+            self.frames += 1
+
+    def finish(self) -> None:
+        """Flush, sync and give the file its name. Raises OutputError, and then nothing remains."""
+        with self._aborting():
+            output = self._writable()
+            if self.frames == 0:
+                raise OutputError(f"{self.path} was not written: there was not one frame")
+            self._mux(output, self._stream.encode(None))
+            if self._copied is not None:
+                self._copied.copy_until(None)
+                self._copied.close()
+            output.close()
+            put_in_place(self._temporary, self.path, overwrite=self._overwrite)
+            self._open = False
+
+    def abort(self) -> None:
+        """Give up; nothing remains of the output. Harmless after `finish` and when called again."""
+        if not self._open:
+            return
+        self._open = False
+        if self._copied is not None:
+            self._copied.close()
+        # Unlinked first: closing writes the trailer, and for MP4 that means reading the whole file once more.
+        remove(self._temporary)
+        if self._output is not None:
+            with contextlib.suppress(av.FFmpegError, OSError, ValueError):
+                self._output.close()
+        remove(self._temporary)
+
+    def _muxer_options(self) -> dict[str, str]:
+        options = dict(self._container.options)
+        if "movflags" in options and self._info.time_base.numerator == 1:
+            # MP4 rounds where a track starts to this scale; by default to milliseconds.
+            scale = self._info.time_base.denominator
+            options["movie_timescale"] = str(scale * -(-1000 // scale))
+        return options
+
+    def _add_video(self, output: OutputContainer, options: dict[str, str], threads: int) -> av.VideoStream:
+        info = self._info
+        if self._codec == "libsvtav1":
+            os.environ.setdefault("SVT_LOG", "1")  # it writes its settings to stderr otherwise
+        stream = output.add_stream(self._codec, rate=info.average_rate, options=options)
+        assert isinstance(stream, av.VideoStream)
+        can_turn = self._container.turns and hasattr(stream, "set_display_rotation")  # PyAV 14 to 16 cannot
+        self._orientation = info.orientation if can_turn else Orientation()
+        width, height = (info.height, info.width) if self._orientation.swaps_sides else (info.width, info.height)
+        if ENCODERS[self._codec].even:
+            width, height = width + width % 2, height + height % 2
+        context = stream.codec_context
+        context.width, context.height, context.pix_fmt = width, height, "yuv420p"
+        context.thread_count = threads
+        base = 1 / info.average_rate if self._grid else info.time_base
+        finest = ENCODERS[self._codec].finest_time_base
+        self._time_base = base if finest is None or base >= finest else finest
+        context.time_base = stream.time_base = self._time_base
+        if info.sample_aspect_ratio is not None:
+            upright = info.orientation.swaps_sides and not self._orientation.swaps_sides
+            ratio = 1 / info.sample_aspect_ratio if upright else info.sample_aspect_ratio
+            context.sample_aspect_ratio = ratio
+        tags = info.tags
+        context.colorspace, context.color_primaries = tags.matrix, tags.primaries
+        context.color_trc, context.color_range = tags.transfer, tags.colour_range
+        if self._orientation != Orientation():
+            stream.set_display_rotation(self._orientation.rotation, hflip=self._orientation.mirrored)
+        return stream
+
+    def _start(self, output: OutputContainer) -> None:
+        """Open the encoder and write the header now, so that a misfit is known before the first frame is filtered."""
+        context = self._stream.codec_context
+        try:
+            context.open()
+        except (av.FFmpegError, ValueError) as error:
+            raise SettingsError(
+                f"{self._codec} cannot encode {context.width}x{context.height} at "
+                f"{float(self._info.average_rate):.3f} frames per second; choose another --codec"
+            ) from error
+        try:
+            output.start_encoding()
+        except OSError:
+            raise
+        except (av.FFmpegError, ValueError) as error:
+            sound = ", ".join(self._info.audio_codecs)
+            raise OutputError(
+                f"{self.path.suffix} files cannot hold {self._codec} video with {sound or 'no'} sound; "
+                "write an .mkv file or use --no-audio"
+            ) from error
+
+    def _writable(self) -> OutputContainer:
+        if self._output is None or not self._open:
+            raise OutputError(f"{self.path} is closed already")
+        return self._output
+
+    def _pts(self, frame: DeidentifiedFrame) -> int:
+        time = frame.time + self._shift
+        pts = round(time / self._time_base)
+        rising = self._last_pts is None or pts > self._last_pts
+        # AVI has no start offset at all: its first frame is at 0.
+        offset = self._container.frame_grid and self._last_pts is None and pts != 0
+        if abs(pts * self._time_base - time) > _TIME_ACCURACY or not rising or offset:
+            raise OutputError(
+                f"{self.path.suffix} files with {self._codec} cannot hold the time of frame {frame.index} "
+                f"({float(frame.time):.4f} s); write an .mp4 or .mkv file"
+            )
+        self._last_pts = pts
+        return pts
+
+    def _mux(self, output: OutputContainer, packets: list[av.Packet[av.VideoStream]]) -> None:
+        for packet in packets:
+            if not packet.duration:  # or the last frame of the file would last no time
+                packet.duration = max(1, round(1 / (self._info.average_rate * self._time_base)))
+            output.mux_one(packet)
+
+    @contextlib.contextmanager
+    def _aborting(self) -> Iterator[None]:
+        try:
+            yield
+        except MemoryError:  # PyAV's own is one of FFmpeg's errors too, but it says nothing of the output
+            self.abort()
+            raise
+        except (av.FFmpegError, OSError) as error:
+            self.abort()
+            raise OutputError(f"{self.path} cannot be written: {reason_of(error)}") from error
+        except BaseException:
+            self.abort()
+            raise

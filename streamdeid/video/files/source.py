@@ -1,0 +1,203 @@
+"""Reading video files: upright frames with exact times, and the truth about damage (see `reading`).
+
+Damage is never passed over in silence: a face could have been in what was lost or misread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+import av
+from av.container import InputContainer
+
+from streamdeid.core.frames import Colour, Frame
+from streamdeid.errors import InputError
+from streamdeid.video.pictures import Orientation, colour_of, is_rgb, orientation_of, planes_of, turn_upright
+from streamdeid.video.reading import Reading, fraction_of, is_cover
+from streamdeid.video.wholeness import why_unreadable
+
+_DEFAULT_RATE = Fraction(25)
+_FASTEST_RATE = 1000
+_LARGEST_STEP_BACK = 1
+"""Seconds by which time stamps may run backwards and still be taken for jitter."""
+
+
+@dataclass(frozen=True)
+class ColourTags:
+    """The stream's colour description as ITU-T H.273 numbers (2: unspecified) and the range (0, 1 limited, 2 full)."""
+
+    matrix: int = 2
+    primaries: int = 2
+    transfer: int = 2
+    colour_range: int = 0
+
+
+@dataclass(frozen=True)
+class SourceInfo:
+    """What is known of a video file before it is read, and what the sink needs to write one like it."""
+
+    path: Path
+    container: str
+    """FFmpeg's name of the container, as in `mov,mp4,m4a,3gp,3g2,mj2`."""
+    codec: str
+    width: int
+    height: int
+    """Size of the upright picture in pixels."""
+    orientation: Orientation
+    average_rate: Fraction
+    """Frames per second."""
+    time_base: Fraction
+    """Every frame time is a whole multiple of it, in seconds (unless the file has no time stamps)."""
+    start: Fraction
+    """Time of the earliest stream in seconds; 0 for most files, anything for a camera's transport stream."""
+    frames: int | None
+    """Number of frames by the container's word, or estimated from the duration, or None."""
+    duration: Fraction | None
+    """Seconds by the container's word."""
+    colour: Colour
+    tags: ColourTags
+    sample_aspect_ratio: Fraction | None
+    """Width of a sample by its height in the *coded* orientation; None when unspecified."""
+    audio_codecs: tuple[str, ...]
+    subtitle_codecs: tuple[str, ...]
+    dropped_streams: tuple[str, ...]
+    """Streams no sink copies: data (GPS, time code), attachments and cover art, further videos."""
+    metadata: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Container metadata; can identify, so it is not shown."""
+
+    @property
+    def rotation(self) -> int:
+        """Display rotation, degrees counter-clockwise: 0, 90, 180 or 270."""
+        return self.orientation.rotation
+
+    @property
+    def coded_size(self) -> tuple[int, int]:
+        """(width, height) of the picture as it was coded, before the display rotation."""
+        return (self.height, self.width) if self.orientation.swaps_sides else (self.width, self.height)
+
+
+class FileSource:
+    """A video file as an iterable of upright frames; every iteration reads it from the start.
+
+    strict (default): frames up to the damage are yielded, then InputError ends the iteration.
+    tolerant: what decodes is yielded, but for pictures from a place of damage to the next key frame; damage is counted
+    in `damaged` and its first kind told in `damage`.
+    threads: decoder threads; 1 decodes in the calling thread.
+
+    Raises InputError, in the constructor too, with one line for the user.
+    """
+
+    def __init__(self, path: Path | str, *, tolerant: bool = False, threads: int = 1) -> None:
+        self.path = Path(path)
+        self.tolerant = tolerant
+        self.damaged = 0
+        """Places of damage met in the current or last iteration."""
+        self.damage: str | None = None
+        """What the first damage was."""
+        self._threads = threads
+        reason = why_unreadable(self.path)
+        if reason:
+            raise InputError(f"{self.path} cannot be read: {reason}")
+        self.info: SourceInfo = self._probe()
+
+    def __iter__(self) -> Iterator[Frame]:
+        return self._frames()
+
+    def _probe(self) -> SourceInfo:
+        probe = Reading(self.path, True, self._threads)
+        with probe.container:
+            for picture in probe.pictures():
+                return _describe(self.path, probe.container, probe.stream, picture)
+        raise InputError(f"{self.path} is not a readable video: not one picture of it can be decoded")
+
+    def _frames(self) -> Generator[Frame, None, None]:
+        reading = Reading(self.path, self.tolerant, self._threads)
+        self.damaged, self.damage = 0, None
+        width, height = self.info.coded_size
+        time, step = None, 1 / self.info.average_rate
+        shift = Fraction(0)
+        index = 0
+        with reading.container:
+            for picture in reading.pictures():
+                stamp = None if picture.pts is None else picture.pts * self.info.time_base + shift
+                if stamp is None:
+                    stamp = self.info.start if time is None else time + step
+                elif time is not None and stamp <= time:
+                    if time - stamp > _LARGEST_STEP_BACK:
+                        reading.note("its time stamps jump backwards", smears=False)
+                        if not self.tolerant:
+                            break
+                        shift += time + step - stamp
+                        stamp = time + step
+                    else:
+                        stamp = time + self.info.time_base
+                time = stamp
+                if (picture.width, picture.height) != (width, height):
+                    raise InputError(
+                        f"{self.path} changes its picture size after frame {index}, from {width}x{height} to "
+                        f"{picture.width}x{picture.height}; such files are not supported"
+                    )
+                try:
+                    planes = planes_of(picture, self.info.colour)
+                except MemoryError:
+                    raise
+                except (av.FFmpegError, ValueError) as error:
+                    raise InputError(f"{self.path} has an unsupported pixel format {picture.format.name}") from error
+                yield Frame(turn_upright(planes, self.info.orientation), time, index)
+                index += 1
+                self.damaged, self.damage = reading.damaged, reading.damage
+        self.damaged, self.damage = reading.damaged, reading.damage
+        if self.damage and not self.tolerant:
+            place = f" after frame {index} ({float(time):.2f} s)" if time is not None else " at its first frame"
+            raise InputError(f"{self.path} is damaged or cut off{place}: {self.damage}")
+
+
+def _describe(path: Path, container: InputContainer, stream: av.VideoStream, picture: av.VideoFrame) -> SourceInfo:
+    codec = stream.codec_context
+    tags = ColourTags(codec.colorspace, codec.color_primaries, codec.color_trc, codec.color_range)
+    if is_rgb(picture):
+        tags = ColourTags(6, tags.primaries, tags.transfer, 1)  # what `planes_of` makes of red, green and blue
+    colour = colour_of(picture, tags.matrix, tags.colour_range)
+    if colour.full_range:
+        tags = ColourTags(tags.matrix, tags.primaries, tags.transfer, 2)
+    orientation = orientation_of(picture)
+    width, height = picture.width, picture.height
+    if orientation.swaps_sides:
+        width, height = height, width
+    rates = (fraction_of(stream.average_rate), fraction_of(stream.guessed_rate))
+    rate = next((rate for rate in rates if rate and 0 < rate <= _FASTEST_RATE), _DEFAULT_RATE)
+    duration = Fraction(container.duration, av.time_base) if container.duration and container.duration > 0 else None
+    estimate = round(duration * rate) if duration else None
+    dropped = [f"{s.type} stream {s.index}" for s in container.streams if s.type not in ("video", "audio", "subtitle")]
+    dropped += [
+        f"{'cover art' if is_cover(s) else 'further video'} stream {s.index}"
+        for s in container.streams.video
+        if s.index != stream.index
+    ]
+    return SourceInfo(
+        path=path,
+        container=container.format.name,
+        codec=codec.codec.canonical_name,
+        width=width,
+        height=height,
+        orientation=orientation,
+        average_rate=rate,
+        time_base=fraction_of(stream.time_base) or 1 / rate,
+        start=Fraction(container.start_time or 0, av.time_base),
+        frames=stream.frames or estimate,
+        duration=duration,
+        colour=colour,
+        tags=tags,
+        sample_aspect_ratio=fraction_of(stream.sample_aspect_ratio),
+        audio_codecs=tuple(_codec_name(s) for s in container.streams.audio),
+        subtitle_codecs=tuple(_codec_name(s) for s in container.streams.subtitles),
+        dropped_streams=tuple(dropped),
+        metadata=tuple(sorted(container.metadata.items())),
+    )
+
+
+def _codec_name(stream: av.AudioStream | av.subtitles.stream.SubtitleStream) -> str:
+    return stream.codec_context.codec.canonical_name if stream.codec_context else "unknown"

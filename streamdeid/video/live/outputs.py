@@ -1,0 +1,90 @@
+"""Which live output a word of the user means, and how FFmpeg is asked for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamdeid.core.addresses import checked_target, is_address, shown
+from streamdeid.errors import SettingsError
+from streamdeid.video.formats import encoder_options
+from streamdeid.video.live.settings import STDOUT_FORMATS, TRANSPORTS
+
+STDOUT = "-"
+CODECS = ("libx264", "libx265")
+"""Encoders that can work without delay and that every live container takes."""
+HLS_LENGTH = 6
+"""Segments in a playlist."""
+_CRF = {"libx264": 23, "libx265": 26}
+_NOW = {"flush_packets": "1", "max_delay": "0"}
+"""Every packet leaves at once."""
+_FILES = {
+    ".mkv": ("matroska", {"cluster_time_limit": "1000"}),
+    ".ts": ("mpegts", {}),
+    # Fragments need no index at the end: what is on the disk can be played.
+    ".mp4": ("mp4", {"movflags": "+empty_moov+default_base_moof+frag_keyframe", "frag_duration": "1000000"}),
+}
+_STDOUT = {
+    "mpegts": {"pat_period": "0.5"},
+    # A cluster is written when the next one begins, so one picture a cluster: a delay of one picture.
+    "matroska": {"live": "1", "cluster_time_limit": "0"},
+}
+
+
+@dataclass(frozen=True)
+class LiveOutput:
+    """What is written, and where."""
+
+    kind: str
+    """`rtsp`, `stdout`, `hls` or `files`."""
+    target: str
+    """The address, the path that the user named, or nothing."""
+    name: str
+    """How messages call it, without a password."""
+    muxer: str
+    options: dict[str, str]
+    """For the muxer."""
+
+
+def output_for(
+    output: str, *, transport: str = "tcp", stdout_format: str = "mpegts", key_interval: float = 2.0
+) -> LiveOutput:
+    """What the user's word means. Raises SettingsError, without a password, for what it cannot be."""
+    if transport not in TRANSPORTS:
+        raise SettingsError(f"unknown transport {transport!r}; choose one of {', '.join(TRANSPORTS)}")
+    if stdout_format not in STDOUT_FORMATS:
+        raise SettingsError(f"unknown stdout-format {stdout_format!r}; choose one of {', '.join(STDOUT_FORMATS)}")
+    if output == STDOUT:
+        return LiveOutput("stdout", "", "standard output", stdout_format, {**_NOW, **_STDOUT[stdout_format]})
+    if is_address(output):
+        options = {**_NOW, "rtsp_transport": transport}
+        return LiveOutput("rtsp", checked_target(output), shown(output), "rtsp", options)
+    extension = Path(output).suffix.lower()
+    if extension == ".m3u8":
+        flags = "delete_segments+temp_file+independent_segments+omit_endlist"
+        options = {**_NOW, "hls_time": f"{key_interval:g}", "hls_list_size": str(HLS_LENGTH), "hls_flags": flags}
+        return LiveOutput("hls", output, output, "hls", options)
+    if extension not in _FILES:
+        names = " ".join(_FILES)
+        raise SettingsError(
+            f"{shown(output)} is no live output; give rtsp://HOST/PATH, - for standard output, NAME.m3u8, or a file "
+            f"with one of {names}"
+        )
+    muxer, options = _FILES[extension]
+    return LiveOutput("files", output, output, muxer, {**_NOW, **options})
+
+
+def live_encoder_options(codec: str, crf: int | None, preset: str) -> dict[str, str]:
+    """How an encoder is asked to work without delay, with key frames only where the sink asks. Raises SettingsError.
+
+    Headers are repeated in the stream, so that whoever joins later can begin at any key frame.
+    """
+    if codec not in CODECS:
+        raise SettingsError(f'a live output cannot have the video codec "{codec}"; choose one of {", ".join(CODECS)}')
+    options = encoder_options(codec, _CRF[codec] if crf is None else crf, preset, b_frames=False)
+    options |= {"tune": "zerolatency", "forced-idr": "1"}
+    if codec == "libx264":
+        options["x264-params"] = "repeat-headers=1:scenecut=0:keyint=infinite"
+    else:
+        options["x265-params"] += ":repeat-headers=1:scenecut=0:keyint=-1:open-gop=0"
+    return options

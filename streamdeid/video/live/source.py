@@ -1,0 +1,267 @@
+"""A camera for days: read in a thread, lost and found again, its times mended, the newest two frames kept.
+
+The reader thread may hang in FFmpeg in spite of all deadlines (a name server, a bug). It is then abandoned: it holds a
+ticket of its own, and whatever it still delivers under an old ticket goes nowhere.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from streamdeid.core.addresses import is_address, is_device, shown
+from streamdeid.core.frames import Frame
+from streamdeid.core.status import Arrival, SourceState
+from streamdeid.errors import InputError
+from streamdeid.video.live.backoff import Backoff
+from streamdeid.video.live.camera import Camera, Lost, Picture
+from streamdeid.video.live.clock import LiveClock
+from streamdeid.video.live.newest import Newest
+from streamdeid.video.live.pace import Pace
+
+_QUEUE = 2
+_ABANDON = 4
+"""Times the deadlines after which a reader without a sign of life is given up."""
+_MOST_HUNG = 8
+"""Readers that may hang beside the one at work: each keeps a thread and its memory until it comes back."""
+_HOPELESS = 120.0
+"""Seconds for which the last reader may hang when there are so many; a name server that is gone takes a minute."""
+_LOOK = 0.5
+"""Seconds between looks at the reader while waiting for a frame."""
+_LEAVE = 1.0
+"""Seconds that `close` waits for the reader."""
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    picture: Picture
+    time: Fraction
+    index: int
+    connection: int
+    rate: float
+
+
+class _Ticket:
+    """What one reader thread works under: when it last moved, and whether it is to stop."""
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+        self.beat = time.monotonic()
+        self.thread: threading.Thread | None = None
+
+
+class LiveSource:
+    """Frames of a camera, a device or a replayed file, for ever.
+
+    address: a URL of `addresses.READABLE`, a V4L2 device, or with `realtime` a file, which is replayed by its own time
+    stamps, once or (`loop`) again and again. transport: `tcp` or `udp`, for RTSP. Timeouts in seconds.
+    keep_trying: whether a camera that cannot be opened at the start is tried again, as it is later in any case.
+
+    Raises InputError from `take`, one line without a password. `close` it in the end.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        transport: str = "tcp",
+        open_timeout: float = 3.0,
+        read_timeout: float = 3.0,
+        keep_trying: bool = False,
+        realtime: bool = False,
+        loop: bool = False,
+    ) -> None:
+        self._address, self._transport = address, transport
+        self._open_timeout, self._read_timeout = open_timeout, read_timeout
+        self._keep_trying = keep_trying
+        self._file = realtime and not is_address(address) and not is_device(address)
+        self._loop = loop
+        self._queue: Newest[_Waiting] = Newest(_QUEUE)
+        self._clock = LiveClock()
+        self._backoff = Backoff()
+        self._lock = threading.Lock()
+        self._state = SourceState(reason="being opened")
+        self._error: InputError | None = None
+        self._finished = False
+        self._closed = False
+        self._codec: str | None = None
+        """Of the last connection."""
+        self._ticket: _Ticket | None = None
+        self._hung: list[_Ticket] = []
+        """Of the readers that were given up, those that still hang."""
+
+    def start(self) -> None:
+        """Begin to read."""
+        with self._lock:
+            if self._ticket is None and not self._closed:
+                self._begin()
+
+    @property
+    def ended(self) -> bool:
+        """Whether a replayed file is at its end and everything was taken."""
+        return self._finished and not len(self._queue)
+
+    def take(self, timeout: float) -> Arrival | None:
+        """The oldest of at most two frames waiting; None when none comes within `timeout` seconds or it has ended.
+
+        Raises InputError when it is over for good.
+        """
+        end = time.monotonic() + timeout
+        while True:
+            self._look_after_reader()
+            left = end - time.monotonic()
+            waiting = self._queue.take(max(0.0, min(left, _LOOK)))
+            if waiting is not None:
+                try:
+                    return _arrival(waiting)
+                except Exception:  # of one picture that cannot be converted; the next one may be sound
+                    with self._lock:
+                        self._state = replace(self._state, damaged=self._state.damaged + 1)
+                    continue
+            if self._error is not None:
+                raise self._error
+            if self._finished or self._closed or left <= _LOOK:
+                return None
+
+    def state(self) -> SourceState:
+        """How the source is doing now."""
+        with self._lock:
+            return replace(self._state, dropped=self._queue.dropped, queue=len(self._queue))
+
+    def close(self) -> None:
+        """Stop reading. Returns within about a second, though a reader that waits for a dead camera leaves later."""
+        with self._lock:
+            self._closed = True
+            ticket, self._ticket = self._ticket, None
+            self._state = replace(self._state, connected=False, reason="closed")
+        self._queue.close(discard=True)
+        if ticket is not None and ticket.thread is not None:
+            ticket.stop.set()
+            ticket.thread.join(_LEAVE)
+
+    # -- the reader thread ---------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        ticket = self._ticket = _Ticket()
+        ticket.thread = threading.Thread(target=self._run, args=(ticket,), name="live-source", daemon=True)
+        ticket.thread.start()
+
+    def _look_after_reader(self) -> None:
+        with self._lock:
+            ticket = self._ticket
+            if ticket is None or self._finished or self._error:
+                return
+            silent = time.monotonic() - ticket.beat
+            if silent <= _ABANDON * max(self._open_timeout, self._read_timeout):
+                return
+            self._hung = [one for one in self._hung if one.thread is not None and one.thread.is_alive()]
+            if len(self._hung) < _MOST_HUNG:
+                self._state = replace(self._state, connected=False, reason="reading hung and was begun anew")
+                ticket.stop.set()
+                self._hung.append(ticket)
+                self._begin()
+            elif silent > _HOPELESS:
+                self._error = InputError(f"{shown(self._address)} cannot be read: {_MOST_HUNG + 1} readers hang")
+
+    def _run(self, ticket: _Ticket) -> None:
+        while not ticket.stop.is_set():
+            begun = time.monotonic()
+            pictures_since: list[float] = []
+            try:
+                self._connect(ticket, pictures_since)
+                return  # told to stop
+            except Lost as lost:
+                reason = lost
+            except Exception as error:  # a thread that died would say so on stderr, address and password included
+                reason = Lost(f"an unexpected {type(error).__name__}")
+            now = time.monotonic()
+            pause = self._backoff.after(
+                now - begun,
+                pictures=now - pictures_since[0] if pictures_since else 0.0,
+                refused=reason.refused,
+            )
+            if self._lost(ticket, reason) or (not self._file and _rest(ticket, pause)):
+                return
+
+    def _connect(self, ticket: _Ticket, pictures_since: list[float]) -> None:
+        """Open the camera and read it until it is lost, which raises Lost, or until told to stop."""
+        ticket.beat = time.monotonic()
+        deadlines = self._open_timeout, self._read_timeout
+        camera = Camera(self._address, self._transport, *deadlines, file=self._file, codec=self._codec)
+        self._codec = camera.codec
+        try:
+            rate, pace, damaged = camera.rate, Pace() if self._file else None, 0
+            while not ticket.stop.is_set():
+                ticket.beat = time.monotonic()
+                for picture in camera.read():
+                    if pace is not None:
+                        if _rest(ticket, pace.wait(picture.stamp, 1 / rate)):
+                            return
+                        picture = replace(picture, arrived=time.monotonic())
+                    if not pictures_since and self._connected(ticket):
+                        pictures_since.append(time.monotonic())
+                    self._deliver(ticket, picture, rate)
+                if camera.damaged != damaged:
+                    self._note_damage(ticket, camera.damaged - damaged)
+                    damaged = camera.damaged
+        finally:
+            ticket.beat = time.monotonic()
+            camera.close()
+
+    def _connected(self, ticket: _Ticket) -> bool:
+        with self._lock:
+            if self._ticket is ticket:
+                self._state = replace(self._state, connected=True, reason=None, connections=self._state.connections + 1)
+                self._clock.begin_anew()
+        return True
+
+    def _deliver(self, ticket: _Ticket, picture: Picture, rate: float) -> None:
+        with self._lock:
+            if self._ticket is not ticket:
+                return
+            stamp = self._clock.time(picture.stamp, picture.arrived)
+            self._queue.put(_Waiting(picture, stamp, self._state.frames, self._state.connections, rate))
+            self._state = replace(self._state, frames=self._state.frames + 1)
+
+    def _note_damage(self, ticket: _Ticket, places: int) -> None:
+        with self._lock:
+            if self._ticket is ticket:
+                self._state = replace(self._state, damaged=self._state.damaged + places)
+
+    def _lost(self, ticket: _Ticket, lost: Lost) -> bool:
+        """Write down that the connection is lost; True when it is for good."""
+        with self._lock:
+            if self._ticket is not ticket:
+                return True
+            self._state = replace(self._state, connected=False, reason=str(lost))
+            if self._file:
+                if lost.ended and self._state.connections and self._loop:
+                    return False
+                if lost.ended and self._state.connections:
+                    self._finished = True
+                else:
+                    reason = "not one picture of it can be decoded" if lost.ended else str(lost)
+                    self._error = InputError(f"{self._address} cannot be read: {reason}")
+            elif not self._state.connections and not self._keep_trying:
+                self._error = InputError(f"{shown(self._address)} cannot be read: {lost}")
+            else:
+                return False
+        self._queue.close(discard=False)
+        return True
+
+
+def _rest(ticket: _Ticket, seconds: float) -> bool:
+    """Wait, with signs of life; True when told to stop."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        ticket.beat = time.monotonic()
+        if ticket.stop.wait(min(left, _LOOK)):
+            return True
+    return ticket.stop.is_set()
+
+
+def _arrival(waiting: _Waiting) -> Arrival:
+    frame = Frame(waiting.picture.planes(), waiting.time, waiting.index)
+    return Arrival(frame, waiting.picture.arrived, waiting.connection, waiting.rate)
