@@ -11,8 +11,8 @@ switches: CLEAR-MOT's, of what is published. handed over: faces in frames shown 
 surplus: surrogates beyond one for each person. shown: share of the visible faces that were shown with a surrogate; the
 others were redacted softly. IDF1: Ristani's, where these count as missed; and of the shown ones alone.
 
---store writes benchmarks/crowds.csv, which tests/test_crowds.py holds the quick runs against. Exit code 1 when
-anybody was handed over.
+--store writes benchmarks/crowds.csv, which tests/benchmarks/test_crowds.py holds the quick runs against. Exit code 1
+when anybody was handed over.
 """
 
 from __future__ import annotations

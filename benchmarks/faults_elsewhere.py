@@ -16,15 +16,15 @@ from streamdeid.errors import ExitCode
 _INPUT, _OUTPUT, _FAILED = int(ExitCode.INPUT), int(ExitCode.OUTPUT), int(ExitCode.FAILED_CLOSED)
 _STAGES = {
     "the tracker": ("tracking.tracker", "FaceTracker.update"),
-    "observation": ("deidentify.replace_faces", "ReplaceFaces.observe"),
-    "the filter": ("deidentify.replace_faces", "ReplaceFaces.deidentify"),
-    "drawing": ("deidentify.replace_faces", "draw_surrogate"),
-    "the fit": ("deidentify.observation", "fit"),
-    "the choice": ("deidentify.surrogates", "Surrogates.surrogate"),
-    "the decoder": ("video.source", "planes_of"),
-    "the encoder": ("video.sink", "picture_of"),
-    "the muxer": ("video.sink", "FileSink._mux"),
-    "the last rename": ("video.sink", "put_in_place"),
+    "observation": ("protect.replace_faces", "ReplaceFaces.observe"),
+    "the filter": ("protect.replace_faces", "ReplaceFaces.deidentify"),
+    "drawing": ("protect.replace_faces", "draw_surrogate"),
+    "the fit": ("observe.observation", "fit"),
+    "the choice": ("surrogates.choice", "Surrogates.surrogate"),
+    "the decoder": ("video.files.source", "planes_of"),
+    "the encoder": ("video.files.sink", "picture_of"),
+    "the muxer": ("video.files.sink", "FileSink._mux"),
+    "the last rename": ("video.files.sink", "put_in_place"),
 }
 """Where memory runs short."""
 
@@ -70,8 +70,8 @@ def fit_diverges(rng: Rng) -> Fault:
         "a step to nowhere": ("aam.fit", "_step", lambda result: (result[0], result[1] * np.nan)),
         "a step far away": ("aam.fit", "_step", lambda result: (result[0], result[1] + 1e12)),
         "a texture of no numbers": ("aam.fit", "normalised_grey", lambda result: result * np.float32("nan")),
-        "a pose without a solution": ("deidentify.observation", "pose_of", lambda result: _singular()),
-        "a pose of no numbers": ("deidentify.observation", "pose_of", lambda result: _nowhere(result)),
+        "a pose without a solution": ("observe.observation", "pose_of", lambda result: _singular()),
+        "a pose of no numbers": ("observe.observation", "pose_of", lambda result: _nowhere(result)),
     }
     way = sorted(ways)[int(rng.integers(len(ways)))]
     module, name, spoil = ways[way]
@@ -210,9 +210,9 @@ def out_of_order(rng: Rng) -> Fault:
 def output(rng: Rng) -> Fault:
     """The encoder, the muxer or the disk fails in the middle or at the very end."""
     ends = {
-        "the encoder": ("video.sink", "picture_of", lambda: av.error.ExternalError(0x20545845, "encoder died")),
-        "the muxer": ("video.sink", "FileSink._mux", lambda: OSError(errno.ENOSPC, "No space left on device")),
-        "the last rename": ("video.sink", "put_in_place", lambda: OSError(errno.EIO, "Input/output error")),
+        "the encoder": ("video.files.sink", "picture_of", lambda: av.error.ExternalError(0x20545845, "encoder died")),
+        "the muxer": ("video.files.sink", "FileSink._mux", lambda: OSError(errno.ENOSPC, "No space left on device")),
+        "the last rename": ("video.files.sink", "put_in_place", lambda: OSError(errno.EIO, "Input/output error")),
     }
     where = sorted(ends)[int(rng.integers(len(ends)))]
     module, name, make = ends[where]

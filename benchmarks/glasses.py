@@ -1,4 +1,4 @@
-"""On whom is a frame drawn (deidentify/glasses.py)? Photographs with one face each, in any subdirectory of DIR.
+"""On whom is a frame drawn (observe/glasses.py)? Photographs with one face each, in any subdirectory of DIR.
 
     python benchmarks/glasses.py DIR [--most N] [--sheet FILE]
 

@@ -1,4 +1,4 @@
-"""What may be seen of things before faces (deidentify/occluders.py), and what of a face it shows by mistake?
+"""What may be seen of things before faces (observe/occluders.py), and what of a face it shows by mistake?
 
     python benchmarks/occluders.py DIR [--frames N] [--composites N] [--only CLIP ...] [--sheets DIR] [--json]
 

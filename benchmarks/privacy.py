@@ -6,8 +6,8 @@
     streamdeid evaluate utility --faces ../shared/faces --out REPORTS
     python benchmarks/privacy.py REPORTS
 
-Nothing is typed in by hand: every cell is a cell of a report, and tests/test_privacy_tables.py compares the README with
-privacy.md. Reports of other models than the shipped ones, and quick ones, are refused.
+Nothing is typed in by hand: every cell is a cell of a report, and tests/house/test_privacy_tables.py compares the
+README with privacy.md. Reports of other models than the shipped ones, and quick ones, are refused.
 """
 
 from __future__ import annotations

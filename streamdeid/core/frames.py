@@ -2,7 +2,7 @@
 
 `Frame` is what a camera saw; `DeidentifiedFrame` is what may leave. They share no base class, so the type
 checker refuses a raw frame wherever something is published. Only `streamdeid.protect` builds the second
-(tests/test_house.py proves it).
+(tests/house/test_house.py proves it).
 """
 
 from __future__ import annotations

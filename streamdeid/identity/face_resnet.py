@@ -3,7 +3,7 @@
 The weights (`dlib_face_recognition_resnet_model_v1.dat`, 22 MB, public domain, D. King 2017) are read out of dlib's own
 serialisation; dlib is not needed. Why not dlib itself: its Python binding keeps the interpreter's lock for the 60 ms
 that one face takes it, so a thread of its own would still stop the loop. numpy's matrix products let go of it, and
-take 9 ms. Both give the same vector (`tests/test_face_resnet.py`).
+take 9 ms. Both give the same vector (`tests/identity/test_face_resnet.py`).
 
 The weights are kept as int16 with one scale for each filter, 11 MiB: half the memory that float32 takes, no slower
 (there is less to read), and the vector moves by 1e-4, a thousandth of what a frame moves it by.

@@ -25,8 +25,8 @@ _SIDE = 320
 _FACE = 0.45
 """Width of the face, share of the picture's."""
 _LEAST_CHANGE = 3.0
-"""Mean absolute difference in luma by which the middle of the face must have changed; `tests/test_filter_library.py`
-shows that every method is well above it."""
+"""Mean absolute difference in luma by which the middle of the face must have changed;
+`tests/runs/test_filter_library.py` shows that every method is well above it."""
 
 
 class _Deidentifier(Protocol):

@@ -7,7 +7,7 @@ forehead's skin goes on over the rim, the new skin next to it takes its tone.
 
 Colours come from outside the cover alone. Of the inside enters, for each direction, one smoothed number: how deep the
 material reaches. It is measured on colours as blurred as those that the light is measured on, so no detail of the face
-passes (tests/test_non_interference.py).
+passes (tests/render/test_non_interference.py).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Hairline:
 
         centre (2,): its middle, pixels of the picture; up: direction of its forehead, radians as of atan2(y, x); width:
         the face's, pixels. flat: share of all this that is drawn: none of a solid, turned face, of which nothing at
-        all may depend on what is inside (tests/test_turned_faces.py).
+        all may depend on what is inside (tests/render/test_turned_faces.py).
         """
         if flat <= 0:
             self.forget()

@@ -19,7 +19,7 @@ nearer to P than y is; the certificate checks just that. Far means that P itself
 
 Capacity. A surrogate is at least δ from all others in use. When none is found in `attempts` proposals δ shrinks to four
 fifths (logged and counted), up to eight times; after that the person gets none (FailedClosed). With 102 donors and the
-default bank 200 people fit at full δ (tests/test_surrogates.py).
+default bank 200 people fit at full δ (tests/surrogates/test_surrogates.py).
 """
 
 from __future__ import annotations

@@ -1,0 +1,111 @@
+"""The house rules that a machine can keep (DESIGN section 7)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "streamdeid"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+EVERYTHING = sorted([*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")])
+FORBIDDEN_NAMES = ("utils", "util", "helper", "helpers", "manager", "handler", "common")
+UNFINISHED = ("TO" + "DO", "FIX" + "ME", "NotImplemented" + "Error", "XX" + "X")
+
+
+def _where(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def _imports(path: Path) -> set[str]:
+    """Top-level packages that a file imports, at its head, inside functions, or by name."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in ("import_module", "__import__", "find_spec") and isinstance(node.args[0].value, str):
+                found.add(node.args[0].value.split(".")[0])
+    return found
+
+
+def _calls(path: Path) -> set[str]:
+    """Names of what a file calls."""
+    calls = (node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+    return {f.id if isinstance(f, ast.Name) else f.attr for f in calls if isinstance(f, ast.Name | ast.Attribute)}
+
+
+def _names(path: Path) -> set[str]:
+    """Names that a file gives to itself, its folder, its functions and its classes."""
+    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {path.stem, path.parent.name} | {node.name for node in ast.walk(tree) if isinstance(node, defined)}
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(SOURCES) > 30 and "DeidentifiedFrame" in _calls(PACKAGE / "protect" / "replace_faces.py")
+
+
+def test_only_protect_builds_what_may_leave() -> None:
+    builders = {path for path in SOURCES if "DeidentifiedFrame" in _calls(path)}
+    assert {path.parent for path in builders} == {PACKAGE / "protect"}
+
+
+def test_a_raw_frame_is_never_relabelled() -> None:
+    """No file renames the type, or makes one by the back door."""
+    for path in SOURCES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.alias):
+                assert not (node.name == "DeidentifiedFrame" and node.asname), _where(path)
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+                assert node.value.id != "DeidentifiedFrame", _where(path)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cast":
+                assert "DeidentifiedFrame" not in ast.dump(node), _where(path)
+
+
+@pytest.mark.parametrize(("package", "home"), [("mediapipe", "detection"), ("av", "video")])
+def test_packages_stay_at_home(package: str, home: str) -> None:
+    users = [path for path in SOURCES if package in _imports(path)]
+    assert users, f"nobody imports {package}: the test looks in the wrong place"
+    assert {path.relative_to(PACKAGE).parts[0] for path in users} == {home}
+
+
+def test_no_module_is_loose() -> None:
+    assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "errors.py", "settings.py"}
+
+
+def test_each_room_says_what_lives_in_it() -> None:
+    rooms = [path.parent for path in SOURCES if path.name == "__init__.py" and path.parent.parent == PACKAGE]
+    assert len(rooms) > 15
+    for room in rooms:
+        text = ast.get_docstring(ast.parse((room / "__init__.py").read_text(encoding="utf-8"))) or ""
+        assert len(text.splitlines()) >= 3, f"{room.name} does not say what lives there and what may not"
+
+
+def test_tests_stand_in_folders_like_the_rooms() -> None:
+    folders = {path.parent.name for path in (ROOT / "tests").rglob("test_*.py")}
+    assert folders <= {path.name for path in PACKAGE.iterdir()} | {"house", "benchmarks"}
+
+
+@pytest.mark.parametrize("path", EVERYTHING, ids=_where)
+def test_file(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= (600 if path.is_relative_to(ROOT / "tests") else 400), "too long"
+    assert [word for word in UNFINISHED if re.search(rf"\b{word}\b", text)] == [], "unfinished"
+    words = {word for name in _names(path) for word in re.findall(r"[A-Z]?[a-z0-9]+", name)}
+    assert {word.lower() for word in words} & set(FORBIDDEN_NAMES) == set(), "a name that says nothing"
+    assert not text.strip() or ast.get_docstring(ast.parse(text)), "no docstring"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_where)
+def test_what_others_use_is_documented(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    public = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and not n.name.startswith("_")]
+    assert [node.name for node in public if not ast.get_docstring(node)] == []

@@ -1,0 +1,204 @@
+"""The real thing: `streamdeid serve` over a drawn clip, looked at by HTTP and in a real Chromium.
+
+Each face of the clip carries a watermark (benchmarks/watermark.py), which is found in the clip and must be found in no
+picture that the service shows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.runs.components import open_source, write_drawing
+from streamdeid.settings import Settings
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.people import synthetic_people
+from tests.chromium import Chromium, eventually, needs_chromium
+from tests.served import PASSWORD, Service, children, serving
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from watermark import Watermark
+
+RATE = 10
+THERE, GONE = 0.9, 0.45
+"""Correlation above which a watermark is there, and below which it is gone (as in tests/benchmarks/test_faults.py)."""
+RIM = 0.08
+"""Width of the rim that is left unmarked, in face widths: there a synthetic face blends into the person's own skin."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running service, and what its faces would give themselves away by."""
+
+    service: Service
+    clip: list[NDArray[np.uint8]]
+    marks: list[Watermark]
+
+    def get(self, path: str) -> bytes:
+        """The body of an answer."""
+        return self.service.get(path)
+
+    def check_filtered(self, jpeg: bytes) -> None:
+        """The picture shows the scene, and no piece of an original face."""
+        grey = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_GRAYSCALE)
+        picture = np.asarray(grey * (219 / 255) + 16.5, np.uint8)  # as luma of a video
+        assert picture.shape == self.clip[0].shape
+        top = (slice(0, 50), slice(None))  # over everybody's head
+        assert min(float(np.abs(picture[top] - raw[top].astype(float)).mean()) for raw in self.clip) < 6
+        for mark in self.marks:
+            assert mark.strongest(picture) < GONE
+
+
+def _clip(path: Path, fitting: FitModel, gallery: Gallery) -> list[Watermark]:
+    """Draw two people into a file, each face with a pattern that stays in its place on the picture."""
+    drawn = list(synthetic_people(fitting, gallery, people=2, seconds=3.0, size=(640, 480), rate=RATE))
+    marks, places = [], []
+    for face in range(2):
+        boxes = np.array([one.truths[face].box for one in drawn])
+        x0, y0, x1, y1 = boxes.mean(axis=0).round().astype(int)
+        marks.append(Watermark.of((5, face), x1 - x0, y1 - y0))
+        places.append((x0, y0))
+    for one in drawn:
+        for truth, mark, (x, y) in zip(one.truths, marks, places, strict=True):
+            hull = np.zeros(one.frame.planes.y.shape, np.float32)
+            cv2.fillConvexPoly(hull, cv2.convexHull(truth.points.round().astype(np.int32)), 1.0)
+            rim = 2 * round(RIM * mark.pattern.shape[1]) + 1
+            hull = np.asarray(cv2.erode(hull, np.ones((rim, rim))), np.float32)
+            height, width = mark.pattern.shape
+            mark.stamp(one.frame.planes.y, x, y, hull[y : y + height, x : x + width])
+    write_drawing(path, (one.frame.planes for one in drawn), RATE)
+    return marks
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, fitting: FitModel, gallery: Gallery) -> Iterator[Served]:
+    """`streamdeid serve` with two cameras: a clip that is replayed, and one that is not there."""
+    place = tmp_path_factory.mktemp("served")
+    marks = _clip(place / "clip.mp4", fitting, gallery)
+    clip = [frame.planes.y for frame in open_source(place / "clip.mp4", Settings())]
+    cameras = (
+        '[[camera]]\nname = "door"\nsource = "clip.mp4"\nloop = true\noutput = "filtered.mkv"\noverwrite = true\n'
+        f'[[camera]]\nname = "yard"\nsource = "rtsp://user:{PASSWORD}@127.0.0.1:9/x"\noutput = "yard.m3u8"\n'
+    )
+    with serving(place, cameras) as service:
+        eventually(lambda: service.cameras()["door"]["state"] == "live", 60)
+        yield Served(service, clip, marks)
+
+
+def test_the_watermark_is_in_the_clip(served: Served) -> None:
+    """Or nothing that follows means anything."""
+    for mark in served.marks:
+        assert min(mark.strongest(luma) for luma in served.clip[::6]) > THERE
+    grey = np.clip((served.clip[0] - 16.0) * (255 / 219), 0, 255).astype(np.uint8)
+    with pytest.raises(AssertionError):
+        served.check_filtered(cv2.imencode(".jpg", grey)[1].tobytes())
+
+
+def test_pictures_are_filtered(served: Served) -> None:
+    for path in ("cameras/door/preview.jpg", "cameras/door/snapshot.jpg"):
+        for _ in range(3):
+            served.check_filtered(served.get(path))
+    with urllib.request.urlopen(served.service.address + "cameras/door/stream.mjpeg", timeout=10) as stream:
+        data = stream.read(200_000)
+    parts = re.findall(rb"Content-Length: \d+\r\n\r\n(\xff\xd8.*?\xff\xd9)\r\n--", data, re.DOTALL)
+    assert len(set(parts)) >= 2
+    for part in parts[:3]:
+        served.check_filtered(part)
+
+
+def test_health_names_the_camera_that_is_away(served: Served) -> None:
+    health = eventually(lambda: (told := json.loads(served.get("healthz"))) and "yard" in told["degraded"] and told, 10)
+    assert health["cameras"]["yard"] == {"state": "degraded", "reason": "camera: the connection was refused"}
+    assert health["cameras"]["door"]["state"] == "live"
+    assert list(json.loads(served.get("readyz"))["not_ready"]) == ["yard"]
+    text = served.get("metrics").decode()
+    filtered = re.search(r'streamdeid_frames_filtered_total\{camera="door"\} (\S+)', text)
+    assert filtered is not None and float(filtered[1]) > 0
+    assert PASSWORD not in text + json.dumps(health) + str(served.service.cameras()["door"])
+
+
+def test_nothing_of_it_is_in_arguments_or_environment(served: Served) -> None:
+    for child in [served.service.process, *served.service.children()]:
+        for name in ("cmdline", "environ"):
+            assert PASSWORD.encode() not in Path(f"/proc/{child}/{name}").read_bytes()
+
+
+@needs_chromium
+def test_chromium_sees_the_picture_move_and_saves_a_filtered_snapshot(served: Served, tmp_path: Path) -> None:
+    with Chromium(tmp_path) as browser:
+        browser.open(served.service.address)
+        shown = '[data-camera="door"] img:not([hidden])'
+        eventually(lambda: browser.run(f"return document.querySelector('{shown}')?.naturalWidth") == 640, 15)
+        pictures = {browser.picture('[data-camera="door"] .picture') for _ in range(4) if not time.sleep(0.3)}
+        assert len(pictures) >= 2
+        texts = "return [...document.querySelectorAll('[data-camera=door] SELECTOR')].map((e) => e.textContent)"
+        assert browser.run(texts.replace("SELECTOR", ".state")) == ["live"]
+        rate = browser.run(texts.replace("SELECTOR", "[data-is=rate]"))[0]
+        assert re.fullmatch(r"\d+\.\d / s", rate) and float(rate.split()[0]) > 0
+        assert re.fullmatch(r"\d+ ms", browser.run(texts.replace("SELECTOR", "[data-is=p50]"))[0])
+        assert any(face.startswith("own face: ") for face in browser.run(texts.replace("SELECTOR", "li")))
+        yard = eventually(lambda: browser.run("return document.querySelector('[data-camera=yard]')?.innerText"), 5)
+        assert "degraded" in yard and "the connection was refused" in yard and "There is no picture now." in yard
+        assert browser.run("return document.querySelector('[data-camera=yard] img').hidden")
+        browser.click('[data-camera="door"] .snapshot')
+        (saved,) = eventually(lambda: list(tmp_path.glob("door-*.jpg")), 10)
+        served.check_filtered(saved.read_bytes())
+        assert browser.console() == []
+        if keep := os.environ.get("STREAMDEID_KEEP_SCREENSHOT"):
+            Path(keep).write_bytes(browser.picture())
+
+
+@needs_chromium
+def test_the_page_shows_no_old_picture(served: Served, tmp_path: Path) -> None:
+    """Of a service that does not answer: it might be gone, and the picture would stay for ever."""
+    with Chromium(tmp_path) as browser:
+        browser.open(served.service.address)
+        image = "return document.querySelector('[data-camera=door] img:not([hidden])') !== null"
+        eventually(lambda: browser.run(image), 15)
+        os.kill(served.service.process, signal.SIGSTOP)
+        try:
+            eventually(lambda: not browser.run(image), 4)
+            eventually(lambda: browser.run("return summary.textContent") == "The service does not answer.", 6)
+            assert browser.run("return document.querySelector('[data-camera=door] .state').textContent") == "unknown"
+        finally:
+            os.kill(served.service.process, signal.SIGCONT)
+        eventually(lambda: browser.run(image), 15)
+
+
+@needs_chromium
+def test_the_page_says_when_a_camera_is_restarted(served: Served, tmp_path: Path) -> None:
+    """Last of all, as it takes the camera away for seconds."""
+    with Chromium(tmp_path) as browser:
+        browser.open(served.service.address)
+        image = "return document.querySelector('[data-camera=door] img:not([hidden])') !== null"
+        eventually(lambda: browser.run(image), 15)
+        before = served.service.cameras()["door"]["filtered"]
+        os.kill(next(child for child in served.service.children() if _is_door(child)), signal.SIGKILL)
+        eventually(lambda: not browser.run(image), 10)
+        said = eventually(lambda: browser.run("return document.querySelector('[data-camera=door] .none').innerText"), 5)
+        assert said in ("The camera is being restarted.", "The camera is starting.", "There is no picture now.")
+        eventually(lambda: browser.run(image), 30)
+        after = served.service.cameras()["door"]
+        assert after["restarts"] == 1 and int(str(after["filtered"])) >= int(str(before))
+
+
+def _is_door(process: int) -> bool:
+    """Whether this camera's process writes the door's file: its encoder is below it."""
+    if b"camera_process" not in Path(f"/proc/{process}/cmdline").read_bytes():
+        return False
+    files = [os.readlink(link) for child in children(process) for link in Path(f"/proc/{child}/fd").iterdir()]
+    return any("filtered.mkv" in file for file in files)
