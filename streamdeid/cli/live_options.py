@@ -6,63 +6,22 @@ import argparse
 
 from streamdeid.cli.error_text import UsageError
 from streamdeid.core.addresses import is_address
-from streamdeid.video.live.settings import MOST_REPEAT, STDOUT_FORMATS, TRANSPORTS, LiveSettings
+from streamdeid.core.settings_table import given, table
+from streamdeid.settings import FILES, Settings
+from streamdeid.video.live.settings import LiveSettings
 
-_NAMES = (
-    "transport",
-    "publish_transport",
-    "open_timeout",
-    "read_timeout",
-    "send_timeout",
-    "keep_trying",
-    "realtime",
-    "loop",
-    "key_interval",
-    "repeat",
-    "rotate",
-    "keep_files",
-    "stdout_format",
-)
-_FILES_ONLY = ("tolerant", "no_audio", "keep_metadata", "report")
-
-
-def add_live_options(parser: argparse.ArgumentParser) -> None:
-    """Declare them; what is not given is None, so that it can be told whether they mean anything."""
-    default = LiveSettings()
-    live = parser.add_argument_group(
-        "live streams (INPUT is an address, a camera's device, or a file with --realtime; OUTPUT is an rtsp:// "
-        "address, - for standard output, NAME.m3u8, or a file; there is no sound)"
-    )
-
-    def add(name: str, kind: type, metavar: str, text: str) -> None:
-        live.add_argument(f"--{name}", type=kind, metavar=metavar, help=text)
-
-    def flag(name: str, text: str) -> None:
-        live.add_argument(f"--{name}", action="store_true", default=None, help=text)
-
-    flag("realtime", "replay a file at its own pace, as if it were a camera")
-    flag("loop", "begin such a file anew at its end")
-    flag("keep-trying", "try again, too, when camera or server cannot be opened at the start")
-    both = " or ".join(TRANSPORTS)
-    add("transport", str, "T", f"how an RTSP camera sends: {both} ({default.transport})")
-    add("publish-transport", str, "T", f"how the filtered stream is sent: {both} ({default.publish_transport})")
-    add("open-timeout", float, "S", f"seconds for opening camera or server, 0.5 to 60 ({default.open_timeout:g})")
-    add("read-timeout", float, "S", f"seconds without a picture after which it is lost ({default.read_timeout:g})")
-    add("send-timeout", float, "S", f"seconds after which a stuck receiver is given up ({default.send_timeout:g})")
-    add("key-interval", float, "S", f"seconds between key frames of the output ({default.key_interval:g})")
-    add("repeat", float, "S", f"seconds, at most {MOST_REPEAT:g}, for which a frame is repeated ({default.repeat:g})")
-    add("rotate", float, "S", "seconds after which a new output file begins; its name may hold %%Y%%m%%d-%%H%%M%%S")
-    add("keep-files", int, "N", "rotated files of such names to keep; older ones are deleted (all)")
-    add("stdout-format", str, "F", f"{' or '.join(STDOUT_FORMATS)}, for OUTPUT - ({default.stdout_format})")
+_NAMES = tuple(table(LiveSettings))
+_FILES_ONLY = (*(name for name, one in table(Settings).items() if one.group == FILES and not one.camera), "report")
+"""What means nothing to a live run."""
 
 
 def live_settings_of(arguments: argparse.Namespace) -> LiveSettings:
     """Settings from the options. Raises SettingsError, also for an option that means nothing to a live stream."""
     for name in _FILES_ONLY:
-        if getattr(arguments, name):
-            raise UsageError(f"--{name.replace('_', '-')} means nothing to a live stream")
-    given = {name: getattr(arguments, name) for name in _NAMES}
-    return LiveSettings(**{name: value for name, value in given.items() if value is not None})
+        if getattr(arguments, name) not in (None, False):
+            flag = table(Settings)[name].flag if name in table(Settings) else f"--{name}"
+            raise UsageError(f"{flag} means nothing to a live stream")
+    return LiveSettings(**given(arguments, LiveSettings))
 
 
 def refuse_idle_options(arguments: argparse.Namespace, source: str, output: str) -> None:

@@ -8,59 +8,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from streamdeid.core.addresses import checked_source, checked_target, is_address, is_device
+from streamdeid.core.settings_table import table
 from streamdeid.errors import SettingsError
-from streamdeid.service.toml_values import Table, check_names, number, path, paths, regions, text, texts, truth, whole
-from streamdeid.settings import Settings, attributes_of
+from streamdeid.service.toml_values import Table, check_names, text, value
+from streamdeid.settings import OF_FACES, Settings
 from streamdeid.video.live.settings import LiveSettings
 
-Reader = Callable[[str, object], Any]
-FILTER: Mapping[str, Reader] = {
-    "method": text,
-    "k": whole,
-    "q": number,
-    "preserve": lambda name, value: attributes_of(texts(name, value)),
-    "key_file": path,
-    "transfer": text,
-    "eyes": text,
-    "strict": truth,
-    "threshold": number,
-    "min_face": number,
-    "detector_interval": whole,
-    "detector_deadline": number,
-    "lookahead": number,
-    "coast": number,
-    "reentry": truth,
-    "regions": regions,
-    "whitelist": paths,
-    "whitelist_recogniser": text,
-    "whitelist_threshold": number,
-    "codec": text,
-    "crf": whole,
-    "preset": text,
-    "overwrite": truth,
-    "models": path,
-}
-"""Fields of `Settings` that mean something to a camera; the others are for files."""
-LIVE: Mapping[str, Reader] = {
-    "transport": text,
-    "publish_transport": text,
-    "open_timeout": number,
-    "read_timeout": number,
-    "send_timeout": number,
-    "loop": truth,
-    "key_interval": number,
-    "repeat": number,
-    "rotate": number,
-    "keep_files": whole,
-}
-"""Fields of `LiveSettings`. The service tries for ever, replays a file at its own pace, and has no standard output."""
+FILTER = {name: one for name, one in table(Settings).items() if one.camera}
+"""The settings of the filter that mean something to a camera; the others are for files."""
+LIVE = {name: one for name, one in table(LiveSettings).items() if one.camera}
+"""Those of a live run. The service tries for ever, replays a file at its own pace, and has no standard output."""
 KEY = "key"
 """The name of a key that the service draws and keeps in memory, for all cameras that name it."""
 CHOICES = (*FILTER, *LIVE, KEY)
@@ -68,8 +30,6 @@ CHOICES = (*FILTER, *LIVE, KEY)
 LOOKAHEAD = 0.0
 """Seconds of look-ahead of a camera that names none: it would be added to its latency."""
 PLAYLIST = ".m3u8"
-_OF_FACES = ("k", "q", "preserve", "key_file", KEY, "transfer", "eyes", "strict", "reentry")
-"""What means nothing to a mask."""
 _NAME = re.compile(r"[a-z0-9_-]{1,40}")
 
 
@@ -93,23 +53,23 @@ class Camera:
         return _place(self.output)
 
 
-def read_camera(table: Table) -> Camera:
+def read_camera(given: Table) -> Camera:
     """The camera of a table with absolute paths. Raises SettingsError that names it."""
-    name = table.get("name")
+    name = given.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise SettingsError("a camera needs a name of 1 to 40 small letters, digits, _ and -")
     try:
-        return _camera(name, table)
+        return _camera(name, given)
     except SettingsError as error:
         raise SettingsError(f"camera {name}: {error}") from None
 
 
-def _camera(name: str, table: Table) -> Camera:
-    check_names(table, ("name", "source", "output", *CHOICES))
+def _camera(name: str, given: Table) -> Camera:
+    check_names(given, ("name", "source", "output", *CHOICES))
     for needed in ("source", "output"):
-        if needed not in table:
+        if needed not in given:
             raise SettingsError(f"{needed} is missing")
-    source, output = text("source", table["source"]), text("output", table["output"])
+    source, output = text("source", given["source"]), text("output", given["output"])
     if is_address(source):
         checked_source(source)
     if is_address(output):
@@ -118,40 +78,37 @@ def _camera(name: str, table: Table) -> Camera:
         raise SettingsError("output cannot be standard output, which the service does not have")
     if _place(source) == _place(output):
         raise SettingsError("source and output are the same")
-    group = text(KEY, table[KEY]) if KEY in table else None
+    group = text(KEY, given[KEY]) if KEY in given else None
     if group is not None and not _NAME.fullmatch(group):
         raise SettingsError(f"{KEY} is a name of 1 to 40 small letters, digits, _ and -; it names a key, it is none")
-    if group is not None and "key_file" in table:
+    if group is not None and "key_file" in given:
         raise SettingsError(f"choose {KEY} or key_file, not both")
-    chosen = {each: read(each, table[each]) for each, read in FILTER.items() if each in table}
+    chosen = {each: value(one, given[each]) for each, one in FILTER.items() if each in given}
     if output.endswith(PLAYLIST):
         chosen["overwrite"] = True  # it is written anew at each start, and holds no recording
     settings = Settings(**({"lookahead": LOOKAHEAD} | chosen))
-    if not settings.synthesises:
-        unused = [each for each in _OF_FACES if each in table]
-    else:
-        unused = ["q"] if "q" in table and not settings.draws else []
+    unused = settings.unused(given) + [KEY] * (KEY in given and not settings.synthesises)
     if unused:
         raise SettingsError(f"{unused[0]} means nothing to the method {settings.method}")
-    kept = is_address(output) or "rotate" in table or "%" in Path(output).name or settings.overwrite
+    kept = is_address(output) or "rotate" in given or "%" in Path(output).name or settings.overwrite
     if not kept:
         raise SettingsError(
             "the output file would be in the way at the next start: set rotate, put %Y%m%d-%H%M%S into its name, "
             "or set overwrite"
         )
-    live = {each: read(each, table[each]) for each, read in LIVE.items() if each in table}
+    live = {each: value(one, given[each]) for each, one in LIVE.items() if each in given}
     replayed = not is_address(source) and not is_device(source)
     if live.get("loop") and not replayed:
         raise SettingsError("loop is for a file that is replayed")
     return Camera(
-        name, source, output, settings, LiveSettings(keep_trying=True, realtime=replayed, **live), group, table
+        name, source, output, settings, LiveSettings(keep_trying=True, realtime=replayed, **live), group, given
     )
 
 
 def unused_by(method: object) -> tuple[str, ...]:
     """Names of defaults that a camera of this method leaves out."""
     settings = Settings(method=text("method", method))
-    return _OF_FACES if not settings.synthesises else () if settings.draws else ("q",)
+    return (*settings.unused(OF_FACES), *([] if settings.synthesises else [KEY]))
 
 
 def _place(target: str) -> str:

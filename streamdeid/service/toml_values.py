@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
+from streamdeid.core.settings_table import Setting, of_list
 from streamdeid.errors import SettingsError
-from streamdeid.protect.fixed_regions import Region, read_region
 
 Table = Mapping[str, object]
 _LARGEST = 2**31 - 1
@@ -66,14 +66,11 @@ def texts(name: str, value: object) -> tuple[str, ...]:
     return tuple(text(f"{name}, item {number},", each) for number, each in enumerate(value, 1))
 
 
-def paths(name: str, value: object) -> tuple[Path, ...]:
-    """A list of paths."""
-    return tuple(Path(each) for each in texts(name, value))
-
-
-def regions(name: str, value: object) -> tuple[Region, ...]:
-    """A list of regions, each as `--region` takes it."""
-    return tuple(read_region(each) for each in texts(name, value))
+def value(setting: Setting, given: object) -> Any:
+    """The value of a setting as its table says."""
+    if setting.many:
+        return of_list(setting, texts(setting.name, given))
+    return _READERS[setting.kind](setting.name, given)
 
 
 def table(name: str, value: object) -> Table:
@@ -81,6 +78,9 @@ def table(name: str, value: object) -> Table:
     if not isinstance(value, dict):
         raise SettingsError(f"{name} must be a table, not {_kind(value)}")
     return cast(Table, value)
+
+
+_READERS: Mapping[type, Callable[[str, object], Any]] = {bool: truth, int: whole, float: number, str: text, Path: path}
 
 
 def check_names(given: Table, known: Collection[str]) -> None:

@@ -25,7 +25,7 @@ from streamdeid.detection.guard import Watch, checked
 from streamdeid.errors import FailedClosed, InputError, SettingsError
 from streamdeid.protect.self_test import known_face
 from streamdeid.runs import files
-from streamdeid.settings import LEAST_DEADLINE, MOST_DEADLINE, Settings
+from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models
 from tests.synthetic_video import encode
 
@@ -358,9 +358,9 @@ def test_the_thread_costs_less_than_a_third_of_a_millisecond() -> None:
     assert float(np.median(costs)) < 0.0003
 
 
-@pytest.mark.parametrize("seconds", [0.0, LEAST_DEADLINE / 2, -1.0, NAN, INF, 2 * MOST_DEADLINE])
+@pytest.mark.parametrize("seconds", [0.0, 0.05, -1.0, NAN, INF, 1200.0])
 def test_the_deadline_is_bounded(seconds: float) -> None:
-    with pytest.raises(SettingsError, match=r"detector deadline must be from 0\.1 to 600 seconds"):
+    with pytest.raises(SettingsError, match=r"detector-deadline must be from 0\.1 to 600 seconds"):
         Settings(detector_deadline=seconds)
 
 

@@ -2,73 +2,58 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+from streamdeid.core.settings_table import check, setting
 from streamdeid.errors import SettingsError
 
 TRANSPORTS = ("tcp", "udp")
 STDOUT_FORMATS = ("mpegts", "matroska")
-MOST_REPEAT = 2.0
-"""Seconds for which a filtered frame may be repeated at most (DESIGN section 4)."""
+LIVE = "live"
+"""Their group."""
+_TIMEOUT = {"metavar": "S", "least": 0.5, "most": 60.0, "unit": "seconds"}
 
 
 @dataclass(frozen=True)
 class LiveSettings:
-    """Everything a live run depends on besides `Settings`. Raises SettingsError, one line, for a value out of range."""
+    """Everything a live run depends on besides `Settings`; docs/settings.md tells of each.
 
-    transport: str = "tcp"
-    """How an RTSP camera sends, one of `TRANSPORTS`."""
-    publish_transport: str = "tcp"
-    """How the filtered stream is sent to an RTSP server, one of `TRANSPORTS`."""
-    open_timeout: float = 3.0
-    """Seconds that opening a camera or a server may take; 0.5 to 60."""
-    read_timeout: float = 3.0
-    """Seconds without data or without a picture after which a camera is lost; 0.5 to 60."""
-    send_timeout: float = 3.0
-    """Seconds after which a receiver that takes nothing is given up; 0.5 to 60."""
-    keep_trying: bool = False
-    """Whether a camera or a server that cannot be opened at the start is tried again, as it is later in any case."""
-    realtime: bool = False
-    """Whether the input is a file that is replayed at its own pace."""
-    loop: bool = False
-    """Whether such a file begins anew at its end."""
-    key_interval: float = 2.0
-    """Seconds between key frames of the output; 0.2 to 60."""
-    repeat: float = MOST_REPEAT
-    """Seconds for which the last filtered frame is repeated before the slate comes; 0 to `MOST_REPEAT`."""
-    rotate: float | None = None
-    """Seconds after which a new output file begins, 1 to 604800; None: never."""
-    keep_files: int | None = None
-    """Rotated files that are kept, 1 to 100000; older ones are deleted, of earlier runs too
-    where their names fit. None: all."""
-    stdout_format: str = "mpegts"
-    """What standard output carries, one of `STDOUT_FORMATS`."""
+    Raises SettingsError, one line, for a value that is not allowed."""
+
+    realtime: bool = setting(False, "replay a file at its own pace, as if it were a camera", LIVE, camera=False)
+    loop: bool = setting(False, "begin such a file anew at its end", LIVE)
+    keep_trying: bool = setting(
+        False, "try again, too, when camera or server cannot be opened at the start", LIVE, camera=False
+    )
+    transport: str = setting("tcp", "how an RTSP camera sends", LIVE, metavar="T", choices=TRANSPORTS)
+    publish_transport: str = setting(
+        "tcp", "how the filtered stream is sent to an RTSP server", LIVE, metavar="T", choices=TRANSPORTS
+    )
+    open_timeout: float = setting(3.0, "time that opening a camera or a server may take", LIVE, **_TIMEOUT)
+    read_timeout: float = setting(3.0, "time without a picture after which a camera is lost", LIVE, **_TIMEOUT)
+    send_timeout: float = setting(3.0, "time after which a receiver that takes nothing is given up", LIVE, **_TIMEOUT)
+    key_interval: float = setting(
+        2.0, "time between key frames of the output", LIVE, metavar="S", least=0.2, most=60.0, unit="seconds"
+    )
+    repeat: float = setting(
+        2.0, "time for which the last filtered frame is repeated before the placeholder comes", LIVE, metavar="S",
+        least=0.0, most=2.0, unit="seconds",
+    )  # fmt: skip
+    rotate: float | None = setting(
+        None, "time after which a new output file begins; its name may hold %Y%m%d-%H%M%S", LIVE, metavar="S",
+        least=1.0, most=604_800.0, unit="seconds", shown="never",
+    )  # fmt: skip
+    keep_files: int | None = setting(
+        None, "rotated files of such names to keep; older ones are deleted, of earlier runs too", LIVE, metavar="N",
+        least=1, most=100_000, shown="all",
+    )  # fmt: skip
+    stdout_format: str = setting(
+        "mpegts", "what OUTPUT - carries", LIVE, metavar="F", choices=STDOUT_FORMATS, camera=False
+    )
 
     def __post_init__(self) -> None:
-        for name, value, choices in (
-            ("transport", self.transport, TRANSPORTS),
-            ("publish-transport", self.publish_transport, TRANSPORTS),
-            ("stdout-format", self.stdout_format, STDOUT_FORMATS),
-        ):
-            if value not in choices:
-                raise SettingsError(f"unknown {name} {value!r}; choose one of {', '.join(choices)}")
-        _check("open-timeout", self.open_timeout, 0.5, 60)
-        _check("read-timeout", self.read_timeout, 0.5, 60)
-        _check("send-timeout", self.send_timeout, 0.5, 60)
-        _check("key-interval", self.key_interval, 0.2, 60)
-        _check("repeat", self.repeat, 0, MOST_REPEAT)
+        check(self)
         if self.loop and not self.realtime:
             raise SettingsError("loop is for a file that is replayed with realtime")
-        if self.rotate is not None:
-            _check("rotate", self.rotate, 1, 604800)
-        if self.keep_files is not None:
-            if self.rotate is None:
-                raise SettingsError("keep-files needs rotate")
-            if not 1 <= self.keep_files <= 100000:
-                raise SettingsError(f"keep-files must be from 1 to 100000, not {self.keep_files}")
-
-
-def _check(name: str, value: float, least: float, most: float) -> None:
-    if not (math.isfinite(value) and least <= value <= most):
-        raise SettingsError(f"{name} must be from {least:g} to {most:g} seconds, not {value:g}")
+        if self.keep_files is not None and self.rotate is None:
+            raise SettingsError("keep-files needs rotate")
