@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from streamdeid.runs.components import assemble, default_detector, lookahead_frames
-from streamdeid.runs.step import deidentified
+from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
 from streamdeid.video.files.sink import FileSink
@@ -63,7 +63,8 @@ def by_stage(path: Path) -> dict[str, Any]:
         FileSink(Path(directory) / "o.mp4", source.info, threads=1) as sink,
     ):
         write = watch.timed("encode", sink.write)
-        for out in deidentified(decoded, detect, tracker, deidentifier, lookahead_frames(settings, source.info)):
+        step: Step[None] = Step(detect, tracker, deidentifier)
+        for _, out in filtered(decoded, step, lookahead_frames(settings, source.info)):
             write(out)
             count += 1
             if count == MARK:

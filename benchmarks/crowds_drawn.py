@@ -29,7 +29,7 @@ from streamdeid.identity.register import FUSED, PersonRegister, new_persons, rec
 from streamdeid.identity.tracklet_vectors import TrackletVectors
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.render.new_face import NewFace
-from streamdeid.runs.step import deidentified
+from streamdeid.runs.step import Step, filtered
 from streamdeid.surrogates.bank import draw_bank
 from streamdeid.surrogates.certificate import Plausibility, default_limits
 from streamdeid.surrogates.choice import Surrogates
@@ -129,10 +129,8 @@ def drawn(run: Run, fitting: FitModel, gallery: Gallery) -> Identities:
     )
     tracker = FaceTracker(coast=max(1.0, 3 / run.rate), size=stage.truth.size)
     sightings: list[Sighting] = []
-    published = deidentified(
-        stage.frames(), lambda frame: stage.found[frame.index], tracker, deidentifier, round(run.lookahead * run.rate)
-    )
-    for frame in published:
+    step: Step[None] = Step(lambda frame: stage.found[frame.index], tracker, deidentifier)
+    for _, frame in filtered(stage.frames(), step, round(run.lookahead * run.rate)):
         visible = [walker for walker in stage.truth.frames[frame.index] if walker.hidden <= HIDDEN]
         surrogates = deidentifier.vectors()
         shown: dict[int, bytes] = {}

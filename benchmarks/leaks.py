@@ -30,7 +30,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 from clips import VIDEOS, as_json, markdown
-from leaks_run import Corners, Moment, filtered
+from leaks_run import Corners, Moment, frames_of
 
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.frames import Planes
@@ -93,7 +93,7 @@ def measure(video: Path, models: Models, settings: Settings, misses: int | None)
     leaks, moments, exposed = Leaks(video.name), [], []
     covered: list[_Covered] = []
     looked_at, spent = 0, [0.0]
-    for index, (planes, output, moment) in enumerate(filtered(video, models, settings, misses, spent)):
+    for index, (planes, output, moment) in enumerate(frames_of(video, models, settings, misses, spent)):
         moments.append(moment)
         if index % step != first % step:
             continue

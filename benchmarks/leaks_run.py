@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 import zlib
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,9 +15,8 @@ import numpy as np
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.protocols import Detector
-from streamdeid.lab.evaluate_videos import Listening
 from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
-from streamdeid.runs.step import deidentified
+from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models
 
@@ -37,7 +35,7 @@ class Moment:
     covers: Sequence[Corners]
 
 
-def filtered(
+def frames_of(
     video: Path, models: Models, settings: Settings, misses: int | None, spent: list[float]
 ) -> Iterator[tuple[Planes, Planes, Moment]]:
     """Every frame's picture before and after the filter, and what led to it; CPU seconds of detection are added up."""
@@ -45,19 +43,17 @@ def filtered(
     info = source.info
     with contextlib.closing(default_detector(settings)) as own:
         stream = assemble(settings, models, own, size=(info.width, info.height), rate=info.average_rate)
-        detect, tracker = _Timed(stream.detect, spent), Listening(stream.tracker)
+        detect = _Timed(stream.detect, spent)
         silent = (
             detect
             if misses is None
             else Silent(detect, (misses, zlib.crc32(video.name.encode())), float(info.average_rate))
         )
-        waiting: deque[Frame] = deque()
-        frames = (waiting.append(frame) or frame for frame in source)  # type: ignore[func-returns-value]
-        ahead = lookahead_frames(settings, info)
-        for published in deidentified(frames, silent, tracker, stream.deidentifier, ahead):
-            original, tracks = waiting.popleft(), tracker.said.popleft()
-            moment = Moment(original.time, [one.box for one in tracks], [one.box for one in published.covers])
-            yield original.planes, published.planes, moment
+        step: Step[None] = Step(silent, stream.tracker, stream.deidentifier)
+        for pending, published in filtered(source, step, lookahead_frames(settings, info)):
+            boxes = [one.box for one in pending.tracks]
+            moment = Moment(pending.frame.time, boxes, [one.box for one in published.covers])
+            yield pending.frame.planes, published.planes, moment
 
 
 class _Timed:

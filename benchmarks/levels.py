@@ -24,7 +24,7 @@ from streamdeid.errors import StreamdeidError
 from streamdeid.protect.levels import Cause, Level
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
-from streamdeid.runs.step import deidentified
+from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
 
@@ -42,7 +42,8 @@ def one(path: Path, frames: int | None) -> dict[str, Any]:
         )
         given = islice(source, frames)
         ahead = lookahead_frames(settings, info)
-        row = counted(deidentified(given, stream.detect, stream.tracker, stream.deidentifier, ahead))
+        step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
+        row = counted(published for _, published in filtered(given, step, ahead))
     causes = stream.inner.causes if isinstance(stream.inner, ReplaceFaces) else Counter[Cause]()
     return {"clip": path.stem, **row, "causes": told(causes)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,9 +18,8 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.pose import pose_of
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Cover, DeidentifiedFrame, Frame, Planes
-from streamdeid.lab.evaluate_videos import Listening
 from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
-from streamdeid.runs.step import deidentified
+from streamdeid.runs.step import PendingFrame, Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models
 
@@ -37,6 +36,9 @@ def level_of(cover: Cover) -> str:
 
 KEY = bytes(range(32))
 """The same draws each time."""
+
+
+_Published = tuple[PendingFrame[None], DeidentifiedFrame]
 
 
 @dataclass(frozen=True)
@@ -88,18 +90,15 @@ class Filtering:
         with contextlib.closing(default_detector(self._settings)) as detect:
             size = (info.width, info.height)
             stream = assemble(self._settings, self._models, detect, key=self._key, size=size, rate=info.average_rate)
-            tracker = Listening(stream.tracker)
-            waiting: deque[Frame] = deque()
-            noted = (waiting.append(frame) or frame for frame in source)  # type: ignore[func-returns-value]
-            frames = islice(noted, self._most)
-            ahead = lookahead_frames(self._settings, info)
-            running = deidentified(frames, stream.detect, tracker, stream.deidentifier, ahead)
-            while (published := self._next(running)) is not None:
-                yield waiting.popleft(), published, tracker.said.popleft()
+            step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
+            running = filtered(islice(source, self._most), step, lookahead_frames(self._settings, info))
+            while (one := self._next(running)) is not None:
+                pending, published = one
+                yield pending.frame, published, pending.tracks
             self.breaks = _worded(getattr(stream.inner, "breaks", Counter()))
             self.causes = _worded(getattr(stream.inner, "causes", Counter()))
 
-    def _next(self, running: Iterator[DeidentifiedFrame]) -> DeidentifiedFrame | None:
+    def _next(self, running: Iterator[_Published]) -> _Published | None:
         start = time.process_time()
         published = next(running, None)
         self.cpu += time.process_time() - start

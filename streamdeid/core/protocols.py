@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from streamdeid.core.faces import Face, Track
-from streamdeid.core.frames import DeidentifiedFrame, Frame, Plane
+from streamdeid.core.frames import DeidentifiedFrame, Frame
 
 
 class Detector(Protocol):
@@ -28,11 +28,3 @@ class Deidentifier(Protocol):
     def observe(self, frame: Frame, tracks: Sequence[Track]) -> None: ...
 
     def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame: ...
-
-
-class Hindsight(Protocol):
-    """Chooses what is covered, knowing the frames that followed. `note` runs ahead of `shown` by the look-ahead."""
-
-    def note(self, tracks: Sequence[Track], time: Fraction, levels: Sequence[Plane], /) -> None: ...
-
-    def shown(self, tracks: Sequence[Track], /) -> Sequence[Track]: ...

@@ -8,11 +8,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import itertools
 import tempfile
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy as np
 from streamdeid.cli.inputs import FALLBACK, plan
 from streamdeid.core.faces import Face, Points, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
-from streamdeid.core.protocols import Detector, Tracker
+from streamdeid.core.protocols import Detector
 from streamdeid.lab.attacks import gaps
 from streamdeid.lab.attacks.averaged_frames import Aligned, Averages, Recogniser, identity, recognised
 from streamdeid.lab.attacks.filmed import Filmed, Pair, Person, counterpart
@@ -36,7 +35,7 @@ from streamdeid.runs.components import (
     open_source,
     secret,
 )
-from streamdeid.runs.step import deidentified
+from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import DRAWN
 from streamdeid.surrogates.models import Models, load_models
@@ -152,20 +151,6 @@ class _Replayed:
         return self._faces[frame.index]
 
 
-class Listening:
-    """A tracker that keeps what it said until it is asked."""
-
-    def __init__(self, tracker: Tracker) -> None:
-        self._tracker = tracker
-        self.said: deque[Sequence[Track]] = deque()
-
-    def update(self, faces: Sequence[Face], time: Fraction) -> Sequence[Track]:
-        """What the tracker says of a frame, kept."""
-        tracks = self._tracker.update(faces, time)
-        self.said.append(tracks)
-        return tracks
-
-
 @dataclass(frozen=True)
 class _Shown:
     """A frame before and after the filter."""
@@ -180,20 +165,11 @@ def _shown(path: Path, settings: Settings, tools: _Tools, more: Callable[[int], 
     source = open_source(path, settings)
     size, rate = (source.info.width, source.info.height), source.info.average_rate
     stream = assemble(settings, tools.models, tools.detect, key=tools.key, size=size, rate=rate, tested=tools.tested)
-    tracker = Listening(stream.tracker)
-    waiting: deque[Frame] = deque()
-
-    def frames() -> Iterator[Frame]:
-        for frame in source:
-            if not more(frame.index):
-                return
-            waiting.append(frame)
-            yield frame
-
-    ahead = lookahead_frames(settings, source.info)
+    step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
+    frames = itertools.takewhile(lambda frame: more(frame.index), source)
     with contextlib.closing(stream):
-        for published in deidentified(frames(), stream.detect, tracker, stream.deidentifier, ahead):
-            yield _Shown(waiting.popleft(), tracker.said.popleft(), published)
+        for pending, published in filtered(frames, step, lookahead_frames(settings, source.info)):
+            yield _Shown(pending.frame, pending.tracks, published)
 
 
 def _filmed(path: Path, settings: Settings, tools: _Tools, most: tuple[int, int]) -> Filmed:

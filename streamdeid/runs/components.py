@@ -33,7 +33,7 @@ from streamdeid.protect.levels import Cause
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.self_test import self_test
-from streamdeid.runs.step import InHindsight
+from streamdeid.runs.step import WithLookAhead
 from streamdeid.runs.stream import Stream
 from streamdeid.runs.whitelist import laid_around, read_whitelist, recogniser_of
 from streamdeid.settings import Settings
@@ -41,7 +41,7 @@ from streamdeid.surrogates.choice import Surrogates, SurrogateSettings
 from streamdeid.surrogates.key import read_key_file
 from streamdeid.surrogates.models import Models
 from streamdeid.tracking.cuts import Cuts
-from streamdeid.tracking.lookahead import Hindsight
+from streamdeid.tracking.lookahead import LookAhead
 from streamdeid.tracking.tracker import FaceTracker
 from streamdeid.video.files.drawn_clip import write_drawn_clip
 from streamdeid.video.files.prefetch import BackgroundSink, prefetch
@@ -144,8 +144,8 @@ def assemble(
         distances = FUSED if recogniser is None else recognised(recogniser)
         persons, part = new_persons(reentry=settings.reentry, rate=float(rate or _RATE), distances=distances), 0
     timed = in_time(detect, settings)
-    hindsight = Hindsight(settings.threshold, size)
-    watch = _watch(timed, tracker := _tracker(settings, size, rate), hindsight)
+    lookahead = LookAhead(settings.threshold, size)
+    watch = _watch(timed, tracker := _tracker(settings, size, rate), lookahead)
     _forget(timed)
     if tested:
         _test(
@@ -154,7 +154,7 @@ def assemble(
     vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate or _RATE))
     deidentifier = _deidentifier(settings, models, surrogates, PersonRegister(persons, part), vectors)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
-    outer = InHindsight(around.outer, hindsight)
+    outer = WithLookAhead(around.outer, lookahead)
     return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, part)
 
 
@@ -219,11 +219,11 @@ class _SelfTestRegister:
 def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates: Surrogates | None) -> None:
     """Run the self-test with a tracker and a de-identifier of its own, and clear up after it. Raises FailedClosed."""
     tracker = FaceTracker()
-    hindsight = Hindsight(settings.threshold)
+    lookahead = LookAhead(settings.threshold)
     counts = Counter(surrogates.counts) if surrogates is not None else Counter()
     deidentifier = _deidentifier(settings, models, surrogates, _SelfTestRegister())
-    whole = InHindsight(deidentifier, hindsight)
-    self_test(models.fitting, _watch(detect, tracker, hindsight), tracker.update, whole)
+    whole = WithLookAhead(deidentifier, lookahead)
+    self_test(models.fitting, _watch(detect, tracker, lookahead), tracker.update, whole)
     # A detector without landmarks allows a redaction at best; one with landmarks must lead to a synthetic face here.
     if isinstance(deidentifier, ReplaceFaces) and deidentifier.causes.keys() - {Cause.NO_LANDMARKS}:
         raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
@@ -274,12 +274,12 @@ def _tracker(settings: Settings, size: tuple[int, int] | None, rate: Fraction | 
     return FaceTracker(coast=max(settings.coast, least), size=size)
 
 
-def _watch(detect: TimedDetector, tracker: FaceTracker, hindsight: Hindsight) -> Watch:
+def _watch(detect: TimedDetector, tracker: FaceTracker, lookahead: LookAhead) -> Watch:
     """The detector for one tracker: a scene cut ends its tracks, and nothing is followed back beyond it."""
 
     def cut() -> None:
         tracker.cut()
-        hindsight.cut()
+        lookahead.cut()
         _forget(detect)
 
     return Watch(detect, Cuts(), cut)

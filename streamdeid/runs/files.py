@@ -25,7 +25,7 @@ from streamdeid.runs.components import (
     whitelisted,
     write_behind,
 )
-from streamdeid.runs.step import deidentified
+from streamdeid.runs.step import Step, filtered
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
 from streamdeid.surrogates.guarantee import guarantee
@@ -106,8 +106,8 @@ class FileRun:
             started, cpu = time.perf_counter(), time.process_time()
             lookahead = lookahead_frames(settings, info)
             with contextlib.closing(read_ahead(source)) as frames:
-                filtered = deidentified(frames, stream.detect, stream.tracker, stream.deidentifier, lookahead)
-                for done, frame in enumerate(filtered, 1):
+                step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
+                for done, (_, frame) in enumerate(filtered(frames, step, lookahead), 1):
                     sink.write(frame)
                     progress(done, info.frames, stream.covered)
         ended, cpu = time.perf_counter(), time.process_time() - cpu

@@ -11,18 +11,18 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol
 
-from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.core.process_usage import own_usage
 from streamdeid.core.protocols import Deidentifier, Detector, Tracker
 from streamdeid.core.status import LATENCY_BOUNDS, Arrival, LiveStatus, SourceState
 from streamdeid.errors import FailedClosed, OutputError, StreamdeidError
 from streamdeid.runs.leaving import Leaving, LiveOutput
+from streamdeid.runs.step import Step
 
 _WAIT = 0.25
 """Seconds to wait for a frame before looking around."""
@@ -100,7 +100,8 @@ class LiveFilter:
         self._lookahead, self._usage = lookahead, usage
         self._leaving = Leaving(output, self._why, repeat=repeat, early=early, watch=self._seen)
         self._stream: LiveParts | None = None
-        self._waiting: deque[tuple[Arrival, Sequence[Track]]] = deque()
+        self._step: Step[Arrival] | None = None
+        """Of the stream; None before the first and while there is none to be used."""
         self._fits: tuple[object, ...] = ()
         """Connection, size and colour that the stream was built for; empty when it is not to be used again."""
         self._size: tuple[int, int] | None = None
@@ -135,8 +136,8 @@ class LiveFilter:
             if arrival is not None:
                 self._attempt(arrival)
             elif self._source.ended:
-                while self._waiting:
-                    self._publish()
+                while self._step is not None and self._step.waiting:
+                    self._publish(self._step)
                 return
 
     def close(self) -> None:
@@ -198,8 +199,7 @@ class LiveFilter:
         except Exception as error:
             if isinstance(error, StreamdeidError) and self._stream is None:
                 raise  # wrong settings, damaged models, a self-test that fails: it will not get better
-            self._withheld += 1 + len(self._waiting)
-            self._waiting.clear()
+            self._withheld += 1 + self._let_go()
             self._fits = ()  # whatever state the parts are in, it is not used again
             self._leaving.check()
             now = time.monotonic()
@@ -217,24 +217,29 @@ class LiveFilter:
         frame = arrival.frame
         fits = arrival.connection, frame.planes.size, frame.planes.colour
         if fits != self._fits or self._stream is None:
-            self._skipped += len(self._waiting)
-            self._waiting.clear()
+            self._skipped += self._let_go()
             stream = self._parts(frame.planes.size, Fraction(arrival.rate).limit_denominator(1000), self._stream)
             self._stream, self._fits, self._size = stream, fits, frame.planes.size
-        stream = self._stream
-        tracks = stream.tracker.update(stream.detect(frame), frame.time)
-        stream.deidentifier.observe(frame, tracks)
-        self._waiting.append((arrival, tracks))
+            self._step = Step(stream.detect, stream.tracker, stream.deidentifier)
+        step = self._step
+        assert step is not None
+        step.analyse(frame, arrival)
         width, height = frame.planes.size
         most = min(self._lookahead * arrival.rate, _MOST_WAITING // max(width * height * 3 // 2, 1))
         # A camera may send fewer frames than it says, so the age counts too.
-        while len(self._waiting) > most or (self._waiting and _age(self._waiting[0][0]) > self._lookahead):
-            self._publish()
+        while len(step.waiting) > most or (step.waiting and _age(step.waiting[0].origin) > self._lookahead):
+            self._publish(step)
 
-    def _publish(self) -> None:
-        assert self._stream is not None
-        arrival, tracks = self._waiting.popleft()
-        done = self._stream.deidentifier.deidentify(arrival.frame, tracks)
+    def _let_go(self) -> int:
+        """Drop the frames that wait; how many there were."""
+        count = 0 if self._step is None else len(self._step.waiting)
+        if self._step is not None:
+            self._step.waiting.clear()
+        return count
+
+    def _publish(self, step: Step[Arrival]) -> None:
+        pending, done = step.render()
+        arrival = pending.origin
         if _age(arrival) > self._lookahead + _OLDEST:
             self._withheld += 1
             self._doubt = f"a picture was {_age(arrival):.0f} s old before it could leave"

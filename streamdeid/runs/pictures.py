@@ -18,6 +18,7 @@ from streamdeid.errors import SettingsError
 from streamdeid.identity.recognised_faces import Recogniser
 from streamdeid.protect.fixed_regions import REGION
 from streamdeid.runs.components import assemble, default_detector, in_time, secret, whitelisted
+from streamdeid.runs.step import Step
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
@@ -103,9 +104,9 @@ class Filter:
         now = following if time is None else Fraction(time)
         planes = planes_from_rgb(np.ascontiguousarray(picture[:, :, ::-1]), _COLOUR)
         frame = Frame(planes, now, self._index)
-        tracks = stream.tracker.update(stream.detect(frame), now)
-        stream.deidentifier.observe(frame, tracks)
-        result = stream.deidentifier.deidentify(frame, tracks)
+        step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
+        step.analyse(frame, None)
+        _, result = step.render()
         self._time, self._index = now, self._index + 1
         out = _pasted(picture, planes, result.planes)
         for cover in result.covers:

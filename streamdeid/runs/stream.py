@@ -21,7 +21,7 @@ class Stream:
     detect: Detector
     tracker: FaceTracker
     deidentifier: Deidentifier
-    """The outermost: hindsight, regions and whitelist, where there are any, lie around `inner`."""
+    """The outermost: lookahead, regions and whitelist, where there are any, lie around `inner`."""
     inner: ReplaceFaces | MaskFaces
     surrogates: Surrogates | None
     """None for a mask."""

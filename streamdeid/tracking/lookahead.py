@@ -109,7 +109,7 @@ class _Picture:
     small: Small
 
 
-class Hindsight:
+class LookAhead:
     """Chooses the tracks that are covered. `note` sees each frame first, `shown` is asked when it is published."""
 
     def __init__(self, threshold: float, size: tuple[int, int] | None = None) -> None:

@@ -35,7 +35,7 @@ from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.whitelist import Recognition, Whitelist
 from streamdeid.report.audit import read_report, warnings_of
 from streamdeid.runs.components import photograph_detector, still_detector
-from streamdeid.runs.step import deidentified
+from streamdeid.runs.step import Step, filtered
 from streamdeid.runs.whitelist import read_whitelist, recogniser_of
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import synthetic_people
@@ -115,8 +115,9 @@ def played(
 ) -> list[tuple[int, ...]]:
     """For each frame the tracks that were covered."""
     given = iter(frames)
-    done = deidentified((frame for frame, _ in frames), lambda _: (), _Replayed(given), whitelist, lookahead)
-    return [tuple(cover.track for cover in one.covers) for one in done]
+    step: Step[None] = Step(lambda _: (), _Replayed(given), whitelist)
+    done = filtered((frame for frame, _ in frames), step, lookahead)
+    return [tuple(cover.track for cover in one.covers) for _, one in done]
 
 
 class _Replayed:

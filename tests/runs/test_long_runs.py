@@ -23,7 +23,7 @@ from streamdeid.observe.observation import Observation, Observer, sampled_face
 from streamdeid.protect import measured_faces, replace_faces
 from streamdeid.protect.measured_faces import MeasuredFaces
 from streamdeid.protect.replace_faces import EARLIER, ReplaceFaces
-from streamdeid.runs.step import deidentified
+from streamdeid.runs.step import Step, filtered
 from tests import drawn_faces
 
 
@@ -121,8 +121,9 @@ def test_who_left_long_ago_is_still_drawn_in_the_frames_that_wait(stage: Stage, 
         def update(self, faces: Sequence[Face], time: Fraction) -> Sequence[Track]:
             return [Track(1, stage.face.box, stage.face, 0, False)] if next(given) < shown else []
 
-    done = deidentified(frames, lambda _: (), Tracker(), stage.filter, int(rate * ahead))
-    assert Counter(cover.rung for frame in done for cover in frame.covers) == {"own face": shown}
+    step: Step[None] = Step(lambda _: (), Tracker(), stage.filter)
+    done = filtered(frames, step, int(rate * ahead))
+    assert Counter(cover.rung for _, frame in done for cover in frame.covers) == {"own face": shown}
     assert not stage.filter._faces._followed and not stage.filter.causes
 
 

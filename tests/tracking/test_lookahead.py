@@ -1,4 +1,4 @@
-"""Hindsight: who is covered, before they were found, between sightings, and not at all."""
+"""The look-ahead: who is covered, before they were found, between sightings, and not at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.evident import evident, refuted
-from streamdeid.tracking.lookahead import Hindsight
+from streamdeid.tracking.lookahead import LookAhead
 from streamdeid.tracking.tracker import FaceTracker
 
 RATE = 25
@@ -53,22 +53,22 @@ def run(
     threshold: float = 0.5,
     pictures: Sequence[NDArray[np.uint8]] | None = None,
 ) -> list[list[Track]]:
-    """What is covered in each frame, tracker and hindsight together. pictures: luma; without, nothing is to be seen."""
-    tracker, hindsight = FaceTracker(size=SIZE), Hindsight(threshold, SIZE)
+    """What is covered in each frame, tracker and look-ahead together. pictures: luma; without, there is nothing seen."""
+    tracker, lookahead = FaceTracker(size=SIZE), LookAhead(threshold, SIZE)
     waiting: deque[list[Track]] = deque()
     shown = []
     for index, faces in enumerate(frames):
         if index in cuts:
             tracker.cut()
-            hindsight.cut()
+            lookahead.cut()
         time = Fraction(index, RATE)
         tracks = tracker.update(faces, time)
-        hindsight.note(tracks, time, (BLANK,) if pictures is None else luma_pyramid(pictures[index]))
+        lookahead.note(tracks, time, (BLANK,) if pictures is None else luma_pyramid(pictures[index]))
         waiting.append(tracks)
         if len(waiting) > ahead:
-            shown.append(hindsight.shown(waiting.popleft()))
+            shown.append(lookahead.shown(waiting.popleft()))
     while waiting:
-        shown.append(hindsight.shown(waiting.popleft()))
+        shown.append(lookahead.shown(waiting.popleft()))
     return shown
 
 
@@ -165,16 +165,16 @@ def test_somebody_hidden_behind_another_stays_covered(speed: int, ahead: int) ->
 def test_a_gap_longer_than_a_second_is_bridged_when_both_sides_are_known() -> None:
     there = [face(200 + 3 * index) for index in range(110)]
     frames = [[] if 30 <= index < 70 else [there[index]] for index in range(110)]
-    tracker, hindsight = FaceTracker(size=SIZE, coast=3), Hindsight(0.5, SIZE)
+    tracker, lookahead = FaceTracker(size=SIZE, coast=3), LookAhead(0.5, SIZE)
     waiting: deque[list[Track]] = deque()
     for index, faces in enumerate([*frames, *[[]] * 75]):
         if index < 110:
             time = Fraction(index, RATE)
             waiting.append(tracker.update(faces, time))
-            hindsight.note(waiting[-1], time, (BLANK,))
+            lookahead.note(waiting[-1], time, (BLANK,))
         if index >= 75:
             x0, y0, x1, y1 = there[index - 75].box
-            assert holds(hindsight.shown(waiting.popleft()), (x0 + 15, y0 + 15, x1 - 15, y1 - 15)), index - 75
+            assert holds(lookahead.shown(waiting.popleft()), (x0 + 15, y0 + 15, x1 - 15, y1 - 15)), index - 75
 
 
 @pytest.mark.parametrize("ahead", [0, RATE, 10 * RATE])
@@ -185,14 +185,14 @@ def test_a_face_that_turns_away_at_once_is_one_however_far_is_looked_ahead(ahead
 
 @pytest.mark.parametrize("times", [(0, 1, 1, 2), (0, 2, 1, 3), (0, 0, 0, 0)])
 def test_times_that_repeat_or_step_back_count_as_none(times: tuple[int, ...]) -> None:
-    tracker, hindsight = FaceTracker(size=SIZE), Hindsight(0.5, SIZE)
+    tracker, lookahead = FaceTracker(size=SIZE), LookAhead(0.5, SIZE)
     waiting = []
     for index, time in enumerate(times):
         tracks = tracker.update([face(300)] if index else [], Fraction(time))
-        hindsight.note(tracks, Fraction(time), (BLANK,))
+        lookahead.note(tracks, Fraction(time), (BLANK,))
         waiting.append(tracks)
     for index, tracks in enumerate(waiting):
-        assert len(hindsight.shown(tracks)) >= (index > 0)
+        assert len(lookahead.shown(tracks)) >= (index > 0)
 
 
 def test_what_is_never_evident_is_never_covered_and_a_face_is_from_a_second_before_it_is() -> None:
