@@ -53,7 +53,7 @@ def run(
     threshold: float = 0.5,
     pictures: Sequence[NDArray[np.uint8]] | None = None,
 ) -> list[list[Track]]:
-    """What is covered in each frame, tracker and look-ahead together. pictures: luma; without, there is nothing seen."""
+    """What is covered in each frame, tracker and look-ahead together. pictures: luma; without, all is blank."""
     tracker, lookahead = FaceTracker(size=SIZE), LookAhead(threshold, SIZE)
     waiting: deque[list[Track]] = deque()
     shown = []
