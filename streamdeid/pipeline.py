@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -74,7 +75,7 @@ def deidentified(
     for frame in frames:
         tracks = tracker.update(detect(frame), frame.time)
         deidentifier.observe(frame, tracks)
-        waiting.append((frame, tracks))
+        waiting.append((replace(frame), tracks))  # a frame anew, without what was made of it while it was looked at
         if len(waiting) > lookahead:
             yield deidentifier.deidentify(*waiting.popleft())
     while waiting:

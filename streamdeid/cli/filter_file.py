@@ -26,6 +26,7 @@ from streamdeid.deidentify.recognised_faces import Known
 from streamdeid.evaluation.guarantee import guarantee
 from streamdeid.evaluation.report import Choice, FileReport, FileSide, Picture, Timings, finite, peak_memory_mib
 from streamdeid.pipeline import deidentified
+from streamdeid.process_usage import let_go_of_code
 from streamdeid.settings import Settings
 from streamdeid.shipped_models import Models, load_models
 from streamdeid.stream import Stream
@@ -65,6 +66,7 @@ class Workshop:
             self._tools = replace(self._tools, detect=self._detector())
         if self._tools is None:
             models = load_models(self.settings.models)
+            let_go_of_code()
             self.settings.check_gallery(len(models.gallery.identities))
             known = whitelisted(self.settings, models)
             self._tools = _Tools(models, self._detector(), known)
@@ -100,12 +102,15 @@ def filter_file(job: Job, workshop: Workshop, *, bar: bool) -> FileReport:
             known=tools.known,
         )
         safe.callback(stream.close)
+        let_go_of_code()
         workshop.choice = workshop.choice or _choice(settings, tools.models, stream)
         started, cpu = time.perf_counter(), time.process_time()
         lookahead = lookahead_frames(settings, info)
         with Bar(job.input.name, info.frames, shown=bar) as progress, contextlib.closing(read_ahead(source)) as frames:
             for frame in deidentified(frames, stream.detect, stream.tracker, stream.deidentifier, lookahead):
                 sink.write(frame)
+                if frame.index == 0:  # what the first picture needed has been loaded
+                    let_go_of_code()
                 progress.advance(stream.covered)
     ended, cpu = time.perf_counter(), time.process_time() - cpu
     return FileReport(
