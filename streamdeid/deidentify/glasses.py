@@ -221,8 +221,8 @@ def draw_glasses(patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose, s
 
 
 def _box_about(lines: list[Points], margin: float, size: tuple[int, int]) -> tuple[int, int, int, int] | None:
-    """The rectangle (x0, y0, x1, y1) of a picture (width, height) about lines (n, 2), grown by a margin in pixels and to
-    even corners; None where they lie beside the picture."""
+    """The rectangle (x0, y0, x1, y1) of a picture (width, height) about lines (n, 2), grown by a margin in pixels and
+    to even corners; None where they lie beside the picture."""
     places = np.concatenate(lines)
     low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
     x0, y0 = (max(0, int(v)) & ~1 for v in low)

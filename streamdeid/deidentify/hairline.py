@@ -305,13 +305,15 @@ def moved_inwards(
 ) -> None:
     """Lay what is outside the rim over the inside, moved along the rays: luma (h, w), chroma (ceil(h / 2),
     ceil(w / 2), 2) of a patch at `origin` of the planes, in place. depth and shift (d,): pixels; tone (d,): luma of
-    the material; skin (d, 3): added to the tones of the new skin next to the rim, to nothing at `fade` pixels. table: TURNS."""
+    the material; skin (d, 3): added to the tones of the new skin next to the rim, to nothing at `fade` pixels.
+    table: TURNS."""
     count = len(angles)
     luma_of = planes[0]
     # Upwards from the middle is a quarter of a turn before the first direction.
     ux, uy = np.cos(angles[0] - 0.5 * np.pi), np.sin(angles[0] - 0.5 * np.pi)
     least = max(rim.min() - max(fade, depth.max() * (_BROKEN[1] + _STRANDS[0])), 0.0)
     # The first direction's place in the table of angles, which begins to the right; places are counted from it.
+    faded = 1 / fade
     begin = (angles[0] / (2 * np.pi)) % 1.0
     for plane in range(2):
         scale = 1 + plane
@@ -344,7 +346,7 @@ def moved_inwards(
                 deep = depth[a] + share * (depth[b] - depth[a])
                 inner = max(rim[a] + share * (rim[b] - rim[a]) - far, 0.0)
                 if inner < fade:
-                    t = inner / fade
+                    t = inner * faded
                     there = np.float32(1 - t * t * (3 - 2 * t))
                     if plane == 0:
                         luma[row, column] += there * np.float32(skin[a, 0] + share * (skin[b, 0] - skin[a, 0]))
