@@ -395,7 +395,7 @@ def _turn(dx: float, dy: float, table: NDArray[np.float64]) -> float:
     across = dx / around
     at = (1 - across if dy >= 0 else 3 + across) * (0.25 * (len(table) - 1))
     k = np.uint32(min(int(at), len(table) - 2))
-    return table[k] + (at - k) * (table[k + np.uint32(1)] - table[k])
+    return float(table[k] + (at - k) * (table[k + np.uint32(1)] - table[k]))
 
 
 @kernel

@@ -204,8 +204,8 @@ def _sharpen(patch: Patch, own: float, wanted: float) -> None:
 def _blurred_by(plane: Pixels, mask: Mask, sigma: float, amount: float) -> None:
     """Take a plane (h, w) or (h, w, 2) so far away from what it is when blurred, in place, where a mask (h, w) is 1:
     an amount of -1 blurs it, a positive one sharpens it."""
-    parts = mask.astype(np.float32)
-    share = cv2.GaussianBlur(parts, (0, 0), sigma)
+    parts: Pixels = mask.astype(np.float32)
+    share = np.asarray(cv2.GaussianBlur(parts, (0, 0), sigma), np.float32)
     if plane.ndim == 3:
         parts, share = (np.repeat(field, plane.shape[2], axis=1) for field in (parts, share))
     flat = plane.reshape(parts.shape)
