@@ -3,6 +3,7 @@
     python benchmarks/cost.py --videos DIR [--runs 5] [--frames 250] [--deface PATH] [--live 1] [--json]
     python benchmarks/cost.py --videos DIR --growth OUT [--runs 1] [--frames 100]
     python benchmarks/cost.py VIDEO [--size 640x480] [--frames 1500] [--json]
+    python benchmarks/cost.py --cameras 4 [--minutes 5] [--json]
 
 The first prints one table: for each kind of work CPU milliseconds for a frame (of a process and its children, without
 their start), the number of transcodes that is, the peak of the memory, and `deface` at its default and at its best;
@@ -15,6 +16,9 @@ The second prints how that grows with faces (0 to 16) and pixels (432p to 2160p)
 The third is for a clip of one's own, made as long as asked for (played to and fro, so that there are no cuts) and with
 --size cropped to that shape about its middle and rescaled. It also tells the CPU time by stage, of a run with all parts
 one after another in one thread, the encoder held to one thread too, and the resident set at frame 1,000 and the end.
+
+The fourth is one `streamdeid serve` with several cameras of 640x480 at 15 a second (`live_cameras.py`): processors that
+it keeps busy, pictures dropped and missing, added latency.
 """
 
 from __future__ import annotations
@@ -124,6 +128,16 @@ def _live(minutes: float) -> dict[str, float]:
     }
 
 
+def _cameras(count: int, minutes: float, tell: Callable[[str], None]) -> dict[str, Any]:
+    from live_cameras import watch_cameras  # it needs GStreamer's server
+    from live_servers import gst_missing
+
+    if missing := gst_missing():
+        raise RuntimeError(missing)
+    with tempfile.TemporaryDirectory() as directory:
+        return asdict(watch_cameras(Path(directory), count, minutes, tell))
+
+
 def own_clip(video: Path, size: tuple[int, int] | None, frames: int) -> dict[str, Any]:
     """Cost and stages of one clip. Raises RuntimeError when a run fails."""
     rate = FileSource(video).info.average_rate
@@ -149,11 +163,13 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5, help="of which the medians are taken (%(default)s)")
     parser.add_argument("--deface", metavar="PATH", help="the program deface, where it is not on PATH")
     parser.add_argument("--live", type=float, metavar="MINUTES", help="a camera over RTSP as well")
+    parser.add_argument("--cameras", type=int, metavar="N", help="one service with N cameras over RTSP")
+    parser.add_argument("--minutes", type=float, default=5.0, help="for which they are watched (%(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--only", choices=["stages"], help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if (given.video is None) == (given.videos is None):
-        parser.error("give a video or --videos")
+    if [given.video, given.videos, given.cameras].count(None) != 2:
+        parser.error("give a video, --videos or --cameras")
     try:
         return _run(given)
     except (ValueError, RuntimeError, OSError, StreamdeidError) as error:
@@ -166,6 +182,16 @@ def _run(given: argparse.Namespace) -> int:
 
     if given.only:
         print(as_json(by_stage(given.video)))
+        return 0
+    if given.cameras is not None:
+        watched = _cameras(given.cameras, given.minutes, tell)
+        middle, high, most = watched.pop("added")
+        watched |= {"added latency, middle, ms": middle, "95 %": high, "most": most}
+        print(
+            as_json(watched)
+            if given.json
+            else markdown(["cameras, 640x480 at 15 a second", "value"], list(watched.items()))
+        )
         return 0
     if given.growth is not None:
         grid = grown(given.videos, given.frames or 100, given.runs, tell)

@@ -21,7 +21,7 @@ from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, witho
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, scaled_table, warp_table
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.surface import surface_normals
-from streamdeid.core.arrays_file import Arrays, read_arrays, write_arrays
+from streamdeid.core.arrays_file import Arrays, let_go, read_arrays, write_arrays
 from streamdeid.core.face_mesh import MESH
 from streamdeid.core.ibug68 import MOUTH_TRIANGLES, POINTS, RIGID
 from streamdeid.errors import ModelError
@@ -135,6 +135,7 @@ class AppearanceModel:
         away = (self.normalised(texture) - self.mean_texture).ravel()
         rows = (self.texture_basis[i : i + _ROWS] for i in range(0, len(self.texture_basis), _ROWS))
         c = np.concatenate([_widened(some) @ away for some in rows])
+        let_go(self.texture_basis)
         return np.concatenate([self.shape_weight * b, c.astype(np.float64)])
 
     def decode(self, identity: Points) -> tuple[Points, Pixels]:
@@ -145,6 +146,7 @@ class AppearanceModel:
         away = np.empty(self.mean_texture.size, np.float32)
         for i in range(0, len(away), _COLUMNS):
             away[i : i + _COLUMNS] = weights @ _widened(self.texture_basis[:, i : i + _COLUMNS])
+        let_go(self.texture_basis)
         return shape, np.clip(self.mean_texture + away.reshape(-1, 3), 0, 255)
 
     def normalised(self, texture: Pixels) -> Pixels:

@@ -202,14 +202,44 @@ def draw_glasses(patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose, s
     """
     lines = [line - (patch.x0, patch.y0) for line in frame_lines(patch, glasses, eyes, pose, span)]
     width = _LINE * span * pose.scale
-    mask = _stroked(lines, width, patch.size)
-    shadow = np.roll(cv2.GaussianBlur(mask, (0, 0), max(0.8 * width, 0.5)), max(1, round(1.2 * width)), axis=0)
+    sigma, fallen = max(0.8 * width, 0.5), max(1, round(1.2 * width))
+    box = _box_about(lines, 4 * sigma + fallen + width + 2, patch.size)
+    if box is None:
+        return
+    x0, y0, x1, y1 = box
+    mask = _stroked([line - (x0, y0) for line in lines], width, (x1 - x0, y1 - y0))
+    shadow = cv2.GaussianBlur(mask, (0, 0), sigma)
+    shadow = np.concatenate([np.zeros_like(shadow[:fallen]), shadow[:-fallen]])
     matrix, offset = yuv_from_rgb(colour)
     y, u, v = matrix @ glasses.colour + offset
-    patch.y[:] *= 1 - np.float32(_SHADOW) * shadow
-    patch.y[:] += mask * (np.float32(y) - patch.y)
-    half = cv2.resize(mask, patch.covered.shape[::-1], interpolation=cv2.INTER_AREA)[:, :, None]
-    patch.uv[:] += half * (np.array([u, v], np.float32) - patch.uv)
+    luma = patch.y[y0:y1, x0:x1]
+    luma *= 1 - np.float32(_SHADOW) * shadow
+    luma += mask * (np.float32(y) - luma)
+    chroma = patch.uv[y0 // 2 : (y1 + 1) // 2, x0 // 2 : (x1 + 1) // 2]
+    half = cv2.resize(mask, chroma.shape[1::-1], interpolation=cv2.INTER_AREA)[:, :, None]
+    chroma += half * (np.array([u, v], np.float32) - chroma)
+
+
+def _box_about(lines: list[Points], margin: float, size: tuple[int, int]) -> tuple[int, int, int, int] | None:
+    """The rectangle (x0, y0, x1, y1) of a picture (width, height) about lines (n, 2), grown by a margin in pixels and
+    to even corners; None where they lie beside the picture."""
+    places = np.concatenate(lines)
+    low, high = places.min(axis=0) - margin, places.max(axis=0) + margin
+    x0, y0 = (max(0, int(v)) & ~1 for v in low)
+    x1, y1 = (min(limit, (int(v) + 2) & ~1) for v, limit in zip(high, size, strict=True))
+    # An odd border of the picture is not cut off from the rows and columns of chroma that it belongs to.
+    x1, y1 = (limit if limit - v == 1 else v for v, limit in zip((x1, y1), size, strict=True))
+    return (x0, y0, x1, y1) if x1 > x0 and y1 - y0 > margin else None
+
+
+def _ring() -> Points:
+    """A lens's outline (49, 2) about its middle, distances between the eyes."""
+    angle = np.linspace(0, 2 * np.pi, 49)
+    c, s = np.cos(angle), np.sin(angle)
+    return np.column_stack([np.sign(c) * np.abs(c) ** (2 / _ROUND), np.sign(s) * np.abs(s) ** (2 / _ROUND)]) * _LENS
+
+
+_RING = _ring()
 
 
 def frame_lines(patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose, span: float) -> list[Points]:
@@ -217,14 +247,11 @@ def frame_lines(patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose, sp
     on the far side of a turned head there is none."""
     axes = span * pose.scale * pose.rotation[:2].T
     """What one distance between the eyes to the right, downwards and backwards is in the picture, (3, 2)."""
-    angle = np.linspace(0, 2 * np.pi, 49)
-    c, s = np.cos(angle), np.sin(angle)
-    ring = np.column_stack([np.sign(c) * np.abs(c) ** (2 / _ROUND), np.sign(s) * np.abs(s) ** (2 / _ROUND)]) * _LENS
     out, down, back = _LENS_AT
     lines, inner = [], []
     for eye, side in zip(eyes, (-1.0, 1.0), strict=True):
         middle = eye + np.array([side * out, down, back]) @ axes
-        lines.append(middle + ring @ axes[:2])
+        lines.append(middle + _RING @ axes[:2])
         inner.append(middle + np.array([-side * _LENS[0], -0.3 * _LENS[1], 0.0]) @ axes)
         if side * pose.yaw > -_FRONTAL:
             hinge = middle + np.array([side * _LENS[0], -0.35 * _LENS[1], 0.0]) @ axes

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from streamdeid.aam.linear_grid import line_between, places_between
+from streamdeid.aam.linear_grid import places_between
 from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.aam.synthesise import Patch
 from streamdeid.core.frames import Planes
@@ -92,7 +92,7 @@ def membrane(patch: Patch, planes: Planes) -> Pixels:
 
 def composed(patch: Patch, blend: Blend, planes: Planes) -> bool:
     """Write a patch into the planes, in place. False, and nothing written, if any of its values is not finite."""
-    if not (_finite(patch.y[:, :, None]) and _finite(patch.uv) and _finite(blend.membrane)):
+    if not all(_finite(v.reshape(len(v), -1)) for v in (patch.y, patch.uv, blend.membrane)):
         return False
     corner = patch.x0 // 2, patch.y0 // 2
     # Half-size weights reach a pixel beyond the mesh, where nothing was drawn.
@@ -186,12 +186,14 @@ def _compared(outside, inside, trust, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def _finite(values):  # type: ignore[no-untyped-def]
-    """Whether all of (h, w, c) are numbers."""
+    """Whether all of (h, w) are numbers."""
     whole = True
     for y in range(values.shape[0]):
-        for x in range(values.shape[1]):
-            for c in range(values.shape[2]):
-                whole &= abs(values[y, x, c]) < np.inf
+        row = values[y]
+        odd = np.uint32(0)
+        for x in range(len(row)):
+            odd |= np.uint32(0 if abs(row[x]) < np.float32(np.inf) else 1)
+        whole = whole and odd == 0
     return whole
 
 
@@ -208,20 +210,33 @@ def _mix(plane, x0, y0, drawn, channel, alpha, scale, mask, membrane):  # type: 
     of_column, across = places_between(alpha.shape[1], scale * alpha.shape[1])
     soft_row, soft_down = places_between(correction.shape[0], height)
     soft_column, soft_across = places_between(correction.shape[1], width)
-    weights, few_weights = np.empty(len(of_column), np.float32), np.empty(alpha.shape[1], np.float32)
-    lift, few_lift = np.empty(width, np.float32), np.empty(correction.shape[1], np.float32)
+    of_weights, few_weights = np.empty(len(of_column), np.float32), np.empty(alpha.shape[1], np.float32)
+    of_lift, few_lift = np.empty(width, np.float32), np.empty(correction.shape[1], np.float32)
+    last_weight, last_lift = np.uint32(alpha.shape[1] - 1), np.uint32(correction.shape[1] - 1)
     for y in range(height):
-        line_between(alpha, of_row[y], down[y], of_column, across, few_weights, weights)
-        first, last = 0, width - 1
-        while first <= last and weights[first] <= 0:
-            first += 1
-        while first <= last and weights[last] <= 0:
-            last -= 1
-        if first > last:
+        # Only where something is drawn, from the first weight that is not 0 to the last, are lines made.
+        upper, lower = of_row[y], min(of_row[y] + 1, alpha.shape[0] - 1)
+        low, high = len(few_weights), -1
+        for k in range(len(few_weights)):
+            few_weights[k] = alpha[upper, k] + down[y] * (alpha[lower, k] - alpha[upper, k])
+        for k in range(len(few_weights)):
+            if few_weights[k] > 0:
+                low, high = min(low, k), k
+        if high < 0:
             continue
-        line_between(correction, soft_row[y], soft_down[y], soft_column, soft_across, few_lift, lift)
-        row, new, where = plane[y0 + y, x0 : x0 + width], drawn[y], mask[y]
-        for x in range(first, last + 1):
+        first, last = max(scale * (low - 1), 0), min(scale * (high + 2), width)
+        upper, lower = soft_row[y], min(soft_row[y] + 1, correction.shape[0] - 1)
+        for k in range(len(few_lift)):
+            few_lift[k] = correction[upper, k] + soft_down[y] * (correction[lower, k] - correction[upper, k])
+        weights, lift = of_weights[first:last], of_lift[first:last]
+        before, ahead = of_column[first:last], across[first:last]
+        soft_before, soft_ahead = soft_column[first:last], soft_across[first:last]
+        for x in range(len(weights)):
+            k, n = before[x], soft_before[x]
+            weights[x] = few_weights[k] + ahead[x] * (few_weights[min(k + np.uint32(1), last_weight)] - few_weights[k])
+            lift[x] = few_lift[n] + soft_ahead[x] * (few_lift[min(n + np.uint32(1), last_lift)] - few_lift[n])
+        row, new, where = plane[y0 + y, x0 + first : x0 + last], drawn[y, first:last], mask[y, first:last]
+        for x in range(len(row)):
             old = np.float32(row[x])
             value = old + weights[x] * np.float32(where[x]) * (new[x] + lift[x] - old)
             row[x] = np.uint8(min(max(value + half, none), most))

@@ -21,7 +21,7 @@ from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening, shown_through
 from streamdeid.observe.outline import bulged, reaching
 from streamdeid.observe.rest import at_rest, folds
-from streamdeid.render.blend import Blend, composed, feathered, membrane, no_membrane, soft_blur
+from streamdeid.render.blend import Blend, composed, feathered, feathers, membrane, no_membrane, soft_blur
 from streamdeid.render.copied_pixels import copy_polygon
 from streamdeid.render.expression import eye_maps, facing, transfer_expression
 from streamdeid.render.eyes import draw_eye, narrowed
@@ -152,7 +152,8 @@ def draw_surrogate(
         blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh, mouth)
         share, alpha = seen.turned.share, turned.weights
         if float(seen.bulge.max()) > 1 and share < 1:
-            alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, turned.patch, points, seen) - alpha)
+            sharp = feathered(turned.patch.covered, _SHARP_FEATHER * seen.width / 2)
+            alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, sharp, turned.patch, points, seen) - alpha)
         return _blended(out, original, turned.patch, turned.patch, alpha, seen, fitting, blending, opening)
     field = static.light.field + change + smile
     texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
@@ -179,9 +180,9 @@ def draw_surrogate(
             copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
     if opening is None or not opening.mouth:
         draw_mouth(patch, original, _lips(seen), points[INNER_LIP])
-    alpha = feathered(patch.covered, _FEATHER * seen.width / 2)
+    alpha, sharp = feathers(patch.covered, (_FEATHER * seen.width / 2, _SHARP_FEATHER * seen.width / 2))
     if float(seen.bulge.max()) > 1:
-        alpha = sharp_edge(alpha, patch, reached, seen)
+        alpha = sharp_edge(alpha, sharp, patch, reached, seen)
     return _blended(out, original, patch, rim, alpha, seen, fitting, blending, opening)
 
 
@@ -235,9 +236,10 @@ def far_first(triangles: Triangles, shape: Points, depth: Points, pose: HeadPose
     return np.ascontiguousarray(triangles[np.argsort(-away[triangles].mean(axis=1), kind="stable")])
 
 
-def sharp_edge(alpha: Pixels, patch: Patch, points: Points, seen: Observation) -> Pixels:
+def sharp_edge(alpha: Pixels, sharp: Pixels, patch: Patch, points: Points, seen: Observation) -> Pixels:
     """Weights (h, w) of a patch whose mesh (81, 2) was grown to the silhouette: where it was, a face ends before the
-    background, so its edge is sharp and nothing of the person's cheek shows through a feather."""
+    background, so its edge is sharp and nothing of the person's cheek shows through a feather. alpha and sharp (h, w):
+    weights of a soft and of a sharp feather."""
     grown = points[OUTLINE]
     centre = grown.mean(axis=0)
     ring = (centre + (grown - centre) / seen.bulge[:, None] - (patch.x0, patch.y0) - 0.5) / 2
@@ -249,7 +251,6 @@ def sharp_edge(alpha: Pixels, patch: Patch, points: Points, seen: Observation) -
     reach = max(1, round(_STRIP * seen.width / 2))
     about = (cv2.distanceTransform(1 - strip, cv2.DIST_L2, 5) < reach + 0.5).astype(np.float32)
     near = soft_blur(about, max(0.25 * _STRIP * seen.width, 0.5))
-    sharp = feathered(patch.covered, _SHARP_FEATHER * seen.width / 2)
     return np.asarray(np.maximum(alpha, near * sharp), np.float32)
 
 

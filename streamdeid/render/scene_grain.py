@@ -196,23 +196,22 @@ def _sharpen(patch: Patch, own: float, wanted: float) -> None:
             (patch.uv, patch.covered, np.sqrt(wanted**2 - own**2) / 2),
         ):
             if sigma > 0.2:  # a narrower Gaussian is a single pixel
-                plane[:] = _blurred(plane, mask, min(sigma, _WIDEST))
+                _blurred_by(plane, mask, min(sigma, _WIDEST), -1.0)
     else:
-        amount = min(_CRISP, (own / wanted) ** 2 - 1)
-        soft = _blurred(patch.y, patch.covered_luma, own)
-        patch.y[:] += np.float32(amount) * (patch.y - soft)
+        _blurred_by(patch.y, patch.covered_luma, own, min(_CRISP, (own / wanted) ** 2 - 1))
 
 
-def _blurred(plane: Pixels, mask: Mask, sigma: float) -> Pixels:
-    """A plane (h, w) or (h, w, 2), blurred where a mask (h, w) is 1 and as it is elsewhere."""
-    channels = plane.reshape(*mask.shape, -1)
-    kept = np.empty_like(channels)
-    _masked(channels, mask, kept)
-    total = cv2.GaussianBlur(kept, (0, 0), sigma).reshape(channels.shape)
-    share = cv2.GaussianBlur(255 * mask, (0, 0), sigma)  # in whole numbers, which is much faster, and fine enough
-    blurred = np.empty_like(channels)
-    _divided(total, share, channels, mask, blurred)
-    return blurred.reshape(plane.shape)
+def _blurred_by(plane: Pixels, mask: Mask, sigma: float, amount: float) -> None:
+    """Take a plane (h, w) or (h, w, 2) so far away from what it is when blurred, in place, where a mask (h, w) is 1:
+    an amount of -1 blurs it, a positive one sharpens it."""
+    parts: Pixels = mask.astype(np.float32)
+    share = np.asarray(cv2.GaussianBlur(parts, (0, 0), sigma), np.float32)
+    if plane.ndim == 3:
+        parts, share = (np.repeat(field, plane.shape[2], axis=1) for field in (parts, share))
+    flat = plane.reshape(parts.shape)
+    kept = np.ascontiguousarray(flat) * parts
+    total = cv2.GaussianBlur(kept.reshape(plane.shape), (0, 0), sigma).reshape(parts.shape)
+    _parted(flat, total, share, parts, np.float32(amount))
 
 
 def _add_grain(patch: Patch, grain: Deviations, frame: int) -> None:
@@ -244,22 +243,15 @@ _BELL = np.exp(-0.5 * np.arange(-4, 5) ** 2) / np.exp(-0.5 * np.arange(-4, 5) **
 
 
 @kernel
-def _masked(plane, mask, out):  # type: ignore[no-untyped-def]
-    """A plane (h, w, c) where a mask (h, w) is 1, and 0 elsewhere."""
-    for y in range(mask.shape[0]):
-        for x in range(mask.shape[1]):
-            for c in range(plane.shape[2]):
-                out[y, x, c] = plane[y, x, c] if mask[y, x] else np.float32(0)
-
-
-@kernel
-def _divided(total, share, plane, mask, out):  # type: ignore[no-untyped-def]
-    """Totals (h, w, c) by shares uint8 (h, w), of 255, where a mask (h, w) is 1, and the plane (h, w, c) elsewhere."""
-    whole = np.float32(255)
-    for y in range(mask.shape[0]):
-        for x in range(mask.shape[1]):
-            for c in range(plane.shape[2]):
-                out[y, x, c] = total[y, x, c] * whole / share[y, x] if mask[y, x] and share[y, x] else plane[y, x, c]
+def _parted(plane, total, share, mask, amount):  # type: ignore[no-untyped-def]
+    """Add to a plane (h, w), in place, so much of its difference from totals by shares (h, w) where a mask float32
+    (h, w) is 1."""
+    one, least = np.float32(1), np.float32(1e-3)
+    for y in range(plane.shape[0]):
+        row, sums, parts, where = plane[y], total[y], share[y], mask[y]
+        for x in range(len(row)):
+            step = amount * (row[x] - sums[x] * (one / max(parts[x], least)))
+            row[x] += step * where[x]
 
 
 @kernel

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from streamdeid.core.held_signals import signals_held
+from streamdeid.core.process_usage import let_go_of_code
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.identity.recognised_faces import Known
 from streamdeid.report.redaction_report import Choice, FileReport, FileSide, Picture, Timings, finite, peak_memory_mib
@@ -68,6 +69,7 @@ class FileRun:
             self._tools = replace(self._tools, detect=self._detector())
         if self._tools is None:
             models = load_models(self.settings.models)
+            let_go_of_code()
             self.settings.check_gallery(len(models.gallery.identities))
             known = whitelisted(self.settings, models)
             self._tools = _Tools(models, self._detector(), known)
@@ -102,6 +104,7 @@ class FileRun:
                 known=tools.known,
             )
             safe.callback(stream.close)
+            let_go_of_code()
             self.choice = self.choice or _choice(settings, tools.models, stream)
             started, cpu = time.perf_counter(), time.process_time()
             lookahead = lookahead_frames(settings, info)
@@ -109,6 +112,8 @@ class FileRun:
                 step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
                 for done, (_, frame) in enumerate(filtered(frames, step, lookahead), 1):
                     sink.write(frame)
+                    if done == 1:  # what the first picture needed has been loaded
+                        let_go_of_code()
                     progress(done, info.frames, stream.covered)
         ended, cpu = time.perf_counter(), time.process_time() - cpu
         return FileReport(

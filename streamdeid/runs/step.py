@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from streamdeid.core.faces import Track
@@ -44,7 +44,8 @@ class Step(Generic[_Origin]):
         """Find out what there is to know of the next frame; it waits then."""
         tracks = self._tracker.update(self._detect(frame), frame.time)
         self._deidentifier.observe(frame, tracks)
-        self.waiting.append(PendingFrame(frame, tracks, origin))
+        # A frame anew, without what was made of it while it was looked at.
+        self.waiting.append(PendingFrame(replace(frame), tracks, origin))
 
     def render(self) -> tuple[PendingFrame[_Origin], DeidentifiedFrame]:
         """The oldest frame that waits, and what may leave of it, as far as is known by now."""

@@ -40,16 +40,21 @@ _MOST = 2
 class Small:
     """A reduced luma picture."""
 
-    luma: NDArray[np.uint8]
-    """uint8 (h, w)."""
+    levels: tuple[NDArray[np.uint8], ...]
+    """uint8 (h, w), and each time half of the last: a large face costs no more than a small one."""
     factor: int
-    """Pixels of the frame per pixel."""
+    """Pixels of the frame per pixel of the first."""
+
+    @property
+    def luma(self) -> NDArray[np.uint8]:
+        """The first level."""
+        return self.levels[0]
 
 
 def small(levels: Sequence[Plane]) -> Small:
     """The reduced picture of a luma plane, by its levels (`luma_pyramid`)."""
     step = next((i for i, luma in enumerate(levels) if max(luma.shape) <= _LONGEST), len(levels) - 1)
-    return Small(levels[step], 1 << step)
+    return Small(tuple(levels[step:]), 1 << step)
 
 
 def found_again(before: Small, after: Small, box: Floats, shift: Floats) -> Floats | None:
@@ -66,8 +71,8 @@ def found_again(before: Small, after: Small, box: Floats, shift: Floats) -> Floa
     half = sides * (0.5 + _MARGIN)
     centre = (here[:2] + here[2:]) / 2
     reach = _REACH * float(sides.max())
-    patch = _cut(before.luma, centre, half, scale)
-    field = _cut(after.luma, centre + shift / before.factor, half + reach, scale)
+    patch = _cut(before.levels, centre, half, scale)
+    field = _cut(after.levels, centre + shift / before.factor, half + reach, scale)
     if patch.std() < 2.0 or field.shape[0] < patch.shape[0] or field.shape[1] < patch.shape[1]:
         return None
     likeness = np.asarray(cv2.matchTemplate(field, patch, cv2.TM_CCOEFF_NORMED))
@@ -94,20 +99,19 @@ def _beside(row: NDArray[Any], at: int) -> float:
     return 0.5 * (before - after) / bend if bend < 0 else 0.0
 
 
-def _cut(luma: NDArray[np.uint8], centre: Floats, half: Floats, scale: float) -> NDArray[np.uint8]:
-    """A window of a picture around a centre, reduced; what lies outside repeats the border."""
+def _cut(levels: Sequence[NDArray[np.uint8]], centre: Floats, half: Floats, scale: float) -> NDArray[np.uint8]:
+    """A window of a picture, by its levels, around a centre, reduced; what lies outside repeats the border."""
     size = np.maximum(np.round(2 * half * scale), 1).astype(int)
-    into = np.array([[1 / scale, 0, centre[0] - half[0]], [0, 1 / scale, centre[1] - half[1]]])
-    if scale < 0.5:  # a plain sampling would see every other pixel only
-        x0, y0 = np.floor(centre - half).astype(int)
-        x1, y1 = np.ceil(centre + half).astype(int)
-        height, width = luma.shape
-        if x0 >= 0 and y0 >= 0 and x1 <= width and y1 <= height:
-            window = luma[y0:y1, x0:x1]
-        else:
-            ys, xs = (np.clip(np.arange(a, b), 0, n - 1) for a, b, n in ((y0, y1, height), (x0, x1, width)))
-            window = luma[np.ix_(ys, xs)]
-        return np.asarray(cv2.resize(window, (int(size[0]), int(size[1])), interpolation=cv2.INTER_AREA), np.uint8)
-    how = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     shape = int(size[0]), int(size[1])
+    level = min(max(int(np.floor(-np.log2(scale))), 0), len(levels) - 1)
+    luma, step = levels[level], 1 << level
+    # A pixel of a level is the mean of step x step of the first: its middle lies between theirs.
+    corner, reach, finer = (centre - half + 0.5) / step - 0.5, half / step, scale * step
+    if finer < 0.5:  # a plain sampling would see every other pixel only
+        x0, y0 = np.floor(corner).astype(int)
+        x1, y1 = np.ceil(corner + 2 * reach).astype(int)
+        ys, xs = (np.clip(np.arange(a, b), 0, n - 1) for a, b, n in ((y0, y1, luma.shape[0]), (x0, x1, luma.shape[1])))
+        return np.asarray(cv2.resize(luma[np.ix_(ys, xs)], shape, interpolation=cv2.INTER_AREA), np.uint8)
+    into = np.array([[1 / finer, 0, corner[0]], [0, 1 / finer, corner[1]]])
+    how = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     return np.asarray(cv2.warpAffine(luma, into, shape, flags=how, borderMode=cv2.BORDER_REPLICATE), np.uint8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.core.arrays_file import content_sha256, read_arrays, write_arrays
+from streamdeid.core.arrays_file import content_sha256, let_go, read_arrays, write_arrays
+from streamdeid.core.process_usage import own_usage
 from streamdeid.errors import ModelError, OutputError
 
 ARRAYS: dict[str, NDArray[Any]] = {
@@ -220,3 +222,17 @@ def test_a_large_array_of_objects_is_refused(tmp_path: Path) -> None:
         archive.writestr("basis.npy", buffer.getvalue() + bytes(1 << 21))
     with pytest.raises(ModelError):
         read_arrays(tmp_path / "a.npz")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory cannot be given back")
+def test_a_large_array_gives_its_memory_back_and_keeps_its_values(tmp_path: Path) -> None:
+    given = np.arange(1 << 23, dtype=np.uint16)
+    write_arrays(tmp_path / "a.npz", {"large": given, "small": np.ones(3)})
+    arrays, _ = read_arrays(tmp_path / "a.npz")
+    assert np.array_equal(arrays["large"], given)
+    held = own_usage()[1]
+    for array in arrays.values():
+        let_go(array)
+    assert held - own_usage()[1] >= 15 << 20  # of 16
+    assert np.array_equal(arrays["large"], given)
+    assert np.array_equal(arrays["small"], np.ones(3))

@@ -1,4 +1,5 @@
-"""What a process holds of the system: a frugal one gives back large blocks, whatever lies behind them."""
+"""What a process holds of the system: a frugal one gives back large blocks, whatever lies behind them, and code that is
+not used."""
 
 from __future__ import annotations
 
@@ -36,3 +37,26 @@ def _given_back(kind: str) -> int:
 def test_a_frugal_process_gives_large_blocks_back() -> None:
     assert _given_back("frugal") >= 150
     assert _given_back("plain") < 150
+
+
+_CODE = """
+import llvmlite.binding
+import numba
+from streamdeid.core.process_usage import let_go_of_code, own_usage
+
+@numba.njit
+def added(a, b):
+    return a + b
+
+assert added(1, 2) == 3
+full = own_usage()[1]
+let_go_of_code()
+print((full - own_usage()[1]) >> 20)
+assert added(1.0, 2.0) == 3.0  # another type: the compiler is needed once more
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux's /proc")
+def test_code_that_was_let_go_comes_back_when_it_is_needed() -> None:
+    done = subprocess.run([sys.executable, "-c", _CODE], capture_output=True, text=True, check=True)
+    assert int(done.stdout) >= 30

@@ -142,10 +142,9 @@ def test_moved_material_is_that_of_a_slow_twin() -> None:
     shift, tone = np.full(count, 6.0, np.float32), np.full(count, 50.0, np.float32)
     skin = rng.uniform(-4, 4, (count, 3)).astype(np.float32)
     luma, chroma = np.full((40, 40), 150, np.float32), np.full((20, 20, 2), 120, np.float32)
-    hairline.moved_inwards(
-        luma, chroma, covered, (plane, half, half), (12, 12), (20.0, 20.0), angles, rim, depth, shift, tone, skin, 5.0
-    )
-    for row, column in ((20, 33), (7, 22), (10, 10), (21, 7), (9, 30), (7, 20), (12, 20), (2, 2), (33, 22)):
+    rays = angles, rim, depth, shift, tone, skin, 5.0, hairline.TURNS
+    hairline.moved_inwards(luma, chroma, covered, (plane, half, half), (12, 12), (20.0, 20.0), *rays)
+    for row, column in np.ndindex(luma.shape):
         assert luma[row, column] == pytest.approx(
             moved_twin(row, column, plane, covered, rim, depth, skin), abs=1e-2
         ), (row, column)

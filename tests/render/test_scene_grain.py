@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.synthesise import Patch
 from streamdeid.core.frames import Planes
-from streamdeid.render.scene_grain import SceneGrain, edge_width, grain_of
+from streamdeid.render.scene_grain import SceneGrain, _blurred_by, edge_width, grain_of
 
 _SIZE = 320
 _TURN = np.linspace(0, 2 * np.pi, 81)
@@ -81,6 +81,30 @@ def _slow_edge_width(plane: NDArray[np.float32]) -> float:
 def test_edge_width_is_that_of_the_slow_twin(blur: float) -> None:
     picture = np.round(_discs(blur))
     assert edge_width(picture, _ALL) == pytest.approx(_slow_edge_width(picture), abs=0.03)
+
+
+@pytest.mark.parametrize("channels", [(), (2,)])
+@pytest.mark.parametrize("amount", [-1.0, 0.6])
+def test_a_plane_is_blurred_and_sharpened_as_the_slow_twin_does_it(channels: tuple[int, ...], amount: float) -> None:
+    rng = np.random.default_rng(3)
+    plane = rng.uniform(0, 255, (31, 24, *channels)).astype(np.float32)
+    mask = np.zeros((31, 24), np.uint8)
+    mask[4:28, 3:20] = rng.uniform(size=(24, 17)) < 0.9
+    sigma, reach = 1.2, 5
+    bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
+    wanted = plane.astype(np.float64)
+    for y, x in np.argwhere(mask):
+        total, weight = 0.0, 0.0
+        for dy in range(-reach, reach + 1):
+            for dx in range(-reach, reach + 1):
+                if 0 <= y + dy < 31 and 0 <= x + dx < 24 and mask[y + dy, x + dx]:
+                    total = total + bell[dy + reach] * bell[dx + reach] * plane[y + dy, x + dx].astype(np.float64)
+                    weight += bell[dy + reach] * bell[dx + reach]
+        wanted[y, x] += amount * (plane[y, x] - total / weight)
+    outside = plane[mask == 0].copy()
+    _blurred_by(plane, mask, sigma, amount)
+    np.testing.assert_allclose(plane, wanted, atol=0.05)
+    np.testing.assert_array_equal(plane[mask == 0], outside)
 
 
 def test_edge_width_tells_blur() -> None:
