@@ -31,7 +31,7 @@ Look = NDArray[np.float32]
 
 SLOW, QUICK = 2500.0, 2900.0
 """Length of the slow and of the quick error of a frame's identity vector. Two moments of one person are then 5,400
-apart in the median; those of unseen clips were 5,440 (METHODS 6.1)."""
+apart in the median; those of unseen clips were 5,440 (docs/methods.md 6.1)."""
 _LASTS = 2.0
 """Seconds in which the slow error is forgotten."""
 _UPPERS, _UPPER_APART, _UPPER_ERRORS = 200, 0.72, (0.28, 0.35)

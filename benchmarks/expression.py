@@ -2,10 +2,11 @@
 
     python benchmarks/expression.py VIDEO OUT [--frames N] [--models DIR] [--json]
 
-For each person followed in VIDEO for 25 frames and more (METHODS 5.2): correlation, concordance and lag of mouth
-opening, mouth width, eye opening and brow height, after a similarity that lays the outer eye corners onto fixed places,
-and once more with the head's turn undone; gaze; F1 of blinks and of mouth openings (within two frames); head pose by
-cv2.solvePnP; flicker. For the clip: the share of faces in which the detector still finds one (overlap 0.3 and up).
+For each person followed in VIDEO for 25 frames and more (docs/methods.md 5.2): correlation, concordance and lag of
+mouth opening, mouth width, eye opening and brow height, after a similarity that lays the outer eye corners onto fixed
+places, and once more with the head's turn undone; gaze; F1 of blinks and of mouth openings (within two frames); head
+pose by cv2.solvePnP; flicker. For the clip: the share of faces in which the detector still finds one (overlap 0.3 and
+up).
 
 "ceiling" is the correlation that the landmarker reaches with itself on VIDEO's mirror image: where a signal hardly
 moves, its noise is all there is, and no filter can do better. Concordance and the second pose error take off the

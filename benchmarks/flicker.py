@@ -1,4 +1,4 @@
-"""Flicker: how much a face changes from frame to frame once its motion is undone (METHODS 5.2, item 6)."""
+"""Flicker: how much a face changes from frame to frame once its motion is undone (docs/methods.md 5.2, item 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""benchmarks/privacy.md and the headline table of the README, from the reports of `streamdeid evaluate`.
+"""benchmarks/privacy.md and the headline table of docs/privacy.md, from the reports of `streamdeid evaluate`.
 
     streamdeid evaluate papers  --faces ../shared/faces --out REPORTS
     streamdeid evaluate attacks --faces ../shared/faces --people benchmarks/people_labels/lfpw.csv \\
@@ -7,7 +7,7 @@
     python benchmarks/privacy.py REPORTS
 
 Nothing is typed in by hand: every cell is a cell of a report, and tests/house/test_privacy_tables.py compares the
-README with privacy.md. Reports of other models than the shipped ones, and quick ones, are refused.
+two. Reports of other models than the shipped ones, and quick ones, are refused.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _LEARNT = ("right key", "right pairs", "same key", "known", "Bayes")
 
 
 def main() -> None:
-    """Write privacy.md beside this file and the table into the README."""
+    """Write privacy.md beside this file and the table into docs/privacy.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("reports", type=Path, help="directory with papers.json, attacks.json and utility.json")
     directory = parser.parse_args().reports
@@ -85,10 +85,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         write_chapters(Path(made), "privacy", "Privacy and utility, measured", chapters)
         (ROOT / "benchmarks" / "privacy.md").write_text((Path(made) / "privacy.md").read_text(encoding="utf-8"))
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
+    page = ROOT / "docs" / "privacy.md"
+    text = page.read_text(encoding="utf-8")
     inside = f"{BEGIN}\n{markdown(headline)}\n{END}"
-    readme.write_text(re.sub(f"{BEGIN}.*?{END}", lambda _: inside, text, flags=re.DOTALL), encoding="utf-8")
+    page.write_text(re.sub(f"{BEGIN}.*?{END}", lambda _: inside, text, flags=re.DOTALL), encoding="utf-8")
 
 
 _NOTE = """\
@@ -169,7 +169,7 @@ def _cell(table: dict[str, dict[str, Any]], name: str, column: str) -> str | Non
 
 
 def markdown(table: Table) -> str:
-    """The table for the README; what was not measured is empty."""
+    """The table for docs/privacy.md; what was not measured is empty."""
     lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
     lines += ["| " + " | ".join("" if cell is None else str(cell) for cell in row) + " |" for row in table.rows]
     return "\n".join(lines)

@@ -16,9 +16,10 @@ from streamdeid.surrogates.choice import DRAWN, LEAST_Q, METHODS, MOST_Q
 ALL_METHODS = (*METHODS, *MASKS)
 """Names for `--method`: synthetic faces first, then masks."""
 TRANSFERS = ("recipe", "paper")
-"""Names for `--transfer`: METHODS 4.0's, and the one printed in P4."""
+"""Names for `--transfer`: docs/methods.md 4.0's, and the one printed in P4."""
 EYES = ("drawn", "original")
-"""Names for `--eyes`: drawn in the surrogate's colours, or the person's own pixels, which leak (METHODS 4.0)."""
+"""Names for `--eyes`: drawn in the surrogate's colours, or the person's own pixels, which leak (docs/methods.md
+4.0)."""
 BUILT_IN, DLIB = "built-in", "dlib"
 """Names for `--whitelist-recogniser`, besides the path of an ONNX file."""
 LEAST_FACE = 12.0

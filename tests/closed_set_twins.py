@@ -1,4 +1,4 @@
-"""Slow literal twins of the closed-set algorithms: the papers' pseudo-code as repaired in METHODS, in plain Python.
+"""Slow literal twins of the closed-set algorithms: the papers' pseudo-code as repaired in methods.md, in plain Python.
 
 They share no code with `streamdeid`: points are tuples, sets are lists, and every figure is computed from scratch.
 """

@@ -37,7 +37,7 @@ def blended(plane: Bytes, corner: tuple[int, int], drawn: Floats, weights: Float
 
 
 def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
-    """METHODS 4.0 step 3: every point moves by the change; within eyes and mouth it is laid anew about the corners."""
+    """methods.md 4.0 step 3: every point moves by the change; within eyes and mouth it is laid anew."""
     moved = surrogate + shape - neutral
     for part, (a, b) in ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS), (MOUTH, MOUTH_CORNERS)):
         now, rest, own = (_turned(face[part], face[a], face[b]) for face in (shape, neutral, surrogate))

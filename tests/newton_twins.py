@@ -1,8 +1,8 @@
 """Slow literal twins of k-Same-Pixel, k-Same-Eigen, k-SameClass-Eigen, the Fisherface and P5's masks.
 
-The papers' pseudo-code as rebuilt in METHODS 1.5 and 1.10, on lists, with numpy for eigenvectors only. They share no
-code with `streamdeid`, and go the papers' own way: the covariance of all pixels instead of the small matrix, the
-eigenvectors of S_W⁻¹ S_B instead of one linear system.
+The papers' pseudo-code as rebuilt in docs/methods.md 1.5 and 1.10, on lists, with numpy for eigenvectors only. They
+share no code with `streamdeid`, and go the papers' own way: the covariance of all pixels instead of the small matrix,
+the eigenvectors of S_W⁻¹ S_B instead of one linear system.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The soft redaction's field at one place, as METHODS 6.2 says it: the slow twin of its kernel."""
+"""The soft redaction's field at one place, as docs/methods.md 6.2 says it: the slow twin of its kernel."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _TIE = 1e-6
 
 @dataclass(frozen=True)
 class Components:
-    """mean (d,), basis (m, d) of orthonormal rows, variances (m,) descending, with 1 / (n - 1) (METHODS 1.2)."""
+    """mean (d,), basis (m, d) of orthonormal rows, variances (m,) descending, with 1 / (n - 1) (methods.md 1.2)."""
 
     mean: Array
     basis: Array

@@ -1,4 +1,4 @@
-"""The face as a solid: the landmarker's mean mesh, moved by what a shape differs from the mean (METHODS 6.3 item 4).
+"""The face as a solid: the landmarker's mean mesh, moved by what a shape differs from the mean (methods.md 6.3 item 4).
 
 The appearance mesh has 81 vertices and no thickness where it matters: turned beyond some 30 degrees its nose has no
 profile and hides nothing. The landmarker's mesh has 468 vertices with depth. Both are tied together twice: `solid`

@@ -1,4 +1,4 @@
-"""Training: photographs to an appearance model (METHODS 1.11). Deterministic: training twice gives the same file."""
+"""Training: photographs to an appearance model (methods.md 1.11). Deterministic: training twice gives the same file."""
 
 from __future__ import annotations
 

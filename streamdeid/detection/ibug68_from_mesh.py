@@ -1,4 +1,4 @@
-"""The 68 iBUG points, forehead and iris points out of mediapipe's mesh of 478 vertices (RUNTIME section 4)."""
+"""The 68 iBUG points, forehead and iris points out of mediapipe's mesh of 478 vertices (docs/architecture.md 8.4)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from streamdeid.core.faces import Points
 from streamdeid.core.kernel_cache import kernel
 
-# Jaw points are resampled by arc length: picking vertices lets them slide along the contour (RUNTIME section 4).
+# Jaw points are resampled by arc length: picking vertices lets them slide along the contour (docs/architecture.md 8.4).
 _LEFT_OVAL = np.array([127, 234, 93, 132, 58, 172, 136, 150, 149, 176, 148, 152])
 _RIGHT_OVAL = np.array([356, 454, 323, 361, 288, 397, 365, 379, 378, 400, 377, 152])
 _ARC = np.array([0.01, 0.14, 0.265, 0.39, 0.51, 0.64, 0.765, 0.885, 1.0])

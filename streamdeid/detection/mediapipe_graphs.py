@@ -1,7 +1,7 @@
 """mediapipe's own detection and landmark graphs, run on our regions of interest.
 
 `mp.solutions` ignores its detection threshold in 0.10.18, picks its own regions and hides the presence score, so the
-graphs are built here from the same calculators (RUNTIME section 2). The models lie inside the wheel; nothing is
+graphs are built here from the same calculators (docs/architecture.md 8.2). The models lie inside the wheel; nothing is
 downloaded. This file and its neighbours are the only ones that import mediapipe.
 """
 

@@ -2,8 +2,8 @@
 
 The network looks at 192 x 192 pixels. In a whole 1920 x 1080 picture a face of 60 pixels is 6 pixels for it: unseen. So
 the picture is searched at several scales: whole, and in overlapping squares, the finest scale chosen by the smallest
-face that is to be found (RUNTIME section 3). All squares at once cost up to a tenth of a second; hence they take turns,
-and only those in which something was found that needs the detector are looked at in each frame.
+face that is to be found (docs/architecture.md 8.3). All squares at once cost up to a tenth of a second; hence they take
+turns, and only those in which something was found that needs the detector are looked at in each frame.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _LEAST = 5
 tells is worse than nothing."""
 _WEAK = 12
 """Frames, good or not, after which a stretch with fewer good ones than `_LEAST` is somebody new: 0.4 s, as long as the
-patience with the good ones (METHODS 6.1)."""
+patience with the good ones (docs/methods.md 6.1)."""
 _LEARNT, _LATEST = 24, 240
 """Good frames after which more of them tell nothing new about a stretch whose person is known, if there is a template
 by then, and for how many a template is waited for: of twenty people who come at once the recogniser has three vectors

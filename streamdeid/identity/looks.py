@@ -3,7 +3,7 @@
 Geometry (boxes that overlap, a jump, a loss) can only say that somebody else *may* have taken a track's place. Whether
 somebody has is for the face's look to say: the texture under its landmarks, high-passed (`identity.face_look`). From
 one frame to the next the looks of one face correlate at .97 to .985 in the middle and above .74 to .84 in 95 of 100
-frames; those of two people stay under .61 to .69 in 99 of 100 pairs, .82 was the most (METHODS 6.1, 25 people).
+frames; those of two people stay under .61 to .69 in 99 of 100 pairs, .82 was the most (docs/methods.md 6.1, 25 people).
 
 * A track learns its look in frames without doubt: one template every 0.2 s, the last ten, and the newest one. In a
   doubt the templates are frozen, so nobody can slide in slowly.

@@ -1,7 +1,7 @@
 """k-SameClass-Eigen: the mean of the k nearest gallery faces with the probe's expression, as strong as the probe's.
 
-Meng and Shenoy (P2), section 3; METHODS 1.10. The probe's class and intensity are measured by a Fisherface; the k
-nearest gallery faces of that class are averaged in the face space; then the probe's intensity is set anew. A wrong
+Meng and Shenoy (P2), section 3; docs/methods.md 1.10. The probe's class and intensity are measured by a Fisherface; the
+k nearest gallery faces of that class are averaged in the face space; then the probe's intensity is set anew. A wrong
 class measured on an unseen probe is carried over as it is (P2 section 4.3).
 
 This is not k-Same: faces are not taken out of the gallery once used, so probes with different neighbours get outputs

@@ -1,4 +1,4 @@
-"""Clusters of faces: a close and a far one, grown until they would overlap (METHODS 1.7 and 1.8).
+"""Clusters of faces: a close and a far one, grown until they would overlap (docs/methods.md 1.7 and 1.8).
 
 The papers never define the radius. Their proofs need the largest distance from a member to the centroid, so that is
 what it means here, computed anew from all members whenever the cluster changes.
@@ -76,8 +76,8 @@ def overlap(close: Cluster, far: Cluster, *, relaxed: bool = False) -> bool:
     """Whether two clusters are too near to each other for the theorem.
 
     The papers break when D < r_c + r_f (P3 line 15) or D ≤ r_c + r_f (P1); here it is ≤. The relaxed test breaks when
-    D² ≤ r_c² + r_f², which is all that the proof needs (METHODS 1.8, proof review). Balls that touch but for rounding
-    count as touching: a member would otherwise tie with its own output.
+    D² ≤ r_c² + r_f², which is all that the proof needs (docs/methods.md 1.8, proof review). Balls that touch but for
+    rounding count as touching: a member would otherwise tie with its own output.
     """
     between = float(np.sqrt(np.square(close.centroid - far.centroid).sum()))
     if relaxed:
@@ -130,7 +130,7 @@ def grow_in_turn(faces: Vectors, free: Sequence[int], close: Cluster, far: Clust
 
 
 def grow_alone(faces: Vectors, seed: int, k: int) -> Cluster:
-    """A cluster of k faces grown around row `seed`, each time by the face nearest to the centroid (METHODS 1.7)."""
+    """A cluster of k faces grown around row `seed`, each time by the face nearest to the centroid (methods.md 1.7)."""
     cluster = cluster_of(faces, (seed,))
     rest = [row for row in range(len(faces)) if row != seed]
     while len(cluster.members) < k:

@@ -1,8 +1,9 @@
 """k-Same-Eigen: as k-Same-Pixel, but the projections are averaged and the mean is lifted back to an image.
 
-Newton, Sweeney, Malin 2005 (P5), figure 4 with column 2 of the face space in line 6; METHODS 1.5. Fewer `components`
-than the set has give a smoother picture with fewer ghosts. With all of them the lifted mean of the projections *is*
-the mean of the images: in P5 the two differ (by 0.0017 in recognition) only because its face space is cut short.
+Newton, Sweeney, Malin 2005 (P5), figure 4 with column 2 of the face space in line 6; docs/methods.md 1.5. Fewer
+`components` than the set has give a smoother picture with fewer ghosts. With all of them the lifted mean of the
+projections *is* the mean of the images: in P5 the two differ (by 0.0017 in recognition) only because its face space is
+cut short.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The Fisherface: two-class linear discriminant analysis that names an expression and measures how strong it is.
 
-Meng and Shenoy (P2), figure 4 and equation (2); METHODS 1.10. With two classes S_W⁻¹ S_B has one eigenvector with a
-non-zero eigenvalue, S_W⁻¹ (μ₊ − μ₋), which is solved for directly. P2 keeps as many dimensions as it has faces, so its
-S_W is singular and the discriminant piles up its training data. Here S_W is shrunk (as for `attributes`, too):
-(1 − γ) S_W + γ tr(S_W) / d · I; METHODS writes S_W + γ' tr(S_W) / d · I, which gives the
+Meng and Shenoy (P2), figure 4 and equation (2); docs/methods.md 1.10. With two classes S_W⁻¹ S_B has one eigenvector
+with a non-zero eigenvalue, S_W⁻¹ (μ₊ − μ₋), which is solved for directly. P2 keeps as many dimensions as it has faces,
+so its S_W is singular and the discriminant piles up its training data. Here S_W is shrunk (as for `attributes`, too):
+(1 − γ) S_W + γ tr(S_W) / d · I; also written S_W + γ' tr(S_W) / d · I, which gives the
 same direction for γ' = γ / (1 − γ).
 
 Intensity is measured in half gaps between the classes: the mean of the positive class lies at +1, that of the
@@ -70,7 +70,7 @@ def fit_fisherface(vectors: Vectors, positive: NDArray[np.bool_], shrinkage: flo
 
 
 def shrunken_scatter(within: Vectors, shrinkage: float) -> Vectors:
-    """S_W shrunk to a multiple of the identity, (1 − γ) S_W + γ tr(S_W) / d · I: float64 (d, d) (METHODS 1.10).
+    """S_W shrunk to a multiple of the identity, (1 − γ) S_W + γ tr(S_W) / d · I: float64 (d, d) (docs/methods.md 1.10).
 
     within (n, d): rows less the mean of their class. Without any spread every metric is as good, and the plain one is
     taken.
@@ -85,8 +85,8 @@ def set_intensity(vectors: Vectors, face: Fisherface, target: Vector | float, al
     """Move rows (n, d) so that their intensity is `target`, one number or one per row (n,): float64 (n, d).
 
     By default each row moves as little as it can, along the weights. P2's equation (2) changes the expression index
-    only: give `along=face.expression_index()`. Moving one eigenface alone can leave the faces (METHODS 1.10), hence
-    the default. SettingsError when `along` (d,) does not change the intensity.
+    only: give `along=face.expression_index()`. Moving one eigenface alone can leave the faces (docs/methods.md 1.10),
+    hence the default. SettingsError when `along` (d,) does not change the intensity.
     """
     direction = face.weights if along is None else along
     slope = float(face.weights @ direction)

@@ -1,4 +1,4 @@
-"""k-Same-furthest-FET: the papers' own facial expression transfer (P4 section 3, repaired as in METHODS 1.9).
+"""k-Same-furthest-FET: the papers' own facial expression transfer (P4 section 3, repaired as in docs/methods.md 1.9).
 
 Shape and texture of an expression are moved in the model's parameters, S_new = S_new_neutral + S - S_neutral, each
 parameter clamped to three standard deviations; the openings of eyes and mouth are then scaled by the ratio of widths.

@@ -1,4 +1,4 @@
-"""The ad hoc masks of Newton, Sweeney, Malin 2005 (P5), section 5.3, on registered grey face images (METHODS 1.3).
+"""The ad hoc masks of Newton, Sweeney, Malin 2005 (P5), section 5.3, on registered grey face images (methods.md 1.3).
 
 Images are (n, h, w) grey levels 0 to 255 as float64 or uint8, faces upright and in one place, 134 rows by 99 columns in
 P5; results are new float64 arrays. `masks` has the same covers for the stream: there a mask lies somewhere in a

@@ -1,10 +1,11 @@
 """k-Same-Pixel: neighbours are found in the set's own face space, their original images are averaged.
 
-Newton, Sweeney, Malin 2005 (P5), figure 4, rebuilt from its text in METHODS 1.5: the face space is trained on the very
-set that is to be published (line 1), triggers come in a random order, a trigger and its nearest faces not yet done
-become their mean, the last group has k to 2k − 1 members (line 5). An output is shared by at least k faces, so within
-one set in which each person appears once no recogniser names its subject with a probability above 1/k. `k_same_eigen`
-shares all of this but the mean; with every component kept the two are one map, because the mean is linear.
+Newton, Sweeney, Malin 2005 (P5), figure 4, rebuilt from its text in docs/methods.md 1.5: the face space is trained on
+the very set that is to be published (line 1), triggers come in a random order, a trigger and its nearest faces not yet
+done become their mean, the last group has k to 2k − 1 members (line 5). An output is shared by at least k faces, so
+within one set in which each person appears once no recogniser names its subject with a probability above 1/k.
+`k_same_eigen` shares all of this but the mean; with every component kept the two are one map, because the mean is
+linear.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Eigenfaces: the recogniser with which the papers measure themselves (P5 fig. 3; P2 fig. 2; METHODS 1.2)."""
+"""Eigenfaces: the recogniser with which the papers measure themselves (P5 fig. 3; P2 fig. 2; docs/methods.md 1.2)."""
 
 from __future__ import annotations
 

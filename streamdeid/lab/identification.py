@@ -1,7 +1,7 @@
 """Who was recognised: rank, acceptance at a false-accept rate, equal error rate, and how sure the figures are.
 
-Distances only, so that every recogniser of the laboratory is judged alike (METHODS 1.2 and 3.3). A distance that is not
-finite stands for a comparison that could not be made: it never identifies anybody and is never accepted.
+Distances only, so that every recogniser of the laboratory is judged alike (docs/methods.md 1.2 and 3.3). A distance
+that is not finite stands for a comparison that could not be made: it never identifies anybody and is never accepted.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def identified(
 
     distances float (p, g); labels (p,) and (g,), all ints or all strings. A person counts by the nearest of his gallery
     entries. It is a hit when fewer than `rank` other people are as near or nearer: of k people at one distance none is
-    told apart, so ties are missed (METHODS 1.2; k-Same's outputs tie on purpose). A probe whose person is not in the
-    gallery is missed. Raises SettingsError for shapes that do not fit or a rank below 1.
+    told apart, so ties are missed (docs/methods.md 1.2; k-Same's outputs tie on purpose). A probe whose person is not
+    in the gallery is missed. Raises SettingsError for shapes that do not fit or a rank below 1.
     """
     own, theirs = np.asarray(probe_people), np.asarray(gallery_people)
     if distances.shape != (len(own), len(theirs)):

@@ -1,4 +1,4 @@
-"""The three attacks of Newton, Sweeney and Malin on a de-identified set (P5 section 5.2; METHODS 1.4).
+"""The three attacks of Newton, Sweeney and Malin on a de-identified set (P5 section 5.2; docs/methods.md 1.4).
 
 Row i of every set is the same person, and gallery and probes hold the same people and the same photographs: the
 attacker's best case, on purpose. With nothing de-identified all three recognise everybody.

@@ -72,7 +72,7 @@ def _ovals(pictures: Sequence[Picture], landmarks: Sequence[Points]) -> Vectors:
 
 
 class Refit:
-    """The attacker's own appearance model: detect, landmark and project the published picture again (METHODS A13)."""
+    """The attacker's own appearance model: detect, landmark and project the picture again (methods.md 3.3, A13)."""
 
     name = "appearance model, refitted"
 

@@ -1,7 +1,7 @@
 """Glasses: where the stubs of a frame are left beside the cover, a plain frame is drawn before the new eyes.
 
 Lenses and rims lie inside the cover and are drawn over; the temples reach out of it, and would end in the air. Whether
-somebody wears glasses is one bit of them that is kept, and said (README, what is kept). Everything else about the frame
+somebody wears glasses is one bit of them that is kept, and said (docs/privacy.md). Everything else about the frame
 is the same for everybody, but for the colour and the height of the stubs, which are seen outside the cover anyway.
 
 The bit: lines that run from the eyes' corners level outwards over plain skin, and along an arc below each eye. Measured

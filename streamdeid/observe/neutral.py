@@ -1,4 +1,4 @@
-"""The neutral face of a person, estimated while they are seen (METHODS 4.0 step 1).
+"""The neutral face of a person, estimated while they are seen (docs/methods.md 4.0 step 1).
 
 Among the frames seen so far those with a closed mouth, open eyes and a frontal head are kept; the neutral face is the
 median over them, drawn slowly towards newer estimates once it has been shown, so that nothing jumps.

@@ -140,7 +140,7 @@ def bulge(points: Points, silhouette: Points | None) -> Points:
     (n, 2) and a little beyond: 1 where it does, or where there is none.
 
     The outline is a fixed ring of points. On the far side of a turned head the face ends beyond it: at 18 to 27 degrees
-    by 6.5 to 11 % of the face's width (METHODS 6.3), cheek and lashes of the person.
+    by 6.5 to 11 % of the face's width (docs/methods.md 6.3), cheek and lashes of the person.
     """
     if silhouette is None:
         return np.ones(len(OUTLINE))

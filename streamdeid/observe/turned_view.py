@@ -22,8 +22,8 @@ from streamdeid.observe.rest import smile_in
 from streamdeid.observe.smoothing import FaceSmoother
 
 _FLAT, _SOLID = np.deg2rad(25.0), np.deg2rad(38.0)
-"""Yaw up to which a face is drawn flat, and from which it is drawn solid (METHODS 6.3: below 25 degrees the flat
-drawing is as good, from 38 on the solid one is clearly better)."""
+"""Yaw up to which a face is drawn flat, and from which it is drawn solid (docs/methods.md 6.3: below 25 degrees the
+flat drawing is as good, from 38 on the solid one is clearly better)."""
 _MEASURED = np.deg2rad(18.0)
 """Yaw from which a head is measured as a turned one: early enough for its smoothing to have settled."""
 _NEAR_ONLY = np.deg2rad(15.0), np.deg2rad(35.0)

@@ -1,4 +1,4 @@
-"""Protection levels: how a face is protected in a frame, by measured rules (DESIGN section 4).
+"""Protection levels: how a face is protected in a frame, by measured rules (docs/architecture.md 4).
 
 Two questions that were one once are kept apart. *Is this frame good to know somebody by?* (`recognisable`): light from
 aside, a raised eyebrow or a worse fit than a second ago say nothing against who it is. *How is a known person shown?*
@@ -77,7 +77,8 @@ the landmarker reads true profiles as 56 to 68 degrees, and beyond 64 its mesh l
 stage_and_audience, which chose this, a head read as 56 to 62 is covered in every frame, and one read as 65 to 68 in
 none. Of 175 turned faces of LFPW, which did not, none reads more than 46."""
 _FITTED = 0.35
-"""Radians of yaw up to which a poor fit of the frontal model says anything, where a solid is drawn (METHODS 6.3)."""
+"""Radians of yaw up to which a poor fit of the frontal model says anything, where a solid is drawn (docs/methods.md
+6.3)."""
 _AWAY, _STEEPER = 0.96, 1.2
 """Radians of yaw beyond which no face is shown, and how much more a nod counts: the model knows less of it. True
 profiles read 0.98 to 1.15, whatever they are, and a flat mesh turned so far shows no face that one could look at; where
@@ -105,8 +106,8 @@ _NO_POSE = 0.6
 """Residual from which landmarks that are astray do not tell the pose either: profiles in stage_and_audience were read
 as half turned, upside down, with 0.60 to 0.64."""
 _OCCLUDED_TRIANGLE, _OCCLUDED_SHARE = 0.7, 0.3
-"""Share of the mesh whose triangles fit badly, from which a face counts as occluded: gross covers (METHODS 4.5). Open
-faces of the clips reach 0.23 (glasses)."""
+"""Share of the mesh whose triangles fit badly, from which a face counts as occluded: gross covers (docs/methods.md
+4.5). Open faces of the clips reach 0.23 (glasses)."""
 _ODD = 0.13
 """Share of the skin in no skin's colour: covers in another colour. Open faces of the clips reach 0.06."""
 _CHANGED = 0.15

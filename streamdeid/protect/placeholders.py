@@ -1,4 +1,4 @@
-"""What leaves a live run when there is no fresh frame: the last filtered one again, or a slate (DESIGN section 4).
+"""What leaves a live run when there is no fresh frame: the last filtered one again, or a slate (architecture.md 4).
 
 A slate holds text on a flat ground and nothing else: it is made without any picture of the scene.
 """

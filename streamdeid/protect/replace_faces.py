@@ -110,8 +110,8 @@ class ReplaceFaces:
         strict: bool = False,
     ) -> None:
         """judge: of doubts, None where every doubt counts. templates: what people are recognised by, None for the fused
-        vector. transfer: P4's own transfer instead of METHODS 4.0's. copy_eyes: show the person's own eyes. strict:
-        solid redactions instead of soft ones, and no tone of the person's skin anywhere in them."""
+        vector. transfer: P4's own transfer instead of docs/methods.md 4.0's. copy_eyes: show the person's own eyes.
+        strict: solid redactions instead of soft ones, and no tone of the person's skin anywhere in them."""
         self._fitting = fitting
         self._surrogates = surrogates
         self._register = register

@@ -1,4 +1,4 @@
-"""The self-test: a known synthetic face must be found and replaced before anything may leave (DESIGN section 4).
+"""The self-test: a known synthetic face must be found and replaced before anything may leave (docs/architecture.md 4).
 
 It runs the parts of a run on one drawn picture, but with a tracker and a de-identifier of its own, so that nothing of
 it stays behind.

@@ -30,8 +30,8 @@ _NEAR = 0.2
 _BEYOND = 0.4
 """It is then covered so much farther, as if it went on there, share of the box's side."""
 _CUT_GROWTH = (1.15, 1.1)
-"""Of a face that the border cuts the detector boxes too little (115 x 170 pixels of 187 x 266, METHODS 6.2): growth of
-the ellipse across and down where there is no mesh."""
+"""Of a face that the border cuts the detector boxes too little (115 x 170 pixels of 187 x 266, docs/methods.md 6.2):
+growth of the ellipse across and down where there is no mesh."""
 _LARGEST = 1e6
 """Longest half axis in pixels: beyond, the kernel's numbers could not tell a pixel from the next."""
 _RIM = 24

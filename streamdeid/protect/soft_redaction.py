@@ -1,4 +1,4 @@
-"""Soft redaction: a head replaced by a soft, faceless field of colour (METHODS 6.2), wherever no own face can be shown.
+"""Soft redaction: a head replaced by a soft, faceless field of colour (methods.md 6.2), where no own face can be shown.
 
 The field is harmonic: along the rim of an ellipse about the head it takes the three lowest angular frequencies of what
 is published just outside it, so that it has no visible edge, and in its middle it is lifted to one quantised tone of

@@ -1,4 +1,4 @@
-"""Blending a drawn face into the planes: a feather inside the hull and a membrane from outside it (METHODS 4.4).
+"""Blending a drawn face into the planes: a feather inside the hull and a membrane from outside it (methods.md 4.4).
 
 The membrane is a low-resolution stand-in for Poisson blending: along the hull's rim the difference between the
 picture just outside and the drawn face just inside is measured, then fades inwards. Only pixels outside the hull

@@ -1,6 +1,6 @@
 """Pixels of the original moved into the surrogate: the inside of an open mouth and, if asked for, the eyes.
 
-These are the declared exceptions to non-interference (DESIGN section 3).
+These are the declared exceptions to non-interference (docs/architecture.md 3).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from streamdeid.core.frames import Plane, Planes
 
 def copy_polygon(patch: Patch, planes: Planes, polygon: Points, laid: Points, strength: float) -> None:
     """Draw what the picture shows inside a polygon (n, 2) into the polygon (n, 2) `laid`, by the least-squares affine
-    map between them; both in pixels of the picture. strength: opacity, 0 to 1. METHODS 4.0 steps 5 and 6."""
+    map between them; both in pixels of the picture. strength: opacity, 0 to 1. docs/methods.md 4.0 steps 5 and 6."""
     matrix, *_ = np.linalg.lstsq(np.column_stack([laid, np.ones(len(laid))]), polygon, rcond=None)
     low = np.floor(laid.min(axis=0)).astype(int) - 2
     high = np.ceil(laid.max(axis=0)).astype(int) + 3

@@ -1,4 +1,4 @@
-"""Expression of a frame laid onto a surrogate's neutral shape (P4 repaired: METHODS 1.9, 2.4 and 4.0).
+"""Expression of a frame laid onto a surrogate's neutral shape (P4 repaired: docs/methods.md 1.9, 2.4 and 4.0).
 
 Everything happens in the model's frame, in Cartesian coordinates (no truncation by PCA, or mouths go stiff).
 """
@@ -155,9 +155,9 @@ def facing(surrogate: Points, neutral: Points, depth: Points) -> Points:
     """The surrogate's shape (81, 2) turned to look where the person at rest looks.
 
     A frontal face with a low nose and one that nods differ in the same way: by an offset proportional to the depth
-    (81,) of each point. That part of the difference is pose, not identity, and stays the person's (METHODS 2.4). It is
-    found as head pose is (`aam.pose`): on the points that expressions move least, those of the outline included, which
-    stay the person's own.
+    (81,) of each point. That part of the difference is pose, not identity, and stays the person's (docs/methods.md
+    2.4). It is found as head pose is (`aam.pose`): on the points that expressions move least, those of the outline
+    included, which stay the person's own.
     """
     inner = np.ones(len(neutral), np.bool_)
     inner[OUTLINE] = False

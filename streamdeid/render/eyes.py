@@ -1,4 +1,4 @@
-"""Eyes: an iris of the surrogate's colours at the original's iris points, between the surrogate's lids (METHODS 4.5 a).
+"""Eyes: an iris in the surrogate's colours at the original's place, between the surrogate's lids (methods.md 4.5 a).
 
 No pixel of the original's eye is used. Everything is drawn at the resolution of the picture, so eyes stay sharp: a ball
 shaded by the upper lid, an iris with a soft limbus, the reflection of the light, lashes and the fold of the lid. Lines

@@ -35,7 +35,7 @@ from streamdeid.render.turned_face import Copied, LitFace, TurnedMemory, draw_tu
 from streamdeid.render.turned_light import turned_change
 
 _FEATHER = 0.07
-"""Feather inside the hull, share of the face's width (METHODS 4.4)."""
+"""Feather inside the hull, share of the face's width (docs/methods.md 4.4)."""
 _SURROUNDINGS = 0.08
 """Surroundings that the membrane looks at, share of the face's width."""
 _SHARP_FEATHER = 0.03
@@ -119,9 +119,9 @@ def draw_surrogate(
 
     original: the same picture, this face untouched and others as they are published (`out` itself will do); only the
     inside of an open mouth and what lies outside the hull are taken from it. shape (81, 2): the surrogate's shape with
-    the expression, where another transfer than METHODS 4.0's made it. copy_eyes: show the original's own eyes (they
-    leak, METHODS 4.0). False when the face could not be drawn: it lies outside the picture, or its pixels are no
-    numbers.
+    the expression, where another transfer than docs/methods.md 4.0's made it. copy_eyes: show the original's own eyes
+    (they leak, docs/methods.md 4.0). False when the face could not be drawn: it lies outside the picture, or its pixels
+    are no numbers.
     """
     model = fitting.model
     plain = shape is not None

@@ -24,6 +24,7 @@ from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.synthesise import Patch
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
+from streamdeid.render.strands import TURNS, moved_inwards
 
 DIRECTIONS = 96
 """Rays from the middle of the face; 0 points to the right of the picture when the head is upright."""
@@ -44,33 +45,21 @@ _CONTRAST = (16.0, 34.0)
 wholly. Half of the lower one is a light that the field did not follow, which may stay as it is."""
 _LIKE = (0.4, 0.8)
 """Share of the way from the new skin to the material at which a place is beginning to be material, and is."""
-_BROKEN = (0.55, 1.35)
-"""Where the material's end begins to thin out and has ended, shares of its depth."""
 _SAME = 0.75
 """What is farther out is the same material up to this difference from it, over its own from the new skin."""
 _SPARE = 1.5
 """How far the material is moved, depths: its strands reach beyond the depth."""
 _ALIKE = 8
 """Rays to either side on which it is moved nearly as far."""
-_STRANDS = (0.45, 16.0)
-"""How much farther a dark strand reaches and sooner a light one ends, share of the depth, and the grey levels from the
-material's mean at which it does."""
 _SKIN = 22.0
 """Difference of what is outside from the new skin, grey levels, at which it is taken for skin by 1 / e. With 42, as for
 the membrane, skin next to hair grew dark: steps of the forehead fell to half of what belongs there."""
 _FADE = 0.2
 """Where the tone of the rim has faded into the new face's, share of its width."""
-_APART = 0.08
-"""How far from a place of a strand its neighbours lie that are looked at with it, shares of _FADE."""
 _EVERY = 3
 """Frames for which what was measured holds: it is told in directions from the middle of the face, and moves with it."""
 _FOLLOW = 0.58
 """Share of the newest measurement in the running means: that of a quarter in each frame."""
-_LOWEST = -0.35
-"""How far down, sine of the angle, material and tones of the rim are drawn at most: below, both are none."""
-_TURNS = 2048
-"""Directions of the table from which `moved_inwards` has its angles, one for each pixel: between them, its error is a
-millionth of a radian."""
 
 
 @dataclass(frozen=True)
@@ -207,20 +196,6 @@ _UP = np.asarray(-np.sin(np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)), np.f
 _LIMITS = _deepest()
 
 
-def _turns() -> NDArray[np.float64]:
-    """Directions (_TURNS + 1,), shares of a turn, at even steps around the square |x| + |y| = 1 from (1, 0) on."""
-    step = np.linspace(0.0, 4.0, _TURNS + 1)
-    y = np.where(step <= 3, 1 - np.abs(step - 1), step - 4)
-    x = np.where(step <= 2, 1 - step, step - 3)
-    turn = np.arctan2(y, x) / (2 * np.pi) % 1.0
-    turn[-1] = 1
-    return np.asarray(turn, np.float64)
-
-
-TURNS = _turns()
-"""Shares of a turn at even steps around a square on its corner: what `moved_inwards` looks directions up in."""
-
-
 def _blurred(profile: Pixels, along: float) -> Pixels:
     """Profiles (d, n, 3) blurred over neighbouring rays, and along them by so many places."""
     rays = np.concatenate([profile[-4:], profile, profile[:4]])
@@ -284,128 +259,3 @@ def _averaged(
     ]
     found = cv2.remap(small, mx, my, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     return np.asarray(found, np.float32)
-
-
-@kernel
-def moved_inwards(
-    luma: Pixels,
-    chroma: Pixels,
-    covered: NDArray[np.uint8],
-    planes: tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]],
-    origin: tuple[int, int],
-    middle: tuple[float, float],
-    angles: Pixels,
-    rim: Pixels,
-    depth: Pixels,
-    shift: Pixels,
-    tone: Pixels,
-    skin: Pixels,
-    fade: float,
-    table: NDArray[np.float64],
-) -> None:
-    """Lay what is outside the rim over the inside, moved along the rays: luma (h, w), chroma (ceil(h / 2),
-    ceil(w / 2), 2) of a patch at `origin` of the planes, in place. depth and shift (d,): pixels; tone (d,): luma of
-    the material; skin (d, 3): added to the tones of the new skin next to the rim, to nothing at `fade` pixels.
-    table: TURNS."""
-    count = len(angles)
-    luma_of = planes[0]
-    # Upwards from the middle is a quarter of a turn before the first direction.
-    ux, uy = np.cos(angles[0] - 0.5 * np.pi), np.sin(angles[0] - 0.5 * np.pi)
-    least = max(rim.min() - max(fade, depth.max() * (_BROKEN[1] + _STRANDS[0])), 0.0)
-    # The first direction's place in the table of angles, which begins to the right; places are counted from it.
-    faded = 1 / fade
-    begin = (angles[0] / (2 * np.pi)) % 1.0
-    for plane in range(2):
-        scale = 1 + plane
-        height, width = luma.shape if plane == 0 else chroma.shape[:2]
-        for row in range(height):
-            y = row * scale + 0.5 * plane
-            dy = y - middle[1]
-            # What lies about the middle, most of a face, is not even looked at.
-            half = np.sqrt(max(least * least - dy * dy, 0.0))
-            last = min(max(int(np.ceil((middle[0] - half - 0.5 * plane) / scale)), 0), width)
-            again = max(int((middle[0] + half - 0.5 * plane) / scale), last)
-            skipped = max(again - last, 0)
-            line = covered[min(int(y), covered.shape[0] - 1)]
-            for number in range(width - skipped):
-                column = number if number < last else number + skipped
-                x = column * scale + 0.5 * plane
-                if not line[np.uint32(min(int(x), len(line) - 1))]:
-                    continue
-                dx = x - middle[0]
-                far = np.sqrt(dx * dx + dy * dy)
-                if far < least or dx * ux + dy * uy < _LOWEST * far:
-                    continue
-                place = (_turn(dx, dy, table) - begin) * count
-                if place < 0:
-                    place += count
-                low = int(place)
-                share = place - low
-                a = np.uint32(low if low < count else low - count)
-                b = np.uint32(a + 1 if a + 1 < count else 0)
-                deep = depth[a] + share * (depth[b] - depth[a])
-                inner = max(rim[a] + share * (rim[b] - rim[a]) - far, 0.0)
-                if inner < fade:
-                    t = inner * faded
-                    there = np.float32(1 - t * t * (3 - 2 * t))
-                    if plane == 0:
-                        luma[row, column] += there * np.float32(skin[a, 0] + share * (skin[b, 0] - skin[a, 0]))
-                    else:
-                        for c in range(1, 3):
-                            tone_here = skin[a, c] + share * (skin[b, c] - skin[a, c])
-                            chroma[row, column, c - 1] += there * np.float32(tone_here)
-                if deep <= 0 or inner >= deep * (_BROKEN[1] + _STRANDS[0]):
-                    continue
-                step = shift[a] + share * (shift[b] - shift[a])
-                away = step
-                while away < inner + 2:  # never from inside, nor from chroma that is half inside
-                    away += step
-                grow = 1 + away / max(far, 1e-6)
-                sx, sy = middle[0] + dx * grow + origin[0], middle[1] + dy * grow + origin[1]
-                value = _bilinear(luma_of, sx, sy)
-                t = inner / deep - _BROKEN[0]
-                if t > -_STRANDS[0]:  # nearer to the rim no strand has ended
-                    # A strand is more than a pixel wide: single dark pixels would end as dots.
-                    apart = _APART * fade
-                    soft = np.float32(0.2) * (
-                        value
-                        + _bilinear(luma_of, sx - apart, sy)
-                        + _bilinear(luma_of, sx + apart, sy)
-                        + _bilinear(luma_of, sx, sy - apart)
-                        + _bilinear(luma_of, sx, sy + apart)
-                    )
-                    strand = (soft - tone[a] - share * (tone[b] - tone[a])) / _STRANDS[1]
-                    t += _STRANDS[0] * min(max(strand, -1.0), 1.0)
-                t = min(max(t / (_BROKEN[1] - _BROKEN[0]), 0.0), 1.0)
-                weight = np.float32(1 - t * t * (3 - 2 * t))
-                if plane == 0:
-                    luma[row, column] += weight * (value - luma[row, column])
-                else:
-                    for c in range(2):
-                        value = _bilinear(planes[1 + c], (sx - 0.5) / 2, (sy - 0.5) / 2)
-                        chroma[row, column, c] += weight * (value - chroma[row, column, c])
-
-
-@kernel
-def _turn(dx: float, dy: float, table: NDArray[np.float64]) -> float:
-    """The direction of (dx, dy), share of a turn, of a table of those at even steps around a square on its corner."""
-    around = abs(dx) + abs(dy)
-    if not around > 0:
-        return 0.0
-    across = dx / around
-    at = (1 - across if dy >= 0 else 3 + across) * (0.25 * (len(table) - 1))
-    k = np.uint32(min(int(at), len(table) - 2))
-    return float(table[k] + (at - k) * (table[k + np.uint32(1)] - table[k]))
-
-
-@kernel
-def _bilinear(plane: NDArray[np.uint8], x: float, y: float) -> np.float32:
-    """The plane at a place, its border repeated."""
-    height, width = plane.shape
-    x, y = min(max(x, 0.0), width - 1.0), min(max(y, 0.0), height - 1.0)
-    c, r = np.uint32(min(int(x), width - 2)), np.uint32(min(int(y), height - 2))
-    right, under = np.uint32(c + 1), np.uint32(r + 1)
-    u, v = np.float32(x - c), np.float32(y - r)
-    top = np.float32(plane[r, c]) + u * (np.float32(plane[r, right]) - np.float32(plane[r, c]))
-    below = np.float32(plane[under, c]) + u * (np.float32(plane[under, right]) - np.float32(plane[under, c]))
-    return top + v * (below - top)

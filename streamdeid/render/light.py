@@ -1,4 +1,4 @@
-"""Light of the scene on a surrogate: brightness and colour by the shape of a face (METHODS 2.4, 4.0 step 4, 6.3).
+"""Light of the scene on a surrogate: brightness and colour by the shape of a face (methods.md 2.4, 4.0 step 4, 6.3).
 
 A face at rest is relit by a few terms: normals of the mean face, the place on it, and how much of the general shading
 of any face there is. Second-order terms of the normals carry the relief of the person's own face: a strong recogniser

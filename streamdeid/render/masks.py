@@ -1,4 +1,4 @@
-"""Masks: the ad hoc covers of Newton, Sweeney, Malin 2005, section 5.3 (METHODS 1.3), and the solid redaction.
+"""Masks: the ad hoc covers of Newton, Sweeney, Malin 2005, section 5.3 (docs/methods.md 1.3), and the solid redaction.
 
 Honest names for weak things: an attacker who masks his own photographs in the same way (parrot attack) recognised
 every bar mask and T mask, more than 99.8 % of pixelated faces and up to 100 % of thresholded ones; blur, which that

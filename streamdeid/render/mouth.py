@@ -1,4 +1,4 @@
-"""The inside of an open mouth: the original's pixels, moved into the surrogate's lips (METHODS 4.0 step 5).
+"""The inside of an open mouth: the original's pixels, moved into the surrogate's lips (docs/methods.md 4.0 step 5).
 
 This is the one exception to non-interference that holds by default: teeth and tongue of the original are shown.
 """

@@ -1,4 +1,4 @@
-"""The quiet face: a person's own surrogate, posed rigidly and drawn softly into a soft redaction (METHODS 6.2).
+"""The quiet face: a person's own surrogate, posed rigidly and drawn softly into a soft redaction (docs/methods.md 6.2).
 
 For faces that are known but turned far, small, blurred, partly hidden or poorly fitted. Only position, size and turn of
 the head are the person's: the geometry of landmarks alone names people. Brightness and colour come from the soft

@@ -1,4 +1,4 @@
-"""A turned head: the surrogate rendered as a solid, with a z-buffer (METHODS 6.3 item 4).
+"""A turned head: the surrogate rendered as a solid, with a z-buffer (docs/methods.md 6.3 item 4).
 
 Up to 25 degrees of yaw a face is drawn flat, on the person's own landmarks. From there to 38 degrees its vertices go
 over to those of the solid one: one mesh all the while, never two pictures mixed. The solid is the surrogate's own
@@ -45,8 +45,8 @@ from streamdeid.render.turned_shape import Growth, RestingSolid, gestured
 _BEHIND, _BEFORE = 0.035, 0.11
 """How far the redaction of a solid face reaches beyond the person's outline on the side that is seen, and beyond the
 profile, shares of the face's width seen from the front. The landmarker's profile is off by 1 to 5 % of it at 60
-degrees, by 8 % on some noses (METHODS 6.3), and in the feather half of what is there shows. A flat face's outline
-reaches it by itself (`outline.bulge`)."""
+degrees, by 8 % on some noses (docs/methods.md 6.3), and in the feather half of what is there shows. A flat face's
+outline reaches it by itself (`outline.bulge`)."""
 _SOON = 4.0
 """The first is reached as soon as a face is so much less than solid: its own outline draws back before."""
 _FEATHER, _SHARP_FEATHER = 0.07, 0.03

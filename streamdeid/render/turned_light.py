@@ -1,4 +1,4 @@
-"""The light of a turned head: a plane over the half that is seen; the other half tells nothing (METHODS 6.3 item 4)."""
+"""The light of a turned head: a plane over the half that is seen; the other tells nothing (methods.md 6.3 item 4)."""
 
 from __future__ import annotations
 

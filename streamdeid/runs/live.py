@@ -1,4 +1,4 @@
-"""The live loop: a camera's frames are filtered as they come, for days (DESIGN section 4).
+"""The live loop: a camera's frames are filtered as they come, for days (docs/architecture.md 4).
 
 What cannot be filtered is withheld: the frame never leaves, the parts begin anew, the people keep their faces.
 After a lost camera, another picture size and any doubt the scene is unknown, so nothing is carried over from before it

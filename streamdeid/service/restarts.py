@@ -1,4 +1,4 @@
-"""When a camera's process is started again, and when it counts as stalled: Frigate's rules (ANCHORS section 4).
+"""When a camera's process is started again, and when it counts as stalled: Frigate's rules (docs/service.md, restarts).
 
 Nothing here looks at a clock or a process: times are handed in, in seconds of `time.monotonic`.
 """

@@ -10,7 +10,7 @@ nearest to the border between the two, and look like both. It is rarer than the 
 
 A person's class is estimated from y by linear discriminant analysis on the donors, with the within-class covariance
 shrunk to a multiple of the identity, (1 − γ) S_W + γ tr(S_W) / d · I: with about as many donors as dimensions S_W
-itself is singular (METHODS 1.10). The estimate can be wrong; a wrong class costs likeness, not privacy.
+itself is singular (docs/methods.md 1.10). The estimate can be wrong; a wrong class costs likeness, not privacy.
 """
 
 from __future__ import annotations

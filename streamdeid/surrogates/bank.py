@@ -17,7 +17,7 @@ donors' variance along every axis.
 All conditions on candidates are blind to who will come: the distance to donors (η), plausibility, being nearer to
 some donor than to the mean face, being far enough for a fair share of the donors, and, in a bank for those whose
 gender is not sure, looking like neither. That blindness is what the
-guarantee needs (METHODS 2.2: "(ii)-(v) do not depend on y").
+guarantee needs (docs/methods.md 2.2: "(ii)-(v) do not depend on y").
 """
 
 from __future__ import annotations
@@ -153,8 +153,8 @@ def _far_for_many(pool: Vectors, donors: Vectors, q: float) -> Mask:
     """Candidates beyond the q-quantile for at least half as many donors as a candidate is on average: bool (m,).
 
     A candidate that is far for few people would name them when it is shown; the average guarantee does not bound
-    that, this does (METHODS 2.2: "bound it too by refusing P whose allowed prior mass is low"). Taking candidates out
-    moves the quantiles, so it is repeated until it changes nothing.
+    that, this does (docs/methods.md 2.2: "bound it too by refusing P whose allowed prior mass is low"). Taking
+    candidates out moves the quantiles, so it is repeated until it changes nothing.
     """
     between = np.ascontiguousarray(pairwise(pool, donors).T)
     keep = np.ones(len(pool), dtype=np.bool_)

@@ -1,8 +1,9 @@
-"""The certificate of a surrogate: what was checked before it was shown, and by which margin (DESIGN section 3).
+"""The certificate of a surrogate: what was checked before it was shown, and by which margin (docs/architecture.md 3).
 
 (i) some donor is nearer to the surrogate P than the person y is, by a margin (theorem 1 of k-Diff-furthest, checked
-directly instead of through the clusters' overlap: METHODS 1.8, "run-time certificate"); (ii) every other surrogate in
-use is at least δ away; (iii) every donor is at least η away; (iv) P is plausible under the appearance model.
+directly instead of through the clusters' overlap: docs/methods.md 1.8, "run-time certificate"); (ii) every other
+surrogate in use is at least δ away; (iii) every donor is at least η away; (iv) P is plausible under the appearance
+model.
 """
 
 from __future__ import annotations

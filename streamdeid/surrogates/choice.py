@@ -1,11 +1,11 @@
-"""Surrogates of a stream: which vector P is published instead of a person's identity y (DESIGN section 3).
+"""Surrogates of a stream: which vector P is published instead of a person's identity y (docs/architecture.md 3).
 
 The default method, `k-diff-furthest`, draws. A bank of m candidates is drawn with the key, whoever will be seen
 (`surrogates.bank`). For each person the nearest fraction q of them is ruled out, and rejection sampling picks one of
 the rest: attempt t of person p proposes the candidate that the key gives for (p, t), whoever p is.
 
-Why the guarantee holds (METHODS 2.2, G2). Bank and proposals do not depend on y. Exactly ⌊q m⌋ candidates are ruled
-out for every y, so a person shows any candidate with probability at most 1 / (m − ⌊q m⌋), which is
+Why the guarantee holds (docs/methods.md 2.2, G2). Bank and proposals do not depend on y. Exactly ⌊q m⌋ candidates are
+ruled out for every y, so a person shows any candidate with probability at most 1 / (m − ⌊q m⌋), which is
 `Surrogates.factor` ≤ 1 / (1 − q) times the 1 / m of a person unknown. By Bayes' rule that bounds an attacker's gain,
 on average over the draws, for every recogniser, gallery and computing power, even if he knows the bank. It is exact,
 not an estimate: the bank itself is the population of the quantile. Faces already in use are ruled out too, which adds a
@@ -229,7 +229,8 @@ class Surrogates:
     def holds(self, person: int, y: Vector) -> bool:
         """Whether a known person's surrogate would still be allowed for a better estimate y of the identity.
 
-        If not, draw again under a new person number, while the face is covered: METHODS 2.3, provisional → committed.
+        If not, draw again under a new person number, while the face is covered: docs/methods.md 2.3, provisional →
+        committed.
         """
         chosen = self._table[person]
         in_use = self._in_use(person)

@@ -1,6 +1,7 @@
 """The papers' methods frozen for a stream: a closed-set algorithm run once on the gallery, then applied to anybody.
 
-A person belongs to the nearest gallery cluster a (distance to its centroid) and gets, for ever (METHODS 2.2, D1):
+A person belongs to the nearest gallery cluster a (distance to its centroid) and gets, for ever (docs/methods.md 2.2,
+D1):
 
 * k-diff-furthest-paper: P = y − (c_a − c_b), b the cluster that a was paired with. The printed map, residual included;
   whitening, its inverse or one insider undo it, so this is the baseline that attacks must beat, not a protection.

@@ -1,4 +1,4 @@
-"""What a method promises, in the words of METHODS 3.5; printed in every report."""
+"""What a method promises, in the words of docs/methods.md 3.5; printed in every report."""
 
 from __future__ import annotations
 

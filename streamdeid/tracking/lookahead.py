@@ -55,7 +55,8 @@ _BEYOND = 0.2 + 1e-6
 """Seconds for which a place is covered before the first frame in which its patch was found."""
 _LET_GO = 0.4 + 1e-6
 """Seconds for which a face is covered that neither the detector nor its patch finds, now or later. Of 112 such covers
-on eight clips five held a face that nothing else covered (METHODS 6.2), and those that last longer are the largest."""
+on eight clips five held a face that nothing else covered (docs/methods.md 6.2), and those that last longer are the
+largest."""
 _SLID = 0.1
 """IoU with a face that is seen from which a patch that is followed backwards has slid onto it. What is found ends in a
 sighting, so neighbours may touch; where it slid, the place is bridged by motion."""

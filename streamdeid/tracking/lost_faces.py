@@ -21,7 +21,7 @@ _SLACK, _SLACK_PER_SECOND, _SLACK_LIMIT = 0.1, 0.4, 0.3
 """Growth of a box without a sighting, on each side: shares of its sides, and of the seconds to the nearer sighting."""
 _LARGEST = 1.6
 """Sides of a box where no face is seen, over those of the face it is for: larger ones hid the picture, not the face
-(METHODS 6.2)."""
+(docs/methods.md 6.2)."""
 _GROWTH = 2.0
 """Growth of a predicted box on each side, in standard deviations, as far as `_LARGEST` allows."""
 

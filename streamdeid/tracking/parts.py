@@ -2,8 +2,8 @@
 
 A fine tile sees a nose, a mouth or an ear as a face of its own, a coarse one sees a head with its hair as a larger
 face. Taken for people they would be rivals of the face they belong to: it would be in doubt who is who, and nobody
-would be shown. So they are left out, anew in every frame, as long as the face that holds them is surely one (METHODS
-6.1).
+would be shown. So they are left out, anew in every frame, as long as the face that holds them is surely one
+(docs/methods.md 6.1).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The house rules that a machine can keep (DESIGN section 7)."""
+"""The house rules that a machine can keep (docs/architecture.md 7)."""
 
 from __future__ import annotations
 

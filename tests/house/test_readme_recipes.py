@@ -17,11 +17,12 @@ from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.frames import Frame
 from tests.tiny_onnx import one_box_network
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+README, LIBRARY = ROOT / "README.md", ROOT / "docs" / "library.md"
 
 
 def test_another_detector_plugs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipes = [part.split("```")[0] for part in README.read_text(encoding="utf-8").split("```python\n")[1:]]
+    recipes = [part.split("```")[0] for part in LIBRARY.read_text(encoding="utf-8").split("```python\n")[1:]]
     recipe = next(recipe for recipe in recipes if "ONNX" in recipe)
     code = recipe.split("with Filter(")[0]  # the network here knows no face: nothing to filter
     (tmp_path / "faces.onnx").write_bytes(one_box_network((0.25, 0.5, 0.5, 0.75, 0.9), 320))
@@ -51,7 +52,7 @@ def test_the_five_lines_of_the_readme() -> None:
 
 
 def test_what_help_shows_runs() -> None:
-    first, plugged, camera = _blocks(streamdeid.__doc__ or "", "Filter")
+    first, plugged, camera = _blocks(streamdeid.__doc__ or "", "Filter(")
     names: dict[str, Any] = {}
     for block in (first, plugged):
         assert len(block.strip().splitlines()) <= 8

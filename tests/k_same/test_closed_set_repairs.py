@@ -1,4 +1,4 @@
-"""The repairs of METHODS 1.5 to 1.8, one by one, over every closed-set algorithm that they concern."""
+"""The repairs of docs/methods.md 1.5 to 1.8, one by one, over every closed-set algorithm that they concern."""
 
 from __future__ import annotations
 

@@ -60,7 +60,8 @@ def test_held_out_faces_are_classified() -> None:
 
 
 def test_more_dimensions_than_faces_need_shrinkage_and_pile_up_without_it() -> None:
-    # METHODS 1.10: P2's 131 dimensions for 132 faces. The less shrinkage, the smaller the variance within a class of
+    # docs/methods.md 1.10: P2's 131 dimensions for 132 faces. The less shrinkage, the smaller the variance within a
+    # class of
     # the training set, which held-out faces do not have.
     vectors, positive = smiles(3, 60, 40)
     face = fit_fisherface(vectors[:30], positive[:30], 1e-9)

@@ -36,7 +36,7 @@ def readers(model: AppearanceModel, crowd: TwoExpressions) -> Readers:
 
 
 def test_light_from_the_left_stays_light_from_the_left(model: AppearanceModel) -> None:
-    """METHODS 1.9 step 7: the printed difference has the wrong sign and would take the light away."""
+    """docs/methods.md 1.9 step 7: the printed difference has the wrong sign and would take the light away."""
     texture = model.decode(drawn_faces.some_identity(model, 1))[1]
     surrogate = drawn_faces.some_identity(model, 2)
     plain = transfer_texture(model, texture, texture, surrogate)

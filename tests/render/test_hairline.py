@@ -13,7 +13,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.core.frames import Planes
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observer
-from streamdeid.render import hairline
+from streamdeid.render import hairline, strands
 from streamdeid.render.face import Blending, draw_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
@@ -142,8 +142,8 @@ def test_moved_material_is_that_of_a_slow_twin() -> None:
     shift, tone = np.full(count, 6.0, np.float32), np.full(count, 50.0, np.float32)
     skin = rng.uniform(-4, 4, (count, 3)).astype(np.float32)
     luma, chroma = np.full((40, 40), 150, np.float32), np.full((20, 20, 2), 120, np.float32)
-    rays = angles, rim, depth, shift, tone, skin, 5.0, hairline.TURNS
-    hairline.moved_inwards(luma, chroma, covered, (plane, half, half), (12, 12), (20.0, 20.0), *rays)
+    rays = angles, rim, depth, shift, tone, skin, 5.0, strands.TURNS
+    strands.moved_inwards(luma, chroma, covered, (plane, half, half), (12, 12), (20.0, 20.0), *rays)
     for row, column in np.ndindex(luma.shape):
         assert luma[row, column] == pytest.approx(
             moved_twin(row, column, plane, covered, rim, depth, skin), abs=1e-2
@@ -172,7 +172,7 @@ def moved_twin(
         return value
     offset = np.array([column - 20.0, row - 20.0])
     far = float(np.hypot(*offset))
-    if offset[1] > -hairline._LOWEST * far:
+    if offset[1] > -strands._LOWEST * far:
         return value
     turn = float(np.arctan2(offset[1], offset[0]) / (2 * np.pi) * len(rim)) % len(rim)
     ring = np.arange(len(rim) + 1)
@@ -191,10 +191,10 @@ def moved_twin(
         away += 6.0
     place = np.array([20.0, 20.0]) + offset * (1 + away / far) + 12
     source = bilinear_twin(plane, *place)
-    apart = 5.0 * hairline._APART
+    apart = 5.0 * strands._APART
     around = [bilinear_twin(plane, *(place + d)) for d in ((-apart, 0), (apart, 0), (0, -apart), (0, apart))]
-    first, last = hairline._BROKEN
-    reach, levels = hairline._STRANDS
+    first, last = strands._BROKEN
+    reach, levels = strands._STRANDS
     strand = reach * np.clip(((source + sum(around)) / 5 - 50.0) / levels, -1, 1)
     t = float(np.clip((inner / deep + strand - first) / (last - first), 0, 1))
     return value + (1 - t * t * (3 - 2 * t)) * (source - value)

@@ -1,4 +1,4 @@
-"""DESIGN section 3: of the original's hull nothing passes into the new face but soft light.
+"""docs/architecture.md 3: of the original's hull nothing passes into the new face but soft light.
 
 With landmarks and fit held fixed, the original's face is replaced by noise of the same low-frequency light. What is
 published may then change by no more than a soft field. The inside of an open mouth is the only exception.

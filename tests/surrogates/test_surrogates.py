@@ -83,7 +83,7 @@ def test_an_attacker_who_knows_bank_and_people_gains_at_most_the_factor(bank: Ba
     # The best he can do: for each candidate name a person for whom it is likeliest; everybody equally likely before.
     success = given_person.max(axis=0).sum() / len(people)
     assert success * len(people) <= 2.0 + 1e-9
-    # A threshold that is the same for everybody would not give this (METHODS 2.2): the test can fail.
+    # A threshold that is the same for everybody would not give this (docs/methods.md 2.2): the test can fail.
     distance = pairwise(people, bank.candidates)
     common = distance >= np.median(distance)
     unequal = common / common.sum(axis=1, keepdims=True)

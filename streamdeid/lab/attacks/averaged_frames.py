@@ -1,7 +1,7 @@
 """A8 on real frames: does a mean over many published frames come nearer to the person than one frame does?
 
 Frames are brought into the model's frame by the landmarks found in them, with the head's turn undone, and averaged:
-expressions and noise average out, an identity would stay (METHODS 3.3).
+expressions and noise average out, an identity would stay (docs/methods.md 3.3).
 """
 
 from __future__ import annotations

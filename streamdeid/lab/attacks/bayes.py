@@ -1,4 +1,4 @@
-"""The optimal attacker of METHODS 2.2: he knows the key's bank and what the session took for everybody's identity.
+"""The optimal attacker of methods.md 2.2: he knows the key's bank and what the session took for everybody's identity.
 
 A drawn surrogate is any of the candidates that are allowed for the person, with equal probability. So all he can learn
 from it is for whom it would have been allowed; they are equally likely, and he names one of them. No recogniser can do

@@ -13,7 +13,7 @@ from streamdeid.lab.attacks.people import CAPTURE_NOISE, Population
 
 FRAMES = (1, 10, 100, 1000)
 EXPRESSIONS = 8
-"""Directions that expressions move in (METHODS 2.4: at most 8 to 12)."""
+"""Directions that expressions move in (docs/methods.md 2.4: at most 8 to 12)."""
 EXPRESSION_SPREAD = 0.5
 """Of the spread between people."""
 

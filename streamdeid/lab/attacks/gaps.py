@@ -1,7 +1,7 @@
 """A14, gaps: faces that keep their pixels, faces covered late, and what of the original is left inside the hull.
 
-Boxes of an independent detector say where faces are (METHODS 3.3). No matcher is needed for these leaks: whoever shows
-the original shows the person, so this is the headline failure measure.
+Boxes of an independent detector say where faces are (docs/methods.md 3.3). No matcher is needed for these leaks:
+whoever shows the original shows the person, so this is the headline failure measure.
 """
 
 from __future__ import annotations

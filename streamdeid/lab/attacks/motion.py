@@ -2,7 +2,7 @@
 
 Landmarks are found again in the published frames; their geometry, relative to its own mean, says nothing of the drawn
 face but of how it is moved. The attacker learns from the first part of a clip and names the person in a later part:
-nearest class mean after linear discriminant analysis (METHODS 2.4 and 3.3).
+nearest class mean after linear discriminant analysis (docs/methods.md 2.4 and 3.3).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The chapter on attacks in the space of identities: every stream method against A1 to A9 and the optimal attacker.
 
-METHODS 3.3. Vectors only: what pictures give away beyond them is another chapter's matter.
+docs/methods.md 3.3. Vectors only: what pictures give away beyond them is another chapter's matter.
 """
 
 from __future__ import annotations

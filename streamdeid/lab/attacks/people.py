@@ -1,8 +1,8 @@
 """The people of an experiment in the identity space: who they are, and how an attacker or a stream captures them.
 
-METHODS 2.2: 200 people, drawn from a Gaussian with the covariance of the donors; every capture of a person is the
-identity plus noise of 0.3 of the spread between people, on each component. Components are the donors' principal axes,
-so that noise stays where faces vary.
+docs/methods.md 2.2: 200 people, drawn from a Gaussian with the covariance of the donors; every capture of a person is
+the identity plus noise of 0.3 of the spread between people, on each component. Components are the donors' principal
+axes, so that noise stays where faces vary.
 """
 
 from __future__ import annotations

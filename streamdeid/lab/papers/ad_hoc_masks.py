@@ -1,4 +1,4 @@
-"""The masks of Newton, Sweeney and Malin under their three attacks (P5 section 5.3, figure 6; METHODS 1.3).
+"""The masks of Newton, Sweeney and Malin under their three attacks (P5 section 5.3, figure 6; docs/methods.md 1.3).
 
 Every figure is a share of people recognised, in P5's own worst case: gallery and probes are the same photographs.
 P5 gives one figure for each mask; what it gives is set beside what is measured, with one tolerance for all.
@@ -70,7 +70,7 @@ class Findings:
 
 
 def ad_hoc_masks(images: Images, out: Path, *, quick: bool, report: Report) -> Findings:
-    """All rows of METHODS 1.3 on registered faces (n, 134, 99), one of each person; plots go to `out`."""
+    """All rows of docs/methods.md 1.3 on registered faces (n, 134, 99), one of each person; plots go to `out`."""
     report(0.0, "masks")
     masks = {
         "none": images,

@@ -1,4 +1,4 @@
-"""The attacker of P5 section 5.2 on images, with one face space trained once (METHODS 1.4)."""
+"""The attacker of P5 section 5.2 on images, with one face space trained once (docs/methods.md 1.4)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """P3 repeated: Sun, Meng and Ariyaeeinia, Distinguishable De-identified Faces, figures 6, 7, 8 and Table I.
 
 Forty people, 9 shape and 50 texture parameters each, the first texture parameter (brightness) set to zero; recognition
-by nearest neighbour in that space; distances between outputs against distances between originals (METHODS 1.8).
+by nearest neighbour in that space; distances between outputs against distances between originals (docs/methods.md 1.8).
 """
 
 from __future__ import annotations

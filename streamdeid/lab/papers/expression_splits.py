@@ -1,4 +1,4 @@
-"""Gallery and unseen people of P2, and a Fisherface chosen without looking at the unseen (METHODS 1.10)."""
+"""Gallery and unseen people of P2, and a Fisherface chosen without looking at the unseen (docs/methods.md 1.10)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GALLERY_PEOPLE = 33
 """Women, and men, in P2's gallery; each with both expressions makes 132 pictures."""
 GENDERS = ("female", "male")
 SHRINKAGES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
-"""γ tried; METHODS proposes 0.1 to 0.5."""
+"""γ tried (docs/methods.md 1.10)."""
 NO_SHRINKAGE = 1e-6
 """As good as none: with none S_W is singular."""
 

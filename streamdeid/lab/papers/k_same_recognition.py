@@ -1,4 +1,4 @@
-"""k-Same-Pixel and k-Same-Eigen under the three attacks (P5 section 5.4, figure 7b; METHODS 1.5).
+"""k-Same-Pixel and k-Same-Eigen under the three attacks (P5 section 5.4, figure 7b; docs/methods.md 1.5).
 
 Everything happens in the coordinates of the set's own face space with all components: an isometry, which means,
 principal components and nearest neighbours do not notice, and sixteen times fewer numbers than pixels.

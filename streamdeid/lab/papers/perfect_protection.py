@@ -1,4 +1,4 @@
-"""P1 repeated: k-Same-furthest "achieves perfect privacy protection" (Meng and Sun 2014, figures 6 to 8; METHODS 1.7).
+"""P1 repeated: k-Same-furthest "achieves perfect privacy protection" (Meng and Sun 2014, figures 6 to 8).
 
 The protocol is the paper's: a face space is trained on 70 % of the people, the gallery holds all cropped originals, the
 probes are the de-identified faces of all people, and figures are means over ten random choices. What the paper leaves

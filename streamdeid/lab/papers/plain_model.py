@@ -1,4 +1,4 @@
-"""A plain 68-point active appearance model, for repeating the papers' experiments (P3 section IV.A; METHODS 1.11).
+"""A plain 68-point active appearance model, for repeating the papers' experiments (P3 section IV.A; methods.md 1.11).
 
 Unlike the shipped model nothing is cleaned: no mirrored pictures, no hair taken out, no light evened, no brightness
 normalised. Shape and texture are independent (Matthews and Baker 2004), each with a fixed number of components; a face

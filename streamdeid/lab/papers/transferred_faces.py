@@ -1,4 +1,4 @@
-"""k-Same-furthest-FET on photographs: P4's process flow (Meng et al. 2014, figure 2; METHODS 1.9).
+"""k-Same-furthest-FET on photographs: P4's process flow (Meng et al. 2014, figure 2; docs/methods.md 1.9).
 
 The new identity comes from k-Same-furthest on neutral faces; the difference of the person's smiling and neutral face is
 moved onto it by `k_same.furthest_fet`. The person's neutral face is given, or retrieved from the neutral

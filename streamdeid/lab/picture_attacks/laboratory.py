@@ -1,4 +1,4 @@
-"""The picture laboratory: what recognisers make of published faces of people whom the model never saw (METHODS 3.3).
+"""The picture laboratory: what recognisers make of published faces of people whom the model never saw (methods.md 3.3).
 
 Probes are faces of unseen people as the stream publishes them, under several keys; the gallery holds the unaltered
 photographs of the same people and of the donors. In P5's manner the very photograph that was de-identified is in the

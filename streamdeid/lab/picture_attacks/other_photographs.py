@@ -1,4 +1,4 @@
-"""Chapter: published faces against other photographs of the same people, in which the light is no help (METHODS 3.3).
+"""Chapter: published faces against other photographs of the same people, where the light is no help (methods.md 3.3).
 
 Where the very photograph that was filtered lies in the gallery, its light, colours and expression are on both sides,
 and a filter that keeps the light of the scene is punished for it whoever the face is. Two galleries take that away:

@@ -1,7 +1,8 @@
 """Sets of pictures for the attacks on what is shown: originals, published faces, and the controls beside them.
 
-The controls tell what the surroundings alone give away (METHODS 3.3, A12): a black hull, the hull filled from its rim,
-and the published hull on grey. Without them a recognition rate of a published face says nothing about the face.
+The controls tell what the surroundings alone give away (docs/methods.md 3.3, A12): a black hull, the hull filled from
+its rim, and the published hull on grey. Without them a recognition rate of a published face says nothing about the
+face.
 """
 
 from __future__ import annotations

@@ -87,10 +87,10 @@ def geometry_chapter(results: Results) -> Chapter:
     )
     text = (
         "Landmarks are detected again on the published London pictures and compared with those detected again on the "
-        "originals, in eye distances, free of place, size and roll (METHODS 5.2 and attack A13). A published face has "
-        "the proportions of its surrogate, which are not to follow the person's: over all pictures, r falls for every "
-        "measure that differs more between people than a smile changes it, brow height above all. METHODS sets its bar "
-        "(0.85) for one clip, of one person; nearest to that is the last table, what the smile changes. The verdicts "
+        "originals, in eye distances, free of place, size and roll (methods.md 5.2 and attack A13). A published face "
+        "has the proportions of its surrogate, which are not to follow the person's: over all pictures, r falls for "
+        "every measure that differs more between people than a smile changes it, brow height above all. The bar is "
+        "meant (0.85) for one clip, of one person; nearest to that is the last table, what the smile changes. The verdicts "
         "take the stricter reading, over all pictures."
     )
     verdicts = tuple(
@@ -164,7 +164,7 @@ def detection_chapter(results: Results) -> Chapter:
     ratio = _ratio(hits[DRAWN]) / _ratio(hits[ORIGINALS])
     verdict = Verdict(
         f"{DRAWN}: published faces are still detected as faces",
-        "at least 95 % of the originals' rate (METHODS 5.2)",
+        "at least 95 % of the originals' rate (docs/methods.md 5.2)",
         percent(ratio),
         ratio >= _DETECTED,
     )

@@ -1,4 +1,4 @@
-"""Whether a smile is still one: a classifier trained on originals looks at published pictures (P2, P4, METHODS 5.2).
+"""Whether a smile is still one: a classifier trained on originals looks at published pictures (P2, P4, methods.md 5.2).
 
 The people are disjoint: for each half of the people the Fisherface is trained on the original pictures of the other
 half. P4 trains on originals and tests on de-identified smiling faces in the same way.

@@ -1,4 +1,4 @@
-"""Five measures of an expression on the landmarks of a picture, free of place, size and roll (METHODS 5.2, item 1).
+"""Five measures of an expression on the landmarks of a picture, free of place, size and roll (methods.md 5.2, item 1).
 
 The origin is the middle between the eyes, x runs along the line of the eyes, and the unit is the distance of the eyes'
 middles. Only eye corners define them: they hardly move with an expression.

@@ -1,4 +1,4 @@
-"""`streamdeid evaluate utility`: what published faces keep, measured on rendered pictures (METHODS 5.2).
+"""`streamdeid evaluate utility`: what published faces keep, measured on rendered pictures (docs/methods.md 5.2).
 
 Photographs of two sets are published as a stream would publish them, detected and landmarked again, and compared with
 the originals. London: neutral and smiling pictures of the people whom the models were trained on, who are also the

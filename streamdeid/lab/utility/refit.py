@@ -1,6 +1,7 @@
 """Published pictures measured again, from their pixels alone: detected, landmarked, and projected on the model.
 
-What an onlooker gets is the picture, so nothing that the filter knows of a face is used here (METHODS 5.2, A13).
+What an onlooker gets is the picture, so nothing that the filter knows of a face is used here (docs/methods.md 5.2,
+A13).
 """
 
 from __future__ import annotations

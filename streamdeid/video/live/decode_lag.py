@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 _LATE = 2.0
-"""Seconds by which pictures may lag behind the best there was (DESIGN section 4: nothing older leaves)."""
+"""Seconds by which pictures may lag behind the best there was (docs/architecture.md 4: nothing older leaves)."""
 _WINDOW = 2.0
 _IDLE = 0.1
 """Seconds over which the waiting is summed, and the share of them that a reader who keeps up waits at least."""
