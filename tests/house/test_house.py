@@ -12,6 +12,10 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "streamdeid"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 EVERYTHING = sorted([*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")])
+PAGES = (ROOT / "docs", ROOT, ROOT / "benchmarks", ROOT / "models")
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+_WRITTEN = {"papers", "attacks", "utility", "laboratory", "lab", "name", "NAME"}
+"""Reports that `streamdeid evaluate` writes, without .md."""
 FORBIDDEN_NAMES = ("utils", "util", "helper", "helpers", "manager", "handler", "common")
 UNFINISHED = ("TO" + "DO", "FIX" + "ME", "NotImplemented" + "Error", "XX" + "X")
 
@@ -109,3 +113,43 @@ def test_what_others_use_is_documented(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     public = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and not n.name.startswith("_")]
     assert [node.name for node in public if not ast.get_docstring(node)] == []
+
+
+_REFERENCE = re.compile(r"(?:docs/)?\b(\w+)\.md(?:,? (?:section )?(\d+(?:\.\d+)?))?")
+
+
+def _sections(page: Path) -> set[str]:
+    """Numbers of a document's headings, and of the items of the list under one."""
+    found, chapter = set(), ""
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"#+ (\d+(?:\.\d+)?)", line):
+            found.add(chapter := heading[1])
+        elif item := re.match(r"(\d+)\. ", line):
+            found.add(f"{chapter}.{item[1]}")
+    return found
+
+
+@pytest.mark.parametrize("path", EVERYTHING, ids=_where)
+def test_every_reference_can_be_followed_in_the_repository(path: Path) -> None:
+    """A document that is named is there, and a numbered section of it too."""
+    text = " ".join(path.read_text(encoding="utf-8").split())
+    assert not re.search(r"\b(METHODS|DESIGN|RUNTIME|ANCHORS)(?: section)? \d", text), "a document that is not here"
+    for name, section in _REFERENCE.findall(text):
+        page = next((place / f"{name}.md" for place in PAGES if (place / f"{name}.md").is_file()), None)
+        if page is None:  # a report that the program writes
+            assert name in _WRITTEN, f"there is no {name}.md"
+        elif section and page.parent.name == "docs":
+            assert section in _sections(page), f"{name}.md has no section {section}"
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=_where)
+def test_links_of_the_documents_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+        assert (page.parent / target).exists(), target
+    for where in re.findall(r"`((?:streamdeid|tests|benchmarks|docs)/[\w/.]+)`", text):
+        assert (ROOT / where).exists(), where
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_bytes()) < 8192

@@ -90,8 +90,8 @@ def geometry_chapter(results: Results) -> Chapter:
         "originals, in eye distances, free of place, size and roll (methods.md 5.2 and attack A13). A published face "
         "has the proportions of its surrogate, which are not to follow the person's: over all pictures, r falls for "
         "every measure that differs more between people than a smile changes it, brow height above all. The bar is "
-        "meant (0.85) for one clip, of one person; nearest to that is the last table, what the smile changes. The verdicts "
-        "take the stricter reading, over all pictures."
+        "meant (0.85) for one clip, of one person; nearest to that is the last table, what the smile changes. The "
+        "verdicts take the stricter reading, over all pictures."
     )
     verdicts = tuple(
         Verdict(
