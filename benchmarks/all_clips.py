@@ -3,7 +3,7 @@
     python benchmarks/all_clips.py DIR --out DIR [--key-file FILE] [--only NAME ...] [--json]
 
 Exit code; frames in and out; largest error of a presentation time; whether the audio packets are the same bytes; faces
-by rung; CPU ms for a frame (start-up excluded) and peak memory of the process; and, where NAME.faces.csv lies by the
+by level; CPU ms for a frame (start-up excluded) and peak memory of the process; and, where NAME.faces.csv lies by the
 video, how many boxes of an independent detector keep their pixels (see exposure.py). Exit code 1 when a clip failed,
 when frames or times or sound are not those of the input, or when a face was kept.
 """
@@ -68,7 +68,7 @@ def one(video: Path, directory: Path, key_file: Path | None) -> dict[str, Any]:
         "time error ms": float(1000 * max(abs(a - b) for a, b in zip(before, after, strict=True))) if same else None,
         "audio": _verdict(sound(video), sound(out)),
         "faces": told["faces"],
-        "rungs": ", ".join(f"{count} {rung}" for rung, count in told["rungs"].items()) or "none",
+        "levels": ", ".join(f"{count} {level}" for level, count in told["levels"].items()) or "none",
         "people": told["people"],
         "CPU ms": told["timings"]["cpu_ms_per_frame"],
     }

@@ -74,7 +74,7 @@ def by_stage(path: Path) -> dict[str, Any]:
         "frames": count,
         "stages": {stage: 1000 * watch.seconds[stage] / count for stage in STAGES},
         "memory": memory,
-        "rungs": stream.rungs,
+        "levels": stream.levels,
         "people": stream.people,
     }
 

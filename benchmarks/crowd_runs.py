@@ -136,8 +136,8 @@ class Simulation:
         self._ahead = round(run.lookahead * run.rate)
         self.sightings: list[Sighting] = []
 
-    def _estimate(self, stretch: int, final: bool) -> Estimate:
-        known = np.asarray(np.mean(self._samples[stretch], axis=0), np.float64)
+    def _estimate(self, tracklet: int, final: bool) -> Estimate:
+        known = np.asarray(np.mean(self._samples[tracklet], axis=0), np.float64)
         return Estimate(known, known)
 
     def frame(self, frame: Frame, walkers: list[Walker]) -> None:
@@ -147,13 +147,13 @@ class Simulation:
         tracks = self._tracker.update([faces[i] for i in self._rng.permutation(len(faces))], frame.time)
         person_of = {id(face): person for person, face in found.items() if face is not None}
         templates = self._people.templates()
-        stretches = self._judged(frame, tracks, person_of)
-        for stretch in stretches:
-            if stretch.face is not None and not stretch.doubtful and stretch.face.width >= _SMALLEST:
-                kept = self._samples.setdefault(stretch.number, deque(maxlen=_KEPT))
-                kept.append(templates[person_of[id(stretch.face)]])
-                self._check.saw(stretch.number)
-        self._check.settle(stretches)
+        tracklets = self._judged(frame, tracks, person_of)
+        for tracklet in tracklets:
+            if tracklet.face is not None and not tracklet.ambiguous and tracklet.face.width >= _SMALLEST:
+                kept = self._samples.setdefault(tracklet.number, deque(maxlen=_KEPT))
+                kept.append(templates[person_of[id(tracklet.face)]])
+                self._check.saw(tracklet.number)
+        self._check.settle(tracklets)
         of_face = {id(track.face): track for track in tracks if track.face is not None}
         seen = [(w.person, of_face.get(id(found[w.person]))) for w in walkers if w.hidden <= HIDDEN]
         self._waiting.append((frame, seen))
@@ -162,11 +162,11 @@ class Simulation:
 
     def _judged(self, frame: Frame, tracks: list[Track], person_of: dict[int, int]) -> list[Track]:
         if self._looks is None:
-            self._doubts[frame.index] = {track.number: track.doubtful for track in tracks}
+            self._doubts[frame.index] = {track.number: track.ambiguous for track in tracks}
             return self._check.update(frame, tracks)
         looks = {t.number: self._look(t.face, person_of) for t in tracks if t.face is not None}
         verdict = self._looks(frame, tracks, looks)
-        self._doubts[frame.index] = {track.number: track.doubtful for track in verdict.tracks}
+        self._doubts[frame.index] = {track.number: track.ambiguous for track in verdict.tracks}
         for number, indices in verdict.groundless.items():
             for index in indices:
                 if number in self._doubts.get(index, {}):
@@ -186,7 +186,7 @@ class Simulation:
             shown: Hashable | None = None
             if track is not None and track.face is not None and not doubts[track.number]:
                 wide = track.face.width >= _SMALLEST
-                shown = self._check.person(self._check.stretch(frame, track.number)) if wide else None
+                shown = self._check.person(self._check.tracklet(frame, track.number)) if wide else None
             self.sightings.append(Sighting(frame.index, person, shown))
         self._check.published(frame)
         return True

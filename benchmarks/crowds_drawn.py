@@ -134,11 +134,11 @@ def drawn(run: Run, fitting: FitModel, gallery: Gallery) -> Identities:
         visible = [walker for walker in stage.truth.frames[frame.index] if walker.hidden <= HIDDEN]
         surrogates = deidentifier.vectors()
         shown: dict[int, bytes] = {}
-        for cover in frame.covers:
-            if cover.person and visible:
-                middle = np.reshape(cover.box, (2, 2)).mean(axis=0)
+        for redaction in frame.redactions:
+            if redaction.person and visible:
+                middle = np.reshape(redaction.box, (2, 2)).mean(axis=0)
                 nearest = min(visible, key=lambda walker: float(np.hypot(*(middle - walker.centre))))
-                shown[nearest.person] = surrogates[cover.person].tobytes()
+                shown[nearest.person] = surrogates[redaction.person].tobytes()
         sightings += [Sighting(frame.index, walker.person, shown.get(walker.person)) for walker in visible]
     deidentifier.close()
     return identities(sightings)

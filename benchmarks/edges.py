@@ -81,9 +81,9 @@ def found_faces(shots: Sequence[Shot]) -> list[list[Face]]:
 
 
 def published(stage: Stage, shots: Sequence[Shot], faces: list[list[Face]]) -> tuple[list[list[Planes]], Counter[str]]:
-    """Both clips filtered, with what was learnt from the first, and the covers of the moving part by rung."""
+    """Both clips filtered, with what was learnt from the first, and the covers of the moving part by level."""
     outs: list[list[Planes]] = []
-    rungs: Counter[str] = Counter()
+    levels: Counter[str] = Counter()
     for version in range(2):
         deidentifier = ReplaceFaces(stage.fitting, _OneFace(), TrackRegister(set()))
         tracker, is_cut = FaceTracker(size=SIZE), Cuts()
@@ -97,13 +97,13 @@ def published(stage: Stage, shots: Sequence[Shot], faces: list[list[Face]]) -> t
             waiting.append((Frame(shot.planes[version], time, index), tracks))
         done = [deidentifier.deidentify(*one) for one in waiting]
         outs.append([frame.planes for frame in done])
-        rungs = Counter(cover.rung for frame in done[STILL:] for cover in frame.covers)
-    return outs, rungs
+        levels = Counter(redaction.level for frame in done[STILL:] for redaction in frame.redactions)
+    return outs, levels
 
 
 def measured(stage: Stage, shots: Sequence[Shot], faces: list[list[Face]]) -> dict[str, Any]:
     """The row of one motion."""
-    outs, rungs = published(stage, shots, faces)
+    outs, levels = published(stage, shots, faces)
     shares: dict[str, list[float]] = {"core": [], "rim": [], "smear": []}
     observe, lags, missing = Observer(stage.fitting), [], 0
     for index, shot in enumerate(shots):
@@ -128,7 +128,7 @@ def measured(stage: Stage, shots: Sequence[Shot], faces: list[list[Face]]) -> di
         row[f"{name} worst %"] = 100 * max(known) if known else float("nan")
     row["lag"] = float(np.percentile(lags, 95)) if lags else float("nan")
     row["not found"] = missing
-    return {**row, "rungs": ", ".join(f"{count} {rung}" for rung, count in sorted(rungs.items()))}
+    return {**row, "levels": ", ".join(f"{count} {level}" for level, count in sorted(levels.items()))}
 
 
 def grown_frames(path: Path) -> dict[str, Any]:

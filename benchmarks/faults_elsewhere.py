@@ -62,7 +62,7 @@ def memory(rng: Rng) -> Fault:
 
 
 def fit_diverges(rng: Rng) -> Fault:
-    """The fit or the pose is no number, far away, or a singular matrix: a lower rung, no error."""
+    """The fit or the pose is no number, far away, or a singular matrix: a lower level, no error."""
     share = float(rng.choice([0.1, 0.5, 1.0]))
     seed = int(rng.integers(1 << 30))
     ways: dict[str, tuple[str, str, Callable[[Any], Any]]] = {

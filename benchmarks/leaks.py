@@ -99,9 +99,9 @@ def measure(video: Path, models: Models, settings: Settings, misses: int | None)
             continue
         looked_at += 1
         here = boxes.pop(index, [])
-        for cover in moment.covers:
-            if not any(_touch(cover, box.corners) for box in here):
-                leaks.false.append(_picture(planes, Box(index, *cover, 0.0)))
+        for redaction in moment.redactions:
+            if not any(_touch(redaction, box.corners) for box in here):
+                leaks.false.append(_picture(planes, Box(index, *redaction, 0.0)))
         covered = [one for one in covered if moment.time - one.time <= _REMEMBERED]
         for box in (box for box in here if box.score >= gaps.LEAST_SCORE):
             kept = kept_share(planes, output, box) > _KEPT
@@ -155,10 +155,10 @@ def cause(moments: Sequence[Moment], index: int, box: Corners) -> str:
     """Why a box, in pixels, of the frame `index` was exposed: one of `CAUSES`."""
     now = moments[index]
     middle = _middle(box)
-    if any(_touch(cover, middle) for cover in now.covers):
+    if any(_touch(redaction, middle) for redaction in now.redactions):
         return "misplaced"
     near = [one for one in moments if abs(one.time - now.time) <= _AROUND]
-    if any(_touch(cover, middle) for one in near for cover in one.covers):
+    if any(_touch(redaction, middle) for one in near for redaction in one.redactions):
         return "late or lost"
     if any(_touch(found, middle) for one in near for found in one.found):
         return "not believed"

@@ -32,7 +32,7 @@ class Moment:
 
     time: Fraction
     found: Sequence[Corners]
-    covers: Sequence[Corners]
+    redactions: Sequence[Corners]
 
 
 def frames_of(
@@ -52,7 +52,7 @@ def frames_of(
         step: Step[None] = Step(silent, stream.tracker, stream.deidentifier)
         for pending, published in filtered(source, step, lookahead_frames(settings, info)):
             boxes = [one.box for one in pending.tracks]
-            moment = Moment(pending.frame.time, boxes, [one.box for one in published.covers])
+            moment = Moment(pending.frame.time, boxes, [one.box for one in published.redactions])
             yield pending.frame.planes, published.planes, moment
 
 

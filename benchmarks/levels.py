@@ -60,10 +60,10 @@ def counted(published: Iterable[DeidentifiedFrame]) -> dict[str, Any]:
     last: dict[int, str] = {}
     changes = 0
     for frame in published:
-        for cover in frame.covers:
-            levels[cover.rung] += 1
-            changes += last.get(cover.track, cover.rung) != cover.rung
-            last[cover.track] = cover.rung
+        for redaction in frame.redactions:
+            levels[redaction.level] += 1
+            changes += last.get(redaction.track, redaction.level) != redaction.level
+            last[redaction.track] = redaction.level
     total = max(sum(levels.values()), 1)
     shares = {f"{level} %": 100 * levels[level] / total for level in LEVELS}
     return {"face-frames": sum(levels.values()), **shares, "changes / 100": 100 * changes / total}

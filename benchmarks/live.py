@@ -53,7 +53,7 @@ class Outcome:
     """By its own count: filtered frames left out."""
     withheld: int
     stood_in: int
-    """Repeated frames and slates."""
+    """Repeated frames and placeholders."""
     missing: int
     """Time codes that the plain receiver saw and the one of the filtered stream did not."""
     start: float
@@ -124,7 +124,7 @@ def measure(directory: Path, minutes: float, warm_up: float, progress: bool) -> 
         dropped=after["source"]["dropped"] - before["source"]["dropped"],
         unsent=after["sink"]["unsent"] - before["sink"]["unsent"],
         withheld=after["withheld"] - before["withheld"],
-        stood_in=sum(after[name] - before[name] for name in ("repeated", "slates")),
+        stood_in=sum(after[name] - before[name] for name in ("repeated", "placeholders")),
         missing=sum(number not in came for number in due),
         start=first.at - begun,
         camera=_spread([at - epoch - number / clip.rate for number, at in due.items()]),

@@ -74,7 +74,7 @@ def write_code(luma: Luma, number: int) -> None:
 
 
 def read_code(luma: Luma) -> int | None:
-    """The time code of a luma plane (h, w); None where there is none: the slate, another picture, damage."""
+    """The time code of a luma plane (h, w); None where there is none: the placeholder, another picture, damage."""
     if luma.shape[0] < 2 * _SQUARE or luma.shape[1] < _BITS * _SQUARE:
         return None
     part = luma[: 2 * _SQUARE, : _BITS * _SQUARE].reshape(2, _SQUARE, _BITS, _SQUARE)

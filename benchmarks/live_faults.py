@@ -8,9 +8,9 @@ killed and started again, or stopped and continued; the network cut (the camera'
 own; without root that kind is left out, and it says so). Half of the outages are shorter than the deadlines of 3 s.
 
 Bars: within 5 s of the return the final receiver has a picture that the camera sent after it, each time; while the
-camera is away nothing but the last picture, for at most 2 s, and slates; no watermark of a face in anything that was
-published; processes, threads and descriptors as before the first round after the last, and memory within 5 MiB of what
-it was after a quarter of the rounds; SIGTERM ends it within 5 s with nothing left behind. Exit code 1 when one is
+camera is away nothing but the last picture, for at most 2 s, and placeholders; no watermark of a face in anything that
+was published; processes, threads and descriptors as before the first round after the last, and memory within 5 MiB of
+what it was after a quarter of the rounds; SIGTERM ends it within 5 s with nothing left behind. Exit code 1 when one is
 missed.
 """
 
@@ -129,7 +129,8 @@ def _tell(number: int, one: Round, usage: Usage) -> None:
     recovery = "never" if one.recovery is None else f"after {one.recovery:.2f} s"
     print(
         f"{number + 1:3d} {one.kind}, away {one.outage:.1f} s: fresh {recovery}, repeated {one.repeated:.1f} s, "
-        f"{one.slates} slates; {usage.processes} processes, {usage.threads} threads, {usage.descriptors} descriptors, "
+        f"{one.placeholders} placeholders; {usage.processes} processes, {usage.threads} threads, "
+        f"{usage.descriptors} descriptors, "
         f"{usage.filter_resident:.0f} + {usage.resident - usage.filter_resident:.0f} MiB {'; '.join(one.problems)}",
         file=sys.stderr,
         flush=True,
@@ -144,11 +145,11 @@ def _table(outcome: Outcome) -> str:
         if rounds:
             spread = f"{np.median(times):.2f} / {max(times):.2f}" if times else "-"
             late = sum(one.recovery is None or one.recovery > RECOVERY_BAR for one in rounds)
-            repeated, slates = max(one.repeated for one in rounds), sum(one.slates for one in rounds)
+            repeated, placeholders = max(one.repeated for one in rounds), sum(one.placeholders for one in rounds)
             rows.append(
-                (kind, len(rounds), spread, late, f"{repeated:.1f}", slates, sum(one.strangers for one in rounds))
+                (kind, len(rounds), spread, late, f"{repeated:.1f}", placeholders, sum(one.strangers for one in rounds))
             )
-    header = ["fault", "rounds", "s to a fresh picture, middle / most", "late", "repeated s", "slates", "others"]
+    header = ["fault", "rounds", "s to a fresh picture, middle / most", "late", "repeated s", "placeholders", "others"]
     first, last = asdict(outcome.usages[0]), asdict(outcome.usages[-1])
     names = ("processes", "threads", "descriptors", "filter_resident", "resident")
     used = [(name.replace("_", " "), first[name], last[name]) for name in names]

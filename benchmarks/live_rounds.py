@@ -21,7 +21,7 @@ _TRANSPORT = 0.5
 _PATIENCE = 40.0
 """Seconds after which a round has failed."""
 _SLATE = 0.8
-"""Share of a slate that has one brightness, at least; a picture of the scene is far below."""
+"""Share of a placeholder that has one brightness, at least; a picture of the scene is far below."""
 _CAMERA = ("camera killed", "camera stopped", "camera changed", "network cut")
 KINDS = (*_CAMERA, "server killed", "server stopped")
 
@@ -80,9 +80,9 @@ class Round:
     """Whether that picture has the size of the camera's."""
     repeated: float
     """From the last new picture before the return to the last repetition of it."""
-    slates: int
+    placeholders: int
     strangers: int = field(default=0)
-    """Pictures without a time code that are no slates."""
+    """Pictures without a time code that are no placeholders."""
 
     @property
     def problems(self) -> list[str]:
@@ -97,7 +97,7 @@ class Round:
         if self.repeated > REPEAT_BAR + _TRANSPORT:
             found.append(f"a picture was repeated for {self.repeated:.1f} s")
         if self.strangers:
-            found.append(f"{self.strangers} pictures are neither the camera's nor slates")
+            found.append(f"{self.strangers} pictures are neither the camera's nor placeholders")
         return found
 
 
@@ -114,15 +114,15 @@ def play(stage: Stage, kind: str, outage: float) -> Round:
     until = fresh.at if fresh is not None else time.monotonic()
     seen = [one for one in stage.receiver.seen(begun - 1.0) if one.at < until]
     without = [one for one in seen if one.code is None]
-    slates = sum(one.plain >= _SLATE for one in without)
+    placeholders = sum(one.plain >= _SLATE for one in without)
     return Round(
         kind=kind,
         outage=outage,
         recovery=None if fresh is None else fresh.at - returned,
         size_right=fresh is not None and fresh.size == stage.clips[stage.playing].size,
         repeated=_repeated(seen) if kind in _CAMERA else 0.0,
-        slates=slates,
-        strangers=len(without) - slates,
+        placeholders=placeholders,
+        strangers=len(without) - placeholders,
     )
 
 

@@ -42,7 +42,7 @@ from sheets import Sheet
 from skin_looks import SkinLooks, plain_skin, skin_looks
 
 from streamdeid.core.faces import Face, Track
-from streamdeid.core.frames import Cover, DeidentifiedFrame, Frame, Planes
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.core.ibug68 import MOUTH_CORNERS, OUTLINE
 from streamdeid.errors import StreamdeidError
 from streamdeid.runs.components import default_detector
@@ -174,30 +174,32 @@ class Looking:
         self, original: Frame, published: DeidentifiedFrame, tracks: Sequence[Track], found: Sequence[Face]
     ) -> None:
         """Take in a frame; found: faces detected in what was published."""
-        covers = {cover.track: cover for cover in published.covers if cover.track}
+        redactions = {redaction.track: redaction for redaction in published.redactions if redaction.track}
         for track in tracks:
             mesh = None if track.face is None else mesh_of(track.face)
-            cover = covers.get(track.number)
-            if track.face is None or mesh is None or cover is None or face_width(mesh) < LEAST_WIDTH:
+            redaction = redactions.get(track.number)
+            if track.face is None or mesh is None or redaction is None or face_width(mesh) < LEAST_WIDTH:
                 continue
-            self._face(original, published, track, cover, mesh)
-            twin = counterpart(track.face, found) if level_of(cover) == OWN else None
+            self._face(original, published, track, redaction, mesh)
+            twin = counterpart(track.face, found) if level_of(redaction) == OWN else None
             if twin is not None and twin.landmarks is not None:
                 moves = self.measured.people[track.number]
                 moves.original.append(signals(track.face))
                 moves.output.append(signals(twin))
                 moves.flicker.note(original.index, track.face, twin, original.planes, published.planes, self._model)
 
-    def _face(self, original: Frame, published: DeidentifiedFrame, track: Track, cover: Cover, mesh: Points) -> None:
-        level = level_of(cover)
+    def _face(
+        self, original: Frame, published: DeidentifiedFrame, track: Track, redaction: Redaction, mesh: Points
+    ) -> None:
+        level = level_of(redaction)
         self.measured.levels[level] += 1
         if original.index % self._every:
             return
         if level == OWN:
-            others = [other.box for other in published.covers if other is not cover]
+            others = [other.box for other in published.redactions if other is not redaction]
             self.measured.look((original.planes, published.planes), mesh, others)
         if self._sheet is not None and track.face is not None:
-            known = getattr(cover, "person", 0)  # an earlier version of the filter does not say
+            known = getattr(redaction, "person", 0)  # an earlier version of the filter does not say
             person = known if known else -track.number
             planes = original.planes, published.planes
             self._sheet.note(original.index, person, level, track.face.box, planes)

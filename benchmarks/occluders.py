@@ -127,7 +127,7 @@ class Run:
                     continue
                 if frame.index not in self.largest or seen.width > np.ptp(self.largest[frame.index][:, 0]):
                     self.largest[frame.index] = seen.points
-                self._one(found, frame, seen, state, track.doubtful, hidden, out)
+                self._one(found, frame, seen, state, track.ambiguous, hidden, out)
             if out is not None:
                 found.pictures += [_picture(frame.planes), _picture(out)]
         return found

@@ -17,7 +17,7 @@ import numpy as np
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.pose import pose_of
 from streamdeid.core.faces import Track
-from streamdeid.core.frames import Cover, DeidentifiedFrame, Frame, Planes
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
 from streamdeid.runs.step import PendingFrame, Step, filtered
 from streamdeid.settings import Settings
@@ -29,9 +29,9 @@ OWN, QUIET = "own face", "own face quiet"
 _LEVELS = {"synthetic": OWN}
 
 
-def level_of(cover: Cover) -> str:
+def level_of(redaction: Redaction) -> str:
     """The protection level's label; those of earlier versions of the filter under today's names."""
-    return _LEVELS.get(cover.rung, cover.rung)
+    return _LEVELS.get(redaction.level, redaction.level)
 
 
 KEY = bytes(range(32))
@@ -42,8 +42,8 @@ _Published = tuple[PendingFrame[None], DeidentifiedFrame]
 
 
 @dataclass(frozen=True)
-class Redaction:
-    """A covered place."""
+class Place:
+    """Where a face was protected."""
 
     corners: Corners
     level: str
@@ -57,7 +57,7 @@ class Shown:
     """A published frame."""
 
     index: int
-    redactions: Sequence[Redaction]
+    redactions: Sequence[Place]
     turns: Sequence[tuple[Corners, float]]
     """For each face with landmarks, as detected in this frame, their bounding box and the yaw, degrees from 0 up."""
 
@@ -73,7 +73,7 @@ class Filtering:
         self.cpu = 0.0
         """CPU seconds of this process: reading, detection, filter."""
         self.breaks: Counter[str] = Counter()
-        """Why a known face's stretch ended, in words, and how often."""
+        """Why a known face's tracklet ended, in words, and how often."""
         self.causes: Counter[str] = Counter()
         """Why faces got a lower level than their own face."""
 
@@ -107,7 +107,7 @@ class Filtering:
 
 def shown(published: DeidentifiedFrame, tracks: Sequence[Track], model: AppearanceModel) -> Shown:
     """What was shown in a frame with these tracks."""
-    redactions = [Redaction(cover.box, level_of(cover), getattr(cover, "person", 0)) for cover in published.covers]
+    redactions = [Place(one.box, level_of(one), one.person) for one in published.redactions]
     turns = []
     for face in (track.face for track in tracks):
         if face is not None and face.landmarks is not None and face.forehead is not None:

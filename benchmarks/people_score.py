@@ -92,9 +92,9 @@ class Count:
         if self._truth.looked_at(shown.index):
             self._looked_at += 1
             self._judge(shown)
-            boxes, covers = self._truth.excuses.get(shown.index, []), [one.corners for one in shown.redactions]
-            self._astray += sum(not any(_touch(cover, box) for box in boxes) for cover in covers)
-            self._surplus += len(covers) - len(matched(boxes, covers))
+            boxes, redactions = self._truth.excuses.get(shown.index, []), [one.corners for one in shown.redactions]
+            self._astray += sum(not any(_touch(redaction, box) for box in boxes) for redaction in redactions)
+            self._surplus += len(redactions) - len(matched(boxes, redactions))
 
     def score(self, cpu: float, breaks: Counter[str], causes: Counter[str]) -> Score:
         """What was counted. cpu: seconds. ValueError when faces are said to be in frames that did not come."""
@@ -113,20 +113,20 @@ class Count:
         faces = self._truth.faces.get(shown.index, [])
         corners = [face.corners for face in faces]
         turns = matched(corners, [box for box, _ in shown.turns])
-        covers = matched(corners, [one.corners for one in shown.redactions])
+        redactions = matched(corners, [one.corners for one in shown.redactions])
         for number, face in enumerate(faces):
             if face.side >= LEAST_SIDE:
                 turn = _turn(shown.turns[turns[number]][1]) if number in turns else NO_LANDMARKS
-                level = shown.redactions[covers[number]].level if number in covers else UNCOVERED
+                level = shown.redactions[redactions[number]].level if number in redactions else UNCOVERED
                 self._score.levels[turn][level] += 1
 
     def _name(self, shown: Shown) -> None:
         """Whose surrogate is shown on whom."""
         places: Sequence[Seen] = self._truth.places.get(shown.index, [])
-        covers = matched([place.corners for place in places], [one.corners for one in shown.redactions])
+        redactions = matched([place.corners for place in places], [one.corners for one in shown.redactions])
         here: set[int] = set()
-        for number, cover in sorted(covers.items()):
-            person, redaction = places[number].person, shown.redactions[cover]
+        for number, redaction in sorted(redactions.items()):
+            person, redaction = places[number].person, shown.redactions[redaction]
             if not redaction.person or redaction.level not in _OWN:
                 continue
             self._score.twice += redaction.person in here

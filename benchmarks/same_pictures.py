@@ -98,8 +98,8 @@ def _write(clip: Path, out: Path, frames: int | None) -> None:
 
     with out.open("wb") as file:
         for original, published, _ in Filtering(clip, load_models(None), Settings(), frames).published():
-            covers = published.covers
-            boxes, levels = [cover.box for cover in covers], [cover.rung for cover in covers]
+            covers = published.redactions
+            boxes, levels = [redaction.box for redaction in covers], [redaction.level for redaction in covers]
             pickle.dump((original.planes, published.planes, boxes, levels), file)
 
 

@@ -56,7 +56,7 @@ def watched(path: Path, model: AppearanceModel, known: dict[str, Recogniser]) ->
             break
         for track in tracker.update(detect(frame), frame.time):
             vectors = {}
-            if track.face is not None and not track.doubtful and unfit(track.face, model) is None:
+            if track.face is not None and not track.ambiguous and unfit(track.face, model) is None:
                 vectors = {n: vector_of(frame.planes, track.face, model, r.describe) for n, r in known.items()}
             wide = bool(vectors) and track.face is not None and unfit(track.face, model, LEAST_WIDTH) is None
             kept = {name: vector for name, vector in vectors.items() if vector is not None}

@@ -147,7 +147,7 @@ def same(one: Planes, two: Planes) -> bool:
 
 
 def levels(done: DeidentifiedFrame) -> dict[int, str]:
-    return {cover.track: cover.rung for cover in done.covers}
+    return {redaction.track: redaction.level for redaction in done.redactions}
 
 
 def detail(planes: Planes, where: NDArray[np.bool_]) -> float:

@@ -100,7 +100,7 @@ def screen(name: str, report: Report, checks: Sequence[FileCheck]) -> list[str]:
         totals = Totals.of(report.files)
         cuts = sum(one.scene_cuts for one in report.files)
         lines += _item("counted", f"{_counts(totals)}, {_many(cuts, 'scene cut')}")
-        lines += _item("covered", _rungs(totals))
+        lines += _item("covered", _levels(totals))
     for warning in warnings_of(report):
         lines += _item("mind", warning)
     if not single:
@@ -121,10 +121,12 @@ def _chosen(choice: Choice) -> list[str]:
         lines += _item("factor", words)
     if choice.preserved:
         whole = (
-            "" if choice.factor is None else f"; with it at most {choice.factor * 2**choice.worst_price_bits:.2f} times"
+            ""
+            if choice.factor is None
+            else f"; with it at most {choice.factor * 2**choice.worst_leakage_bits:.2f} times"
         )
-        price = f"{choice.price_bits:.2f} bits on average, {choice.worst_price_bits:.2f} at worst"
-        lines += _item("preserved", f"{', '.join(choice.preserved)}: tells {price}{whole}")
+        leakage = f"{choice.leakage_bits:.2f} bits on average, {choice.worst_leakage_bits:.2f} at worst"
+        lines += _item("preserved", f"{', '.join(choice.preserved)}: tells {leakage}{whole}")
     return lines
 
 
@@ -167,8 +169,8 @@ def _counts(totals: Totals) -> str:
     return f"{_many(totals.frames, 'frame')}, {_many(totals.faces, 'face')}{people}"
 
 
-def _rungs(totals: Totals) -> str:
-    parts = [f"{count} {name} ({100 * count / max(totals.faces, 1):.1f} %)" for name, count in totals.rungs.items()]
+def _levels(totals: Totals) -> str:
+    parts = [f"{count} {name} ({100 * count / max(totals.faces, 1):.1f} %)" for name, count in totals.levels.items()]
     return ", ".join(parts) or "nothing"
 
 

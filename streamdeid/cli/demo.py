@@ -72,9 +72,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     write_sheet(out / "sheet.png", _sheet(drawn, filtered))
     write_report(out / "report.json", Report(choice, (report,)))
     if not arguments.quiet:
-        rungs = ", ".join(f"{count} {name}" for name, count in report.rungs.items())
+        levels = ", ".join(f"{count} {name}" for name, count in report.levels.items())
         print(
-            f"{report.frames} frames, {report.faces} faces ({rungs}), {report.timings.frames_per_second:.1f} per second"
+            f"{report.frames} frames, {report.faces} faces ({levels}), "
+            f"{report.timings.frames_per_second:.1f} per second"
         )
         print(f"{out}: side_by_side.mp4 and sheet.png show it; see also original.mp4, deidentified.mp4 and report.json")
         print(CREDIT)

@@ -120,10 +120,10 @@ def _tell(result: FileReport | FileFailure, job: Job, arguments: argparse.Namesp
         print(json.dumps(asdict(result), ensure_ascii=False), flush=True)
     elif isinstance(result, FileReport) and not arguments.quiet:
         people = "" if result.people is None else f" of {result.people} {'person' if result.people == 1 else 'people'}"
-        rungs = ", ".join(f"{count} {name}" for name, count in result.rungs.items())
+        levels = ", ".join(f"{count} {name}" for name, count in result.levels.items())
         shown = f", {result.shown} whitelisted faces NOT covered" if result.shown else ""
         print(
-            f"{job.output}: {result.frames} frames, {result.faces} faces{people}{f' ({rungs})' if rungs else ''}"
+            f"{job.output}: {result.frames} frames, {result.faces} faces{people}{f' ({levels})' if levels else ''}"
             f"{shown}, {result.timings.frames_per_second:.1f} frames per second",
             flush=True,
         )

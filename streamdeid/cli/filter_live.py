@@ -93,7 +93,7 @@ def _ended(
 @contextlib.contextmanager
 def _told(live_filter: LiveFilter, arguments: argparse.Namespace) -> Iterator[None]:
     """Tell the status about once a second from a thread, for as long as the block lasts."""
-    over, tell = threading.Event(), _teller(arguments)
+    over, tell = threading.Event(), _status_reporter(arguments)
 
     def watch() -> None:
         with contextlib.suppress(BrokenPipeError):  # nobody listens; the filter goes on
@@ -110,7 +110,7 @@ def _told(live_filter: LiveFilter, arguments: argparse.Namespace) -> Iterator[No
         thread.join(_EVERY)
 
 
-def _teller(arguments: argparse.Namespace) -> Callable[[LiveStatus], None]:
+def _status_reporter(arguments: argparse.Namespace) -> Callable[[LiveStatus], None]:
     """How the state is told: as JSON, as a line that is written over, or each change on a line of its own."""
     if arguments.json:
         return lambda status: print(json.dumps(asdict(status)), flush=True)
@@ -143,7 +143,7 @@ def _takes(stream: TextIO) -> bool:
 
 
 def _faces(status: LiveStatus) -> str:
-    covered = ", ".join(f"{count} {rung}" for rung, count in status.faces.items())
+    covered = ", ".join(f"{count} {level}" for level, count in status.faces.items())
     return f"covers: {covered}" if covered else "no faces"
 
 

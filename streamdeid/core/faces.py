@@ -79,7 +79,7 @@ class Track:
     face: Face | None
     missed: int
     """Frames since the detector last saw the person; 0 when it does now."""
-    doubtful: bool
+    ambiguous: bool
     """True while association is ambiguous (people crossing): cover, do not synthesise."""
     near: bool = False
     """Whether somebody else, once surely a face, is or may be within half a face of it."""

@@ -68,14 +68,14 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Cover:
+class Redaction:
     """One covered place of a published frame."""
 
     track: int
     """Number of the track; 0 for a place that is no track's."""
     box: tuple[float, float, float, float]
     """x0, y0, x1, y1 in pixels: the cover lies in here."""
-    rung: str
+    level: str
     """Its protection level: `own face`, `own face quiet`, `soft redaction`, `solid`; `mask`, `region`."""
     person: int = 0
     """Number of the person whose surrogate is shown; 0 where nobody's is."""
@@ -88,5 +88,5 @@ class DeidentifiedFrame:
     planes: Planes
     time: Fraction
     index: int
-    covers: tuple[Cover, ...] = ()
+    redactions: tuple[Redaction, ...] = ()
     """What was covered, in the order of drawing."""

@@ -75,10 +75,10 @@ class LiveStatus:
     """Frames that the filter was in doubt about, or that a stall made too old; they never left."""
     repeated: int = 0
     """Times a filtered frame left again, because there was no newer one."""
-    slates: int = 0
-    """Times a slate left instead of a picture."""
+    placeholders: int = 0
+    """Times a placeholder left instead of a picture."""
     faces: dict[str, int] = field(default_factory=dict)
-    """Places covered, by rung."""
+    """Places covered, by level."""
     people: int | None = None
     """Persons told apart; None for a mask."""
     frame_age: float | None = None

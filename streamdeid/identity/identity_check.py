@@ -1,17 +1,17 @@
 """Who is shown where: from tracks to persons, so that nobody's surrogate is ever handed to another.
 
-A track may go over from one person to another while it is doubtful (people crossing), and while its face is lost (one
-goes behind a pillar, another comes out). So a track is cut into stretches, and a stretch has a person of its own. Where
-one ends is for the faces' looks to say (`identity.looks`); without them a new one begins with every doubt and after
-every longer loss. A stretch starts without a person, which the soft redaction covers, and is then recognised by its own
-good frames alone, as anybody who comes back is: the same person as before, one of those who were mixed up, or a new
-one. Nothing is kept of a track but its motion.
+A track may go over from one person to another while it is ambiguous (people crossing), and while its face is lost (one
+goes behind a pillar, another comes out). So a track is cut into tracklets, and a tracklet has a person of its own.
+Where one ends is for the faces' looks to say (`identity.looks`); without them a new one begins with every doubt and
+after every longer loss. A tracklet starts without a person, which the soft redaction covers, and is then recognised by
+its own good frames alone, as anybody who comes back is: the same person as before, one of those who were mixed up, or a
+new one. Nothing is kept of a track but its motion.
 
 Good to know a person by are frames of a face that is surely one, near, frontal and sharp (`levels.recognisable`). Who
 gives none for long, turned away or blurred, is somebody new after `_WEAK` others, without a template: nobody can be
 matched to that, and the guarantee holds for any estimate of y.
 
-Frames may be published long after they were observed. What counts is the person known by then, so of a stretch that
+Frames may be published long after they were observed. What counts is the person known by then, so of a tracklet that
 was recognised in time every frame shows its surrogate.
 """
 
@@ -28,13 +28,13 @@ from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 
 _LEAST = 5
-"""Good frames without which a stretch that is lost or over is not asked for: what one frame of somebody half hidden
+"""Good frames without which a tracklet that is lost or over is not asked for: what one frame of somebody half hidden
 tells is worse than nothing."""
 _WEAK = 12
-"""Frames, good or not, after which a stretch with fewer good ones than `_LEAST` is somebody new: 0.4 s, as long as the
+"""Frames, good or not, after which a tracklet with fewer good ones than `_LEAST` is somebody new: 0.4 s, as long as the
 patience with the good ones (docs/methods.md 6.1)."""
 _LEARNT, _LATEST = 24, 240
-"""Good frames after which more of them tell nothing new about a stretch whose person is known, if there is a template
+"""Good frames after which more of them tell nothing new about a tracklet whose person is known, if there is a template
 by then, and for how many a template is waited for: of twenty people who come at once the recogniser has three vectors
 each after 60 frames, and at 120 frames a second after 42. Who had none was nobody when coming back."""
 _AGAIN = 4
@@ -49,7 +49,7 @@ _LONGEST_LOSS = Fraction(1, 4)
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the frames of a stretch tell about who it shows."""
+    """What the frames of a tracklet tell about who it shows."""
 
     y: Points = field(repr=False)
     """Identity vector in the model's space, float64 (d,): the surrogate is chosen for it."""
@@ -58,14 +58,14 @@ class Estimate:
 
 
 class NamedCause(Protocol):
-    """Why a stretch is over, by a name for reports."""
+    """Why a tracklet is over, by a name for reports."""
 
     @property
     def value(self) -> str: ...
 
 
 class Broken(Protocol):
-    """The end of a stretch in the middle of a track: `identity.looks.Break`."""
+    """The end of a tracklet in the middle of a track: `identity.looks.Break`."""
 
     @property
     def cause(self) -> NamedCause: ...
@@ -76,9 +76,9 @@ class Broken(Protocol):
 
 
 class Register(Protocol):
-    """Who is who: stretches to persons (`identity.reentry` through `streamdeid.identity.register`).
+    """Who is who: tracklets to persons (`identity.reentry` through `streamdeid.identity.register`).
 
-    The tracks it is given bear the numbers of their stretches. One that takes an earlier one up is doubtful at first.
+    The tracks it is given bear the numbers of their tracklets. One that takes an earlier one up is ambiguous at first.
     """
 
     def update(self, frame: Frame, tracks: Sequence[Track]) -> None: ...
@@ -90,7 +90,7 @@ class Register(Protocol):
 
 @runtime_checkable
 class ManyPersons(Register, Protocol):
-    """A register in which several stretches may claim one person, and that forgets persons in the end."""
+    """A register in which several tracklets may claim one person, and that forgets persons in the end."""
 
     def commit_together(self, known: Mapping[int, tuple[Points | None, int]]) -> Mapping[int, int | None]: ...
 
@@ -103,18 +103,18 @@ class ManyPersons(Register, Protocol):
 
 @dataclass
 class _Followed:
-    """The present stretch of a track."""
+    """The present tracklet of a track."""
 
-    stretch: int
-    doubtful: bool
+    tracklet: int
+    ambiguous: bool
     missed: int
     seen: Fraction
     """When the face was last seen, seconds."""
 
 
 @dataclass
-class _Stretch:
-    """What is known of a present stretch."""
+class _Tracklet:
+    """What is known of a present tracklet."""
 
     good: int = 0
     weak: int = 0
@@ -126,10 +126,10 @@ class _Stretch:
 
 
 class IdentityCheck:
-    """Stretches of one stream and their persons.
+    """Tracklets of one stream and their persons.
 
-    estimate: what is known of a stretch from its frames so far, and whether there will be no more; asked only when
-    there is one. named: called with a person and a vector y whenever a stretch has got its person.
+    estimate: what is known of a tracklet from its frames so far, and whether there will be no more; asked only when
+    there is one. named: called with a person and a vector y whenever a tracklet has got its person.
     """
 
     def __init__(
@@ -137,17 +137,17 @@ class IdentityCheck:
     ) -> None:
         self._register, self._estimate, self._named = register, estimate, named
         self._tracks: dict[int, _Followed] = {}
-        self._present: dict[int, _Stretch] = {}
+        self._present: dict[int, _Tracklet] = {}
         self._at: dict[int, dict[int, int]] = {}
         self._count = 0
 
     def update(self, frame: Frame, tracks: Sequence[Track], broken: Mapping[int, Broken] | None = None) -> list[Track]:
-        """The tracks of a new frame under the numbers of their stretches, in the same order; once per frame.
+        """The tracks of a new frame under the numbers of their tracklets, in the same order; once per frame.
 
-        broken: the tracks whose stretch is over, None where nobody looked. Where a stretch begins in the middle of a
-        track the first frame counts as doubtful.
+        broken: the tracks whose tracklet is over, None where nobody looked. Where a tracklet begins in the middle of a
+        track the first frame counts as ambiguous.
         """
-        stretched = []
+        tracklets = []
         before, self._tracks = self._tracks, {}
         follows: dict[int, int] = {}
         for track in tracks:
@@ -158,31 +158,31 @@ class IdentityCheck:
             begins = old is None or over
             self._count += begins
             if old is not None and over and broken is not None and broken[track.number].likely:
-                follows[self._count] = old.stretch
-            number = self._count if old is None or begins else old.stretch
+                follows[self._count] = old.tracklet
+            number = self._count if old is None or begins else old.tracklet
             seen = frame.time if old is None or track.missed == 0 else old.seen
-            self._tracks[track.number] = _Followed(number, track.doubtful, track.missed, seen)
-            stretched.append(replace(track, number=number, doubtful=track.doubtful or (begins and old is not None)))
-        self._at[frame.index] = {number: followed.stretch for number, followed in self._tracks.items()}
-        self._end(self._present.keys() - {track.number for track in stretched})
-        for track in stretched:
-            self._present.setdefault(track.number, _Stretch())
-        self._register.update(frame, stretched)
+            self._tracks[track.number] = _Followed(number, track.ambiguous, track.missed, seen)
+            tracklets.append(replace(track, number=number, ambiguous=track.ambiguous or (begins and old is not None)))
+        self._at[frame.index] = {number: followed.tracklet for number, followed in self._tracks.items()}
+        self._end(self._present.keys() - {track.number for track in tracklets})
+        for track in tracklets:
+            self._present.setdefault(track.number, _Tracklet())
+        self._register.update(frame, tracklets)
         if isinstance(self._register, ManyPersons):
-            for stretch, earlier in follows.items():
-                self._register.expect(stretch, earlier)
-        return stretched
+            for tracklet, earlier in follows.items():
+                self._register.expect(tracklet, earlier)
+        return tracklets
 
-    def saw(self, stretch: int, good: bool = True) -> None:
-        """Count a frame of a present stretch that shows a face; good: one to know somebody by."""
-        self._present[stretch].good += good
-        self._present[stretch].weak += not good
+    def saw(self, tracklet: int, good: bool = True) -> None:
+        """Count a frame of a present tracklet that shows a face; good: one to know somebody by."""
+        self._present[tracklet].good += good
+        self._present[tracklet].weak += not good
 
     def settle(self, tracks: Iterable[Track]) -> None:
-        """Ask for the persons of present stretches as soon as they are known well enough, or at last when they are
+        """Ask for the persons of present tracklets as soon as they are known well enough, or at last when they are
         lost; once per frame, for all of them at a time."""
         asked: list[int] = []
-        learning: list[_Stretch] = []
+        learning: list[_Tracklet] = []
         for track in tracks:
             state = self._present[track.number]
             if self._register.person_of(track.number) is None:
@@ -196,48 +196,48 @@ class IdentityCheck:
             nothing = state.estimate is None or state.estimate.template is None
             state.learnt = not nothing or state.good >= _LATEST
 
-    def learns(self, stretch: int) -> bool:
+    def learns(self, tracklet: int) -> bool:
         """Whether more good frames would still teach something about who this is."""
-        state = self._present.get(stretch)
+        state = self._present.get(tracklet)
         return state is not None and not state.learnt
 
-    def stretch(self, frame: Frame, track: int) -> int:
-        """The stretch of a track in an observed frame; 0 when the track was not there."""
+    def tracklet(self, frame: Frame, track: int) -> int:
+        """The tracklet of a track in an observed frame; 0 when the track was not there."""
         return self._at.get(frame.index, {}).get(track, 0)
 
     def published(self, frame: Frame) -> None:
-        """Forget the stretches of a frame that is done with, and of all before it."""
+        """Forget the tracklets of a frame that is done with, and of all before it."""
         for index in [index for index in self._at if index <= frame.index]:
             del self._at[index]
 
-    def person(self, stretch: int) -> int | None:
+    def person(self, tracklet: int) -> int | None:
         """The person to show, for a frame that is to be published now; None while that is not certain."""
-        known = self._register.person_of(stretch)
-        state = self._present.get(stretch)
+        known = self._register.person_of(tracklet)
+        state = self._present.get(tracklet)
         if known is not None or state is None:
             return known
         frames, nothing = state.good + state.weak, state.estimate is not None and state.estimate.template is None
         if frames >= (_WEAK if state.good < _LEAST else 2 * _WEAK if nothing else math.inf):
-            return self._unseen(stretch)
+            return self._unseen(tracklet)
         # Alone in the picture a face is named by its very first frame; among others it might be half hidden in that.
-        alone = not any(other.good + other.weak for number, other in self._present.items() if number != stretch)
+        alone = not any(other.good + other.weak for number, other in self._present.items() if number != tracklet)
         if state.good < (1 if alone else _LEAST):
             return None
         # With it all others who are known as well: who is nearest is not for the order of drawing to say.
         rivals = {n: s for n, s in self._present.items() if s.good >= _LEAST and self._register.person_of(n) is None}
-        return self._ask({**rivals, stretch: state})[stretch]
+        return self._ask({**rivals, tracklet: state})[tracklet]
 
     def waiting(self) -> frozenset[int]:
-        """The stretches of frames that are not published yet."""
-        return frozenset(stretch for stretches in self._at.values() for stretch in stretches.values())
+        """The tracklets of frames that are not published yet."""
+        return frozenset(tracklet for tracklets in self._at.values() for tracklet in tracklets.values())
 
     def forgotten(self) -> Set[int]:
         """Persons forgotten since this was asked last."""
         return self._register.forgotten() if isinstance(self._register, ManyPersons) else frozenset()
 
-    def present(self, stretch: int) -> bool:
-        """Whether the stretch still goes on."""
-        return stretch in self._present
+    def present(self, tracklet: int) -> bool:
+        """Whether the tracklet still goes on."""
+        return tracklet in self._present
 
     def close(self) -> None:
         """No frame will follow: tell the register all that was learned of those who are present and known, for they may
@@ -253,10 +253,10 @@ class IdentityCheck:
 
     def _breaks(self, old: _Followed, track: Track, now: Fraction) -> bool:
         lost = track.missed == 0 < old.missed and now - old.seen > _LONGEST_LOSS
-        return (track.doubtful and not old.doubtful) or lost
+        return (track.ambiguous and not old.ambiguous) or lost
 
     def _end(self, numbers: set[int]) -> None:
-        """Tell the register, before it hears that they are gone, what was learned of stretches."""
+        """Tell the register, before it hears that they are gone, what was learned of tracklets."""
         ended = {number: self._present.pop(number) for number in sorted(numbers)}
         asked = {number: state for number, state in ended.items() if state.good >= _LEAST and not state.learnt}
         self._ask(asked, anew=True)
@@ -264,16 +264,16 @@ class IdentityCheck:
             if state.good + state.weak >= _WEAK and self._register.person_of(number) is None:
                 self._unseen(number)
 
-    def _unseen(self, stretch: int) -> int | None:
-        """A person of its own for a stretch of which nothing is known to recognise it by."""
+    def _unseen(self, tracklet: int) -> int | None:
+        """A person of its own for a tracklet of which nothing is known to recognise it by."""
         if not isinstance(self._register, ManyPersons):
             return None
-        person = self._register.commit_unseen(stretch)
-        self._named(person, self._estimate(stretch, False).y)
+        person = self._register.commit_unseen(tracklet)
+        self._named(person, self._estimate(tracklet, False).y)
         return person
 
-    def _ask(self, states: Mapping[int, _Stretch], *, anew: bool = False) -> dict[int, int | None]:
-        """The persons of stretches, all asked for together. anew: from all good frames, there will be no more."""
+    def _ask(self, states: Mapping[int, _Tracklet], *, anew: bool = False) -> dict[int, int | None]:
+        """The persons of tracklets, all asked for together. anew: from all good frames, there will be no more."""
         known: dict[int, tuple[Points | None, int]] = {}
         told: dict[int, Estimate] = {}
         for number, state in states.items():

@@ -67,7 +67,7 @@ class Cause(enum.Enum):
     CHANGED = "changed"
     """It looked unlike itself from one frame to the next, or the head was elsewhere."""
     UNKNOWN = "unknown look"
-    """Doubtful from the start, or too small for a look: there is nothing to compare it with."""
+    """Ambiguous from the start, or too small for a look: there is nothing to compare it with."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Looks:
             state.alone &= not track.near
             if track.face is None:
                 state.box = None
-                if track.doubtful and not state.pending:
+                if track.ambiguous and not state.pending:
                     state.pending, state.cause = True, Cause.CROSSING
                 verdict.tracks.append(track)
                 continue
@@ -161,7 +161,7 @@ class Looks:
             gone, state.seen = now - state.seen > _LONGEST_LOSS, now
             changed = self._changed(state, track, look, picture, gone)
             state.box = np.array(track.face.box, dtype=np.float64)
-            if not (track.doubtful or state.pending or gone or changed):
+            if not (track.ambiguous or state.pending or gone or changed):
                 state.learn(look, now)
                 state.alone, state.changed, state.lost = not track.near, False, False
                 state.episode.clear()
@@ -197,7 +197,7 @@ class Looks:
         self, index: int, now: float, track: Track, state: _State, look: Look | None, verdict: Verdict
     ) -> Track:
         """A face in doubt: cleared, broken, or still in doubt."""
-        if not state.kept and track.doubtful:
+        if not state.kept and track.ambiguous:
             return self._unsettled(now, track, state, look)
         if not state.pending:
             state.cause = Cause.CHANGED if state.changed else Cause.LOST if state.lost else Cause.CROSSING
@@ -206,17 +206,17 @@ class Looks:
         least = _ALIKE_LOST if state.lost else _ALIKE if state.changed or not state.alone else _ALIKE_ALONE
         if own >= least and own >= rival + _MARGIN:
             return self._cleared(now, track, state, look, verdict)
-        if not track.doubtful:
+        if not track.ambiguous:
             state.tries += 1
             if state.tries >= _TRIES or not state.kept:
                 likely = state.alone and not state.changed
                 verdict.broken[track.number] = Break(state.cause if state.kept else Cause.UNKNOWN, likely)
                 self._states[track.number] = fresh = _State(now, box=state.box)
                 fresh.learn(look, now)
-                return replace(track, doubtful=True)
+                return replace(track, ambiguous=True)
         if own >= _LIKELY:
             state.episode.append(index)
-        return replace(track, doubtful=True)
+        return replace(track, ambiguous=True)
 
     def _unsettled(self, now: float, track: Track, state: _State, look: Look | None) -> Track:
         """A face that was never seen without doubt: known once it looks the same in so many frames running."""
@@ -232,7 +232,7 @@ class Looks:
             return track
         state.pending, state.running = False, 0
         state.learn(look, now)
-        return replace(track, doubtful=False)
+        return replace(track, ambiguous=False)
 
     def _own_and_rival(self, track: Track, state: _State, look: Look | None) -> tuple[float, float]:
         """How much a face looks like itself, and like whoever is most alike of the others, if anybody was near."""
@@ -247,6 +247,6 @@ class Looks:
         if state.alone and state.episode:
             verdict.groundless[track.number] = list(state.episode)
             state.episode.clear()
-        if not track.doubtful:
+        if not track.ambiguous:
             state.learn(look, now)
-        return replace(track, doubtful=False)
+        return replace(track, ambiguous=False)

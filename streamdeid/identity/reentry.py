@@ -83,7 +83,7 @@ class _Stay:
     began: int
     """Frame of its first appearance."""
     since: int
-    """The same, or the last frame in which it was doubtful: from then on it is one face."""
+    """The same, or the last frame in which it was ambiguous: from then on it is one face."""
     seen: int
     """Frame in which its face was last detected."""
 
@@ -192,11 +192,11 @@ class Persons:
         for track in tracks:
             old = before.get(track.number)
             began, since, seen = (self._frame, self._frame, 0) if old is None else (old.began, old.since, old.seen)
-            since = self._frame if track.doubtful else since
+            since = self._frame if track.ambiguous else since
             seen = self._frame if track.missed == 0 else seen
             self._stays[track.number] = _Stay(began, since, seen)
             person = self._person(track.number)
-            if person is not None and track.missed == 0 and not track.doubtful:
+            if person is not None and track.missed == 0 and not track.ambiguous:
                 person.seen = self._frame
         self._expected = {track: person for track, person in self._expected.items() if track in self._stays}
         for number in before.keys() - self._stays.keys():
@@ -209,7 +209,7 @@ class Persons:
         """Decide the persons of present tracks, by track number; give all tracks of one frame at once.
 
         A person is open to a track only if none of the person's tracks was seen in or after the track's first frame
-        (or last doubtful one): two faces in one frame are two people. Where several tracks claim one person, the
+        (or last ambiguous one): two faces in one frame are two people. Where several tracks claim one person, the
         nearest gets it. A track decided before keeps its decision. Raises ValueError, and decides nothing, for a track
         that is not present or a vector whose shape differs from those known.
         """

@@ -49,7 +49,7 @@ _PATIENCE, _LEAST, _MOST = 0.4, 5, 12
 """Seconds of good frames until which an unclear case waits before it counts as somebody new; good frames, at least and
 at most, that stand for seconds here."""
 _PART = 1 << 40
-"""More stretches than any part of a stream has."""
+"""More tracklets than any part of a stream has."""
 
 
 def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUSED) -> Persons:
@@ -71,7 +71,7 @@ class PersonRegister:
     """`identity.reentry` as the register that `identity.identity_check` asks."""
 
     def __init__(self, persons: Persons, part: int = 0) -> None:
-        """part: number of the part of a stream, from 0. Each part counts its stretches anew, the persons remain."""
+        """part: number of the part of a stream, from 0. Each part counts its tracklets anew, the persons remain."""
         self._persons = persons
         self._first = part * _PART
 
@@ -80,7 +80,7 @@ class PersonRegister:
         self._persons.update([replace(track, number=self._first + track.number) for track in tracks], frame.time)
 
     def person_of(self, track: int) -> int | None:
-        """The person of a stretch; None while undecided."""
+        """The person of a tracklet; None while undecided."""
         return self._persons.person_of(self._first + track)
 
     def commit(self, track: int, identity: Points, frames: int) -> int | None:
@@ -88,7 +88,7 @@ class PersonRegister:
         return self.commit_together({track: (identity, frames)})[track]
 
     def commit_together(self, known: Mapping[int, tuple[Points | None, int]]) -> dict[int, int | None]:
-        """Tell the identities of present stretches and over how many good frames each is averaged, all of a frame at
+        """Tell the identities of present tracklets and over how many good frames each is averaged, all of a frame at
         once: of several who claim one person the nearest gets it. The person of each, None while undecided.
 
         Told again of a decided one, it is remembered better.
@@ -101,11 +101,11 @@ class PersonRegister:
         return {track - self._first: self._persons.person_of(track) for track in identities}
 
     def commit_unseen(self, track: int) -> int:
-        """A person of its own for a stretch that shows nothing to recognise anybody by."""
+        """A person of its own for a tracklet that shows nothing to recognise anybody by."""
         return self._persons.commit_unseen(self._first + track)
 
     def expect(self, track: int, earlier: int) -> None:
-        """A stretch most likely shows whom an earlier one showed."""
+        """A tracklet most likely shows whom an earlier one showed."""
         self._persons.expect(self._first + track, self._first + earlier)
 
     def forgotten(self) -> Set[int]:

@@ -3,7 +3,7 @@
 Gross, Airoldi, Malin, Sweeney 2006, as told by P2 section 3 and P4 (docs/methods.md 1.6): the set is split by a label
 (gender, expression) and k-Same runs in each part. P4 compares itself with the AAM version, "k-Same-M-Select", which is
 the default here. The labels come from the caller, who may have them from a classifier; the price of publishing them is
-`attributes.price`.
+`attributes.leakage`.
 """
 
 from __future__ import annotations

@@ -118,8 +118,8 @@ class Publisher:
     def _shown(self) -> int:
         """Faces shown so far as the method shows them: not covered in its stead."""
         if isinstance(self._filter, MaskFaces):
-            return self._filter.rungs["mask"]
-        return self._filter.rungs[Level.OWN_FACE]
+            return self._filter.levels["mask"]
+        return self._filter.levels[Level.OWN_FACE]
 
     def vector(self, person: int) -> Points | None:
         """The surrogate P (d,) of a person; None when there is none, or for a mask."""

@@ -39,7 +39,7 @@ _MUCH = 0.1
 
 @dataclass(frozen=True)
 class Signals:
-    """What is doubtful of one face in one frame."""
+    """What is ambiguous of one face in one frame."""
 
     sharpness: float
     """Fine detail over coarse, in the direction that has least of it: about 1.2 in a sharp photograph, 0.5 when it is

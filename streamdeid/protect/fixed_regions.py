@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from streamdeid.core.faces import Track
-from streamdeid.core.frames import Cover, DeidentifiedFrame, Frame
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Redaction
 from streamdeid.errors import SettingsError
 from streamdeid.render.masks import Box, solid_fill
 
 REGION = "region"
-"""The rung of these covers."""
+"""The level of these covers."""
 _FARTHEST = 1e6
 
 
@@ -100,5 +100,5 @@ class FixedRegions:
         for box in boxes:
             planes = solid_fill(planes, box, roundness=0.0)
         self.filled += len(boxes)
-        covers = tuple(Cover(0, box, REGION) for box in boxes)
-        return DeidentifiedFrame(planes, done.time, done.index, done.covers + covers)
+        redactions = tuple(Redaction(0, box, REGION) for box in boxes)
+        return DeidentifiedFrame(planes, done.time, done.index, done.redactions + redactions)

@@ -120,7 +120,7 @@ a thirtieth of the width brings them to 0.5. Smaller ones have as much less as t
 _LEAVE = 0.88
 """A rule that holds goes on holding until its signal is back by so much: no flicker about a threshold."""
 _STEADY = 5
-"""Frames a face must deserve a better rung before it gets it."""
+"""Frames a face must deserve a better level before it gets it."""
 
 
 def severities(seen: Observation, areas: NDArray[np.float64]) -> dict[Cause, float]:

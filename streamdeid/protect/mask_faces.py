@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from streamdeid.core.faces import Face, Track
-from streamdeid.core.frames import Cover, DeidentifiedFrame, Frame, Planes
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.errors import SettingsError
 from streamdeid.render.masks import Box, bar, blackout, blur, noise, pixelate, solid_fill, t_mask, threshold
 
@@ -33,7 +33,7 @@ class MaskFaces:
         if mask not in MASKS:
             raise SettingsError(f"unknown mask {mask!r}: choose from {', '.join(MASKS)}")
         self._mask = mask
-        self.rungs: Counter[str] = Counter()
+        self.levels: Counter[str] = Counter()
         """Covered faces so far: "mask" where the detector saw the face, "solid" where it is only predicted."""
 
     def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
@@ -42,19 +42,19 @@ class MaskFaces:
     def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
         """Cover all tracks. Raises FailedClosed when a place is not finite; nothing is published then."""
         planes = frame.planes.copy()
-        covers = []
+        redactions = []
         for track in tracks:
             if track.face is not None:
                 planes = self._cover(planes, frame, track, track.face)
-                covers.append(Cover(track.number, grown(face_extent(track, track.face), planes.size), "mask"))
+                redactions.append(Redaction(track.number, grown(face_extent(track, track.face), planes.size), "mask"))
         # Last, so that no mask mixes into a fill what it takes from beside it.
         for track in tracks:
             if track.face is None:
                 place = grown(track.box, planes.size)
                 planes = solid_fill(planes, place)
-                covers.append(Cover(track.number, place, "solid"))
-        self.rungs.update(cover.rung for cover in covers)
-        return DeidentifiedFrame(planes, frame.time, frame.index, tuple(covers))
+                redactions.append(Redaction(track.number, place, "solid"))
+        self.levels.update(redaction.level for redaction in redactions)
+        return DeidentifiedFrame(planes, frame.time, frame.index, tuple(redactions))
 
     def _cover(self, planes: Planes, frame: Frame, track: Track, face: Face) -> Planes:
         if self._mask == "bar":

@@ -1,4 +1,4 @@
-"""What is known of the faces of a stream before any is replaced: measured frame by frame, under whose stretch they go.
+"""What is known of the faces of a stream before any is replaced: measured frame by frame, under whose tracklet they go.
 
 It is the first half of the filter: `replace_faces` asks it what was seen in a frame that is to be published, whether
 that was in doubt, and who it is.
@@ -29,7 +29,7 @@ from streamdeid.protect.levels import Cause, Steps, recognisable, severities, sh
 from streamdeid.render.face import Blending
 
 _WEAK_KEPT = 12
-"""Textures kept of a stretch of which no frame is good to know anybody by."""
+"""Textures kept of a tracklet of which no frame is good to know anybody by."""
 
 
 class Verdict(Protocol):
@@ -64,7 +64,7 @@ class Measured:
 
 @dataclass
 class Followed:
-    """State of one stretch of a track (`identity_check`)."""
+    """State of one tracklet of a track (`identity_check`)."""
 
     observer: Observer
     occluders: OccluderMask
@@ -93,7 +93,7 @@ class MeasuredFaces:
         templates: Templates | None = None,
     ) -> None:
         """mean: float32 (f, 3), the mean face's small texture. named: called with a person and an identity vector y
-        (d,) whenever a stretch has got its person. judge: of doubts, None where every doubt counts. templates: what
+        (d,) whenever a tracklet has got its person. judge: of doubts, None where every doubt counts. templates: what
         people are recognised by, None for the fused vector."""
         self._fitting = fitting
         self._judge = judge
@@ -111,7 +111,7 @@ class MeasuredFaces:
         self._doubts: dict[int, dict[int, bool]] = {}
         """By frame that waits, then by track: whether it is in doubt."""
         self.breaks: Counter[str] = Counter()
-        """Why stretches ended in the middle of a track."""
+        """Why tracklets ended in the middle of a track."""
 
     def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
         """Measure the faces of a frame. Frames come in order, each before it is published."""
@@ -120,30 +120,30 @@ class MeasuredFaces:
             track.number: sampled_face(frame.planes, track.face, self._fitting) if track.face is not None else None
             for track in tracks
         }
-        stretched = self._judged(frame, tracks, sampled)
+        tracklets = self._judged(frame, tracks, sampled)
         good = []
-        for track, stretch in zip(tracks, stretched, strict=True):
-            followed = self._followed.get(stretch.number)
+        for track, tracklet in zip(tracks, tracklets, strict=True):
+            followed = self._followed.get(tracklet.number)
             if followed is None:
                 followed = Followed(Observer(self._fitting), OccluderMask(self._fitting, self._mean))
-                self._followed[stretch.number] = followed
+                self._followed[tracklet.number] = followed
             pixels = sampled[track.number]
-            if pixels is not None and self._measure(frame, stretch, followed, pixels):
-                good.append(stretch.number)
+            if pixels is not None and self._measure(frame, tracklet, followed, pixels):
+                good.append(tracklet.number)
         for number in self.templates.choose([number for number in good if self.check.learns(number)]):
             self.templates.show(number, *self._crop(frame, self._followed[number].measured[frame.index].seen))
-        self.check.settle(stretched)
-        for track in stretched:
+        self.check.settle(tracklets)
+        for track in tracklets:
             if not self.check.learns(track.number):
                 followed = self._followed[track.number]
                 followed.known.forget_textures()
                 followed.weak.clear()
 
-    def of(self, stretch: int) -> Followed | None:
-        """What is kept of a stretch; None when it is over and done with."""
-        return self._followed.get(stretch)
+    def of(self, tracklet: int) -> Followed | None:
+        """What is kept of a tracklet; None when it is over and done with."""
+        return self._followed.get(tracklet)
 
-    def doubtful(self, frame: Frame, track: Track) -> bool:
+    def ambiguous(self, frame: Frame, track: Track) -> bool:
         """Whether it is unclear who a track shows in an observed frame, as far as is known by now."""
         return self._doubts.get(frame.index, {}).get(track.number, True)
 
@@ -157,7 +157,7 @@ class MeasuredFaces:
                 del followed.measured[index]
 
     def forget(self) -> Set[int]:
-        """Drop the stretches that no waiting frame needs; the numbers of those that one still does."""
+        """Drop the tracklets that no waiting frame needs; the numbers of those that one still does."""
         waiting = self.check.waiting()
         for number, followed in list(self._followed.items()):
             if not self.check.present(number) and not followed.measured and number not in waiting:
@@ -168,9 +168,9 @@ class MeasuredFaces:
     def _judged(
         self, frame: Frame, tracks: Sequence[Track], sampled: Mapping[int, SampledFace | None]
     ) -> Sequence[Track]:
-        """The tracks under the numbers of their stretches, in the same order, with the doubts that looks left."""
+        """The tracks under the numbers of their tracklets, in the same order, with the doubts that looks left."""
         if self._judge is None:
-            self._doubts[frame.index] = {track.number: track.doubtful for track in tracks}
+            self._doubts[frame.index] = {track.number: track.ambiguous for track in tracks}
             return self.check.update(frame, tracks)
         looks = {
             number: self._look(pixels.small_texture)
@@ -178,7 +178,7 @@ class MeasuredFaces:
             if pixels is not None and float(np.ptp(pixels.raw[:, 0])) >= LEAST_WIDTH
         }
         verdict = self._judge(frame, tracks, looks)
-        self._doubts[frame.index] = {track.number: track.doubtful for track in verdict.tracks}
+        self._doubts[frame.index] = {track.number: track.ambiguous for track in verdict.tracks}
         for number, indices in verdict.groundless.items():
             for index in indices:
                 if number in self._doubts.get(index, {}):
@@ -193,9 +193,9 @@ class MeasuredFaces:
         if seen is None:
             return False  # the soft redaction covers it
         found = severities(seen, self.areas)
-        opening = followed.occluders(seen, track.doubtful)
+        opening = followed.occluders(seen, track.ambiguous)
         followed.measured[frame.index] = Measured(seen, found, opening)
-        if track.doubtful or not shows_a_face(seen, track.face):
+        if track.ambiguous or not shows_a_face(seen, track.face):
             return False
         learns = self.check.learns(track.number)
         good = recognisable(seen, self.areas)
@@ -221,7 +221,7 @@ class MeasuredFaces:
         return self._fitting.model.texture_of(*self._crop(frame, seen))
 
     def _estimate(self, number: int, final: bool) -> Estimate:
-        """What is known of who a stretch shows, from its frames so far."""
+        """What is known of who a tracklet shows, from its frames so far."""
         followed, model = self._followed[number], self._fitting.model
         if followed.known.ready:
             y = model.identity(followed.known.shape(), followed.known.texture())

@@ -1,6 +1,6 @@
-"""What leaves a live run when there is no fresh frame: the last filtered one again, or a slate (architecture.md 4).
+"""What leaves a live run without a fresh frame: the last filtered one again, or a placeholder (architecture.md 4).
 
-A slate holds text on a flat ground and nothing else: it is made without any picture of the scene.
+A placeholder holds text on a flat ground and nothing else: it is made without any picture of the scene.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def again(frame: DeidentifiedFrame, time: Fraction) -> DeidentifiedFrame:
     return replace(frame, time=time)
 
 
-def slate(
+def placeholder(
     size: tuple[int, int], title: str, lines: Sequence[str], time: Fraction, index: int, colour: Colour = Colour()
 ) -> DeidentifiedFrame:
     """A picture of size (width, height) that says why there is none; lines: smaller text below the title.
@@ -37,7 +37,7 @@ def slate(
     """
     width, height = size
     if width < 2 or height < 2:
-        raise ValueError(f"a slate of {width} x {height} pixels holds nothing")
+        raise ValueError(f"a placeholder of {width} x {height} pixels holds nothing")
     luma = np.full((height, width), _GROUND, np.uint8)
     texts = [(title, _TITLE), *((line, _TEXT) for line in lines)]
     step = max(int(_LINE * height), 1)

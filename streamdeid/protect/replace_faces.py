@@ -16,7 +16,7 @@ import numpy as np
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.core.faces import Track
-from streamdeid.core.frames import Cover, DeidentifiedFrame, Frame, Planes
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.identity_check import Register
 from streamdeid.identity.person_templates import Templates
@@ -35,7 +35,7 @@ from streamdeid.render.quiet_face import draw_quiet_face
 _DECODED = 64
 """Surrogates kept decoded; others are decoded again when they are needed."""
 KEPT = 400
-"""People whose rungs are counted apart. Those of earlier ones, forgotten by the register, are counted together."""
+"""People whose levels are counted apart. Those of earlier ones, forgotten by the register, are counted together."""
 EARLIER = -1
 """Key in `ReplaceFaces.persons` of all of them."""
 
@@ -125,7 +125,7 @@ class ReplaceFaces:
         """By track: width and height of its last face's box, pixels."""
         self._chosen: dict[int, Chosen] = {}
         self._new_faces: OrderedDict[int, NewFace] = OrderedDict()
-        self.rungs: Counter[Level] = Counter()
+        self.levels: Counter[Level] = Counter()
         """Faces covered, by protection level."""
         self.persons: dict[int, Counter[Level]] = {}
         """The same by person; 0 stands for faces whose person was never decided, `EARLIER` for the first ones of a long
@@ -157,23 +157,23 @@ class ReplaceFaces:
         for plan in plans:
             if plan.level is not Level.OWN_FACE:
                 self._redact(out, frame, plan, plans)
-        covers = []
+        redactions = []
         for plan in sorted(plans, key=_width):
             level, cause = self._show(out, frame, plan, plans)
             shown = plan.person if level in (Level.OWN_FACE, Level.QUIET) else 0
-            covers.append(Cover(plan.track.number, _box(plan), level.label, shown))
-            self.rungs[level] += 1
+            redactions.append(Redaction(plan.track.number, _box(plan), level.label, shown))
+            self.levels[level] += 1
             if cause is not None:
                 self.causes[cause] += 1
             self.persons.setdefault(plan.person, Counter())[level] += 1
         self._faces.published(frame)
-        return DeidentifiedFrame(out, frame.time, frame.index, tuple(covers))
+        return DeidentifiedFrame(out, frame.time, frame.index, tuple(redactions))
 
     def allows(self, frame: Frame, track: Track) -> bool:
         """Whether nothing at all speaks against what was just observed of a track in a frame."""
-        followed = self._faces.of(self._faces.check.stretch(frame, track.number))
+        followed = self._faces.of(self._faces.check.tracklet(frame, track.number))
         found = followed.measured.get(frame.index) if followed is not None else None
-        return found is not None and not self._faces.doubtful(frame, track) and unblemished(found.severities)
+        return found is not None and not self._faces.ambiguous(frame, track) and unblemished(found.severities)
 
     def close(self) -> None:
         """Nothing more will be filtered: what was learned of people is told the register. Harmless when repeated."""
@@ -196,7 +196,7 @@ class ReplaceFaces:
         return {person: chosen.vector for person, chosen in self._chosen.items()}
 
     def _forget(self) -> None:
-        """Drop what no waiting frame needs: of stretches that are over, and of persons whom the register forgot."""
+        """Drop what no waiting frame needs: of tracklets that are over, and of persons whom the register forgot."""
         waiting = self._faces.forget()
         self._over |= self._faces.check.forgotten()
         for person in self._over - {self._register.person_of(number) for number in waiting}:
@@ -218,8 +218,8 @@ class ReplaceFaces:
 
     def _plan(self, frame: Frame, track: Track) -> _Plan:
         """Which protection level a face gets in a frame, and why no better one."""
-        stretch = self._faces.check.stretch(frame, track.number)
-        followed = self._faces.of(stretch)
+        tracklet = self._faces.check.tracklet(frame, track.number)
+        followed = self._faces.of(tracklet)
         found = followed.measured.get(frame.index) if followed is not None else None
         box = self._of_head(track) if track.face is None else face_extent(track, track.face)
         points = found.seen.raw if found is not None and astray(found.seen) <= 1 else None
@@ -228,11 +228,11 @@ class ReplaceFaces:
             raise FailedClosed("a face's place is not finite")
         if followed is None or found is None or track.face is None:
             cause = Cause.LOST if track.face is None else Cause.NO_LANDMARKS
-            return _Plan(track, place, self._hidden, cause, None, None, self._register.person_of(stretch) or 0, None)
-        person, face = (0, None) if self._faces.doubtful(frame, track) else self._face_of(stretch)
+            return _Plan(track, place, self._hidden, cause, None, None, self._register.person_of(tracklet) or 0, None)
+        person, face = (0, None) if self._faces.ambiguous(frame, track) else self._face_of(tracklet)
         quiet = followed.steps(as_drawn(found.severities, found.seen))
         if face is None:
-            cause = Cause.DOUBT if self._faces.doubtful(frame, track) else Cause.NOBODY
+            cause = Cause.DOUBT if self._faces.ambiguous(frame, track) else Cause.NOBODY
             return _Plan(track, place, self._hidden, cause, found, followed, person, None)
         if turned_away(found.seen):
             return _Plan(track, place, self._hidden, Cause.TURNED, found, followed, person, None)
@@ -305,7 +305,7 @@ class ReplaceFaces:
         )
 
     def _face_of(self, number: int) -> tuple[int, NewFace | None]:
-        """The person of a stretch, 0 for none, and the new face; None while there is none."""
+        """The person of a tracklet, 0 for none, and the new face; None while there is none."""
         person = self._faces.check.person(number)
         chosen = None if person is None else self._chosen.get(person)
         if person is None or chosen is None:

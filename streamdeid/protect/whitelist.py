@@ -113,7 +113,7 @@ class Whitelist:
             if distances is not None:  # a blurred face is nobody's, but it may be a rival
                 for person in np.flatnonzero(distances <= self._known.recogniser.differ).tolist():
                     self._claims[person][track.number] = self._clock
-            clear = track.number in alone and not track.doubtful and self._good(frame, track)
+            clear = track.number in alone and not track.ambiguous and self._good(frame, track)
             one = self._recognition.setdefault(track.number, Recognition(self._known.recogniser))
             one.add(distances if clear and self._sharp(frame, track) else None, self._clock)
             self._last[track.number] = frame.index
@@ -132,7 +132,7 @@ class Whitelist:
             for track in tracks
             if track.number in here
             and track.number in alone
-            and not track.doubtful
+            and not track.ambiguous
             and track.face is here[track.number][0]
             and all(one.get(track.number, (None, -1))[1] == here[track.number][1] for one in around)
         }

@@ -30,6 +30,8 @@ _MOST, _MOST_BITS = 1 << 53, 64.0
 """Beyond any run; larger numbers only serve to make a reader stumble."""
 _MANY_HIDDEN = 0.1
 """Share of faces without a new one from which it is worth a warning: viewers see a blur, and no expression there."""
+_RENAMED = {"rungs": "levels", "price_bits": "leakage_bits", "worst_price_bits": "worst_leakage_bits"}
+"""Names of version 1."""
 _HIDDEN = ("soft redaction", "solid", "mean face", "solid fill")
 """Levels that show no face of a person's own, in this version and earlier ones."""
 
@@ -57,20 +59,20 @@ class Totals:
     faces: int
     people: int | None
     """Told apart in each file, summed; None for a mask."""
-    rungs: Mapping[str, int]
+    levels: Mapping[str, int]
 
     @staticmethod
     def of(files: Sequence[FileReport]) -> Totals:
         """Sum up some files."""
-        rungs: Counter[str] = Counter()
+        levels: Counter[str] = Counter()
         for one in files:
-            rungs.update(one.rungs)
+            levels.update(one.levels)
         people = [one.people for one in files if one.people is not None]
         return Totals(
             sum(one.frames for one in files),
             sum(one.faces for one in files),
             sum(people) if people else None,
-            dict(rungs),
+            dict(levels),
         )
 
 
@@ -96,11 +98,22 @@ def read_report(path: Path) -> Report:
     try:
         if "versions" not in values:
             raise ValueError("versions is missing")
-        report: Report = _value(Report, values, "")
+        report: Report = _value(Report, _as_today(values) if version == 1 else values, "")
         _check(report)
     except (ValueError, OverflowError) as error:
         raise InputError(f"{path} is not a whole report: {error}") from error
     return report
+
+
+def _as_today(values: dict[str, Any]) -> dict[str, Any]:
+    """A report of version 1 under the names of version 2."""
+
+    def renamed(part: Any) -> Any:
+        return {_RENAMED.get(name, name): value for name, value in part.items()} if isinstance(part, dict) else part
+
+    files = values.get("files")
+    named = [renamed(one) for one in files] if isinstance(files, list) else files
+    return {**values, "choice": renamed(values.get("choice")), "files": named}
 
 
 def warnings_of(report: Report) -> list[str]:
@@ -110,7 +123,7 @@ def warnings_of(report: Report) -> list[str]:
     surrogates: Counter[str] = Counter()
     for one in files:
         surrogates.update(one.surrogates)
-    hidden = sum(totals.rungs.get(level, 0) for level in _HIDDEN)
+    hidden = sum(totals.levels.get(level, 0) for level in _HIDDEN)
     empty = sum(not one.faces and not one.shown for one in files)
     damaged = sum(one.damaged_places for one in files)
     dropped = sum(len(one.dropped_streams) for one in files)
@@ -234,8 +247,8 @@ def _check(report: Report) -> None:
     hashes = [side.sha256 for one in report.files for side in (one.input, one.output)]
     if report.choice is not None:
         hashes += [report.choice.model_sha256, report.choice.gallery_sha256]
-        if not 0.0 <= report.choice.worst_price_bits < _MOST_BITS:
-            raise ValueError("the price of the preserved attributes is none")
+        if not 0.0 <= report.choice.worst_leakage_bits < _MOST_BITS:
+            raise ValueError("the leakage of the preserved attributes is none")
     elif report.files:
         raise ValueError("files were filtered, but choice is empty")
     if not all(_HASH.fullmatch(value) for value in hashes):
@@ -244,12 +257,12 @@ def _check(report: Report) -> None:
         names = one.input.name, one.output.name
         if any(name in ("", ".", "..") or "\0" in name or Path(name).name != name for name in names):
             raise ValueError("a file's name is not a plain one")
-        by_person = sum(sum(rungs.values()) for rungs in one.persons.values())
-        if sum(one.rungs.values()) != one.faces or (one.persons and by_person != one.faces):
+        by_person = sum(sum(levels.values()) for levels in one.persons.values())
+        if sum(one.levels.values()) != one.faces or (one.persons and by_person != one.faces):
             raise ValueError("its counts of faces do not agree with each other")
         counts = [one.frames, one.people or 0, one.scene_cuts, one.damaged_places, *one.surrogates.values()]
         counts += [one.shown, one.filled_regions]
-        counts += [count for rungs in (one.rungs, *one.persons.values()) for count in rungs.values()]
+        counts += [count for levels in (one.levels, *one.persons.values()) for count in levels.values()]
         if not 0 <= min(counts) <= max(counts) < _MOST:
             raise ValueError("a count is none")
 

@@ -21,7 +21,8 @@ from typing import Any
 from streamdeid.errors import OutputError
 
 SCHEMA = "streamdeid.report"
-VERSION = 1
+VERSION = 2
+"""2: protection levels are called so, and the leakage of preserved attributes; `audit` reads version 1 too."""
 
 _LIBRARIES = ("streamdeid", "mediapipe", "ai-edge-litert", "opencv-python", "numpy", "numba", "av")
 
@@ -38,9 +39,9 @@ class Choice:
     factor: float | None
     """By how much looking at a surrogate can raise the chance of naming its person; None: no such bound."""
     preserved: tuple[str, ...]
-    price_bits: float
+    leakage_bits: float
     """What the preserved attributes tell on average over the gallery."""
-    worst_price_bits: float
+    worst_leakage_bits: float
     """The same for the rarest class."""
     transfer: str | None
     eyes: str | None
@@ -122,7 +123,7 @@ class FileReport:
     """Covered places, summed over the frames."""
     people: int | None
     """Persons told apart; None for a mask, which knows nobody."""
-    rungs: Mapping[str, int]
+    levels: Mapping[str, int]
     """Covered places by protection level: `own face`, `own face quiet`, `soft redaction`, `solid`, `mask`. In earlier
     reports: `synthetic`, `mean face`, `solid fill`, `mask`."""
     persons: Mapping[str, Mapping[str, int]]

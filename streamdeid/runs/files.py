@@ -123,8 +123,8 @@ class FileRun:
             frames=file_sink.frames,
             faces=stream.covered,
             people=stream.people,
-            rungs=stream.rungs,
-            persons=stream.persons_by_rung,
+            levels=stream.levels,
+            persons=stream.persons_by_level,
             tracks=stream.tracks,
             surrogates=dict(stream.surrogates.counts) if stream.surrogates is not None else {},
             scene_cuts=stream.cuts(),
@@ -161,15 +161,15 @@ def filter_file(
 def _choice(settings: Settings, models: Models, stream: Stream) -> Choice:
     surrogates = stream.surrogates
     factor = surrogates.factor if surrogates is not None else float("inf")
-    worst = surrogates.price.worst if surrogates is not None else 0.0
+    worst = surrogates.leakage.worst if surrogates is not None else 0.0
     return Choice(
         method=settings.method,
         k=settings.k if settings.synthesises else None,
         q=settings.q if settings.draws else None,
         factor=finite(factor),
         preserved=settings.preserve if settings.synthesises else (),
-        price_bits=surrogates.price.mean if surrogates is not None else 0.0,
-        worst_price_bits=worst,
+        leakage_bits=surrogates.leakage.mean if surrogates is not None else 0.0,
+        worst_leakage_bits=worst,
         transfer=settings.transfer if settings.synthesises else None,
         eyes=settings.eyes if settings.synthesises else None,
         strict=settings.strict,

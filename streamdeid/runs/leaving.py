@@ -1,8 +1,8 @@
-"""What leaves a live run, at every moment: a fresh filtered frame, the last one again, or a slate.
+"""What leaves a live run, at every moment: a fresh filtered frame, the last one again, or a placeholder.
 
 A thread watches the age of what left last. Without a fresh frame the last filtered one is repeated for at most
-`repeat` seconds, then comes a slate; so whatever holds the filter up, nobody sees an old picture for long, and the
-receiver's connection stays alive.
+`repeat` seconds, then comes a placeholder; so whatever holds the filter up, nobody sees an old picture for long, and
+the receiver's connection stays alive.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Protocol
 from streamdeid.core.frames import Colour, DeidentifiedFrame
 from streamdeid.core.status import SinkState
 from streamdeid.errors import FailedClosed
-from streamdeid.protect.placeholders import again, slate
+from streamdeid.protect.placeholders import again, placeholder
 
 _TICK = 0.1
 """Seconds between looks at the age of the last frame."""
 _SILENCE, _INTERVALS = 0.3, 3
 """Seconds, and frame intervals, without a fresh frame after which the last one is repeated."""
 _STAND_IN_RATE = 5
-"""Repeated frames and slates per second."""
+"""Repeated frames and placeholders per second."""
 _LEAVE = 2.0
 """Seconds that `close` waits for the thread, whoever holds it up."""
 _FIRST_SIZE = (640, 480)
-"""Size of a slate before the first picture came."""
+"""Size of a placeholder before the first picture came."""
 
 
 class LiveOutput(Protocol):
@@ -46,9 +46,9 @@ class LiveOutput(Protocol):
 class Leaving:
     """Passes fresh frames on and stands in for them while there are none; see the module. Close it at the end.
 
-    reason: why there is no fresh frame, asked when a slate is drawn; a line without passwords. repeat: seconds.
-    early: whether a slate leaves even before the first frame. watch: called with every frame that leaves, in whatever
-    thread it leaves from.
+    reason: why there is no fresh frame, asked when a placeholder is drawn; a line without passwords. repeat: seconds.
+    early: whether a placeholder leaves even before the first frame. watch: called with every frame that leaves, in
+    whatever thread it leaves from.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class Leaving:
         early: bool = False,
         watch: Callable[[DeidentifiedFrame], None] | None = None,
     ) -> None:
-        self.repeated = self.slates = 0
-        """Times that a frame left again, and that a slate left."""
+        self.repeated = self.placeholders = 0
+        """Times that a frame left again, and that a placeholder left."""
         self.failed: BaseException | None = None
         """What the output raised in the thread, to be raised by the next `fresh` or `check`."""
         self._output, self._reason, self._repeat, self._early, self._watch = output, reason, repeat, early, watch
@@ -69,10 +69,10 @@ class Leaving:
         self._last: DeidentifiedFrame | None = None
         self._rate = 25.0
         self._shift = Fraction(0)
-        """Seconds that slates lasted before the first frame, whose own time begins at 0."""
+        """Seconds that placeholders lasted before the first frame, whose own time begins at 0."""
         self._left = self._stood_in = time.monotonic()
         self._since = datetime.now(timezone.utc)
-        self._slate: tuple[tuple[object, ...], DeidentifiedFrame] | None = None
+        self._placeholder: tuple[tuple[object, ...], DeidentifiedFrame] | None = None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch_age, name="leaving", daemon=True)
         self._thread.start()
@@ -97,7 +97,7 @@ class Leaving:
         self.check()
         with self._lock:
             now = time.monotonic()
-            if self._last is None and self.slates:
+            if self._last is None and self.placeholders:
                 self._shift = self._time(None, now - self._left) - frame.time
             if self._shift:
                 frame = again(frame, frame.time + self._shift)
@@ -134,7 +134,7 @@ class Leaving:
                 return None
             if age > self._repeat:
                 frame = again(self._drawn(last), self._time(last, age))
-                self.slates += 1
+                self.placeholders += 1
             elif last is not None:
                 frame = again(last, self._time(last, age))
                 self.repeated += 1
@@ -148,12 +148,12 @@ class Leaving:
         return (Fraction(0) if last is None else last.time) + Fraction(age).limit_denominator(90000)
 
     def _drawn(self, last: DeidentifiedFrame | None) -> DeidentifiedFrame:
-        """The slate of the moment; drawn anew only when it says something else."""
+        """The placeholder of the moment; drawn anew only when it says something else."""
         size = _FIRST_SIZE if last is None else last.planes.size
         colour = Colour() if last is None else last.planes.colour
         says = size, colour, self._reason(), self._since
-        if self._slate is None or self._slate[0] != says:
+        if self._placeholder is None or self._placeholder[0] != says:
             lines = [says[2], f"since {self._since:%H:%M:%S} UTC"]
-            drawn = slate(size, "NO PICTURE", lines, Fraction(0), 0 if last is None else last.index, colour)
-            self._slate = says, drawn
-        return self._slate[1]
+            drawn = placeholder(size, "NO PICTURE", lines, Fraction(0), 0 if last is None else last.index, colour)
+            self._placeholder = says, drawn
+        return self._placeholder[1]

@@ -95,7 +95,7 @@ class LiveFilter:
         usage: Callable[[], tuple[float, int]] = lambda: (0.0, 0),
     ) -> None:
         self.watch: Callable[[DeidentifiedFrame], None] | None = None
-        """Called with each frame that leaves, slates and repeated ones too, in the thread that it leaves from."""
+        """Called with each frame that leaves, placeholders and repeated ones too, in the thread that it leaves from."""
         self._source, self._output, self._parts, self._close_parts = source, output, parts, close_parts
         self._lookahead, self._usage = lookahead, usage
         self._leaving = Leaving(output, self._why, repeat=repeat, early=early, watch=self._seen)
@@ -178,7 +178,7 @@ class LiveFilter:
                 filtered=self._filtered,
                 withheld=self._withheld,
                 repeated=self._leaving.repeated,
-                slates=self._leaving.slates,
+                placeholders=self._leaving.placeholders,
                 faces=dict(sorted(self._faces.items())),
                 people=None if stream is None else stream.known_people,
                 frame_age=None if age is None else round(age, 3),
@@ -248,7 +248,7 @@ class LiveFilter:
         self._doubt = self._since_doubt = None
         with self._told:
             self._filtered += 1
-            self._faces.update(cover.rung for cover in done.covers)
+            self._faces.update(redaction.level for redaction in done.redactions)
             self._times.append(time.monotonic())
             while self._times[0] < self._times[-1] - _RECENT:
                 self._times.popleft()

@@ -109,10 +109,10 @@ class Filter:
         _, result = step.render()
         self._time, self._index = now, self._index + 1
         out = _pasted(picture, planes, result.planes)
-        for cover in result.covers:
-            if cover.rung == REGION:  # nothing of the original there, whether the planes changed or not
-                x0, y0 = (max(0, math.floor(side)) & ~1 for side in cover.box[:2])
-                x1, y1 = (min(math.ceil(side), most) for side, most in zip(cover.box[2:], size, strict=True))
+        for redaction in result.redactions:
+            if redaction.level == REGION:  # nothing of the original there, whether the planes changed or not
+                x0, y0 = (max(0, math.floor(side)) & ~1 for side in redaction.box[:2])
+                x1, y1 = (min(math.ceil(side), most) for side, most in zip(redaction.box[2:], size, strict=True))
                 out[y0:y1, x0:x1] = rectangle_to_rgb(result.planes, x0, y0, x1, y1)[:, :, ::-1]
         return out
 

@@ -40,26 +40,26 @@ class Stream:
     @property
     def covered(self) -> int:
         """Places covered so far, summed over the frames."""
-        return sum(self.inner.rungs.values())
+        return sum(self.inner.levels.values())
 
     @property
-    def rungs(self) -> dict[str, int]:
+    def levels(self) -> dict[str, int]:
         """The same by how they were covered."""
         if isinstance(self.inner, MaskFaces):
-            return dict(sorted(self.inner.rungs.items()))
-        return {rung.label: count for rung, count in sorted(self.inner.rungs.items())}
+            return dict(sorted(self.inner.levels.items()))
+        return {level.label: count for level, count in sorted(self.inner.levels.items())}
 
     @property
-    def persons_by_rung(self) -> dict[str, dict[str, int]]:
+    def persons_by_level(self) -> dict[str, dict[str, int]]:
         """The same by person number, "0" for faces whose person was never decided, "earlier" for those of a long run's
         first people together; empty for a mask."""
         if isinstance(self.inner, MaskFaces):
             return {}
         return {
             "earlier" if person == EARLIER else str(person): {
-                rung.label: count for rung, count in sorted(rungs.items())
+                level.label: count for level, count in sorted(levels.items())
             }
-            for person, rungs in sorted(self.inner.persons.items())
+            for person, levels in sorted(self.inner.persons.items())
         }
 
     @property

@@ -136,5 +136,5 @@ def laid_around(
 
 
 def _always(frame: Frame, track: Track) -> bool:
-    """A mask has no rungs."""
+    """A mask has no levels."""
     return True

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from streamdeid.protect.placeholders import slate
+from streamdeid.protect.placeholders import placeholder
 from streamdeid.service.access import guarded
 from streamdeid.service.camera_report import CameraReport
 from streamdeid.service.http_settings import HttpSettings
@@ -130,10 +130,10 @@ def app_of(overview: Overview, http: HttpSettings, over: asyncio.Event) -> ASGIA
                     yield _part(picture[1])
                 elif not blank:  # a browser goes on showing what came last
                     blank = True
-                    yield _part(_slate())
+                    yield _part(_placeholder())
                 else:
                     await asyncio.sleep(0.25)
-            yield _part(_slate())
+            yield _part(_placeholder())
         finally:
             viewers[name] -= 1
 
@@ -169,8 +169,8 @@ def _part(data: bytes) -> bytes:
 
 
 @functools.cache
-def _slate() -> bytes:
-    return jpeg(slate((640, 480), "NO PICTURE", ["of this camera now"], Fraction(0), 0))
+def _placeholder() -> bytes:
+    return jpeg(placeholder((640, 480), "NO PICTURE", ["of this camera now"], Fraction(0), 0))
 
 
 def _none_such() -> Response:

@@ -38,14 +38,14 @@ _LAST = 8.0
 """Seconds after the end of the input, when the service is gone, after which a hung process ends the hard way."""
 
 
-class Teller:
+class StatusReporter:
     """Tells the service the status of a filter and the pictures it asked for, from a thread of its own."""
 
     def __init__(self, pipe: BinaryIO, wanted: WantedPictures, stop: threading.Event) -> None:
         self._pipe, self._wanted, self._stop = pipe, wanted, stop
         self._filter: LiveFilter | None = None
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="teller", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="status reporter", daemon=True)
         self._thread.start()
 
     def begin(self, live_filter: LiveFilter) -> None:
@@ -122,10 +122,10 @@ def _run(camera: Camera, key: bytes | None, given: io.FileIO, pipe: BinaryIO, st
     """Filter until `stop` is set or a replayed file is at its end. Raises StreamdeidError."""
     wanted = WantedPictures()
     threading.Thread(target=_listen, args=(given, wanted, stop), name="listener", daemon=True).start()
-    with contextlib.closing(Teller(pipe, wanted, stop)) as teller:
+    with contextlib.closing(StatusReporter(pipe, wanted, stop)) as reporter:
         chosen = key if key is not None else secret(camera.settings)
         with open_live(camera.source, camera.output, camera.settings, camera.live, key=chosen) as live_filter:
-            teller.begin(live_filter)
+            reporter.begin(live_filter)
             live_filter.run(stop)
 
 

@@ -31,7 +31,7 @@ class CameraReport:
     totals: LiveStatus
     """Counters over all its processes; the rest is of the last one."""
     showing: bool
-    """Whether pictures or slates leave, so that there is something to see."""
+    """Whether pictures or placeholders leave, so that there is something to see."""
     latency: tuple[float, float] | None
     """Seconds below which half, and 95 of 100, of the last minute's frames stayed."""
 

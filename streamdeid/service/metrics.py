@@ -21,7 +21,7 @@ COUNTERS: dict[str, tuple[str, Value]] = {
     "frames_filtered": ("Pictures filtered.", lambda r: r.totals.filtered),
     "frames_withheld": ("Pictures the filter was in doubt about, which never left.", lambda r: r.totals.withheld),
     "frames_repeated": ("Times a filtered picture left again.", lambda r: r.totals.repeated),
-    "slates": ("Times a slate left instead of a picture.", lambda r: r.totals.slates),
+    "placeholders": ("Times a placeholder left instead of a picture.", lambda r: r.totals.placeholders),
     "frames_written": ("Pictures encoded and sent.", lambda r: r.totals.sink.written),
     "frames_unsent": ("Filtered pictures the receiver was too slow for.", lambda r: r.totals.sink.unsent),
     "source_reconnects": ("Times the camera was opened again.", lambda r: max(0, r.totals.source.connections - 1)),
@@ -80,15 +80,15 @@ def _of_cameras(reports: Sequence[CameraReport]) -> Iterator[Metric]:
     for name, (text, value) in GAUGES.items():
         yield _filled(GaugeMetricFamily(_PREFIX + name, text, labels=["camera"]), reports, value)
     state = GaugeMetricFamily(f"{_PREFIX}camera_state", "1 for the state it is in.", labels=["camera", "state"])
-    faces = CounterMetricFamily(f"{_PREFIX}faces", "Places covered, by rung.", labels=["camera", "rung"])
+    faces = CounterMetricFamily(f"{_PREFIX}faces", "Places covered, by level.", labels=["camera", "level"])
     latency = HistogramMetricFamily(
         f"{_PREFIX}latency_seconds", "From the arrival of a frame to the end of its sending.", labels=["camera"]
     )
     for report in reports:
         for each in STATES:
             state.add_metric([report.name, each], each == report.state)
-        for rung, count in report.totals.faces.items():
-            faces.add_metric([report.name, rung], count)
+        for level, count in report.totals.faces.items():
+            faces.add_metric([report.name, level], count)
         latency.add_metric([report.name], _buckets(report.totals.latency), report.totals.latency_sum)
     yield from (state, faces, latency)
 

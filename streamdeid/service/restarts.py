@@ -88,5 +88,5 @@ class Restarts:
 
 
 def left(status: LiveStatus) -> int:
-    """Frames of any kind that left: fresh ones, repeated ones, slates."""
-    return status.filtered + status.repeated + status.slates
+    """Frames of any kind that left: fresh ones, repeated ones, placeholders."""
+    return status.filtered + status.repeated + status.placeholders

@@ -1,6 +1,6 @@
 """Attributes that a surrogate may share with the person (`--preserve`), and what that costs.
 
-Restricting the donors to the person's class tells the class. The price of a class is −log2 of its share of the
+Restricting the donors to the person's class tells the class. The leakage of a class is −log2 of its share of the
 people: so many bits more than the guarantee's own log2(1 / (1 − q)) a shown surrogate can tell. It is at most
 `worst`, for the rarest class, and on average `mean` ≤ log2(number of classes). The people are the donors, as a rule
 that has not seen them judges their gender.
@@ -44,7 +44,7 @@ _SHRINKAGE = 0.3
 
 
 @dataclass(frozen=True)
-class Price:
+class Leakage:
     """What preserving attributes costs, in bits."""
 
     by_class: dict[str, float]
@@ -54,7 +54,7 @@ class Price:
 
     @property
     def worst(self) -> float:
-        """The price of the rarest class."""
+        """The leakage of the rarest class."""
         return max(self.by_class.values())
 
 
@@ -140,8 +140,8 @@ def donors_of_class(gallery: Gallery, preserve: Sequence[str], label: str, rules
     return donors if unsure is None else donors[unsure.between(donors, stated[kept].tolist())]
 
 
-def class_price(gallery: Gallery, preserve: Sequence[str], rules: Sequence[Discriminant]) -> Price:
-    """The price of preserving attributes, with the classes' shares among the donors who state all; see the module."""
+def class_leakage(gallery: Gallery, preserve: Sequence[str], rules: Sequence[Discriminant]) -> Leakage:
+    """The leakage of preserving attributes, with the classes' shares among the donors who state all; see the module."""
     shares: dict[str, float] = {}
     columns = [donor_labels(gallery, attribute) for attribute in preserve]
     for row, labels in enumerate(zip(*columns, strict=True)):
@@ -156,7 +156,7 @@ def class_price(gallery: Gallery, preserve: Sequence[str], rules: Sequence[Discr
                 for name, share in seen.items()
             }
         shares = {label: shares.get(label, 0.0) + joint.get(label, 0.0) for label in shares.keys() | joint.keys()}
-    return price(shares)
+    return leakage(shares)
 
 
 def _seen(gallery: Gallery, attribute: str, rule: Discriminant, row: int, own: str) -> dict[str, float]:
@@ -166,13 +166,13 @@ def _seen(gallery: Gallery, attribute: str, rule: Discriminant, row: int, own: s
     return {own: 1.0}
 
 
-def price(shares: Mapping[str, float]) -> Price:
-    """The price of preserving classes with these shares, in any unit; nothing when there is one class only or none."""
+def leakage(shares: Mapping[str, float]) -> Leakage:
+    """Leakage of preserving classes with these shares, in any unit; nothing when there is one class only or none."""
     total = sum(shares.values())
     if not total:
-        return Price({"": 0.0}, 0.0)
+        return Leakage({"": 0.0}, 0.0)
     bits = {label: float(-np.log2(share / total)) for label, share in sorted(shares.items()) if share}
-    return Price(bits, sum(bits[label] * shares[label] / total for label in bits))
+    return Leakage(bits, sum(bits[label] * shares[label] / total for label in bits))
 
 
 def fit_discriminant(identities: Vectors, labels: Sequence[str], shrinkage: float = _SHRINKAGE) -> Discriminant:

@@ -34,7 +34,15 @@ import numpy as np
 
 from streamdeid.errors import FailedClosed, SettingsError
 from streamdeid.k_same.clusters import Vector, Vectors
-from streamdeid.surrogates.attributes import EITHER, GENDER, Discriminant, Price, class_price, donors_of_class, rule_for
+from streamdeid.surrogates.attributes import (
+    EITHER,
+    GENDER,
+    Discriminant,
+    Leakage,
+    class_leakage,
+    donors_of_class,
+    rule_for,
+)
 from streamdeid.surrogates.bank import Accept, Bank, draw_bank, excluded_count
 from streamdeid.surrogates.banks import Banks
 from streamdeid.surrogates.certificate import (
@@ -143,7 +151,7 @@ class Surrogates:
         self._limits = self._settings.limits or default_limits(self._donors, self._plausibility)
         preserve = self._settings.preserve
         self._rules: list[Discriminant] = [rule_for(gallery, attribute) for attribute in preserve]
-        self._price = class_price(gallery, preserve, self._rules)
+        self._leakage = class_leakage(gallery, preserve, self._rules)
         self._maps: dict[str, FixedMap] = {}
         draws: dict[str, Callable[[], Bank]] = {}
         for label in sorted(self._possible_classes()):
@@ -168,8 +176,8 @@ class Surrogates:
     def factor(self) -> float:
         """By how much looking at P can raise the chance of naming a person, on average; infinite for fixed maps.
 
-        Without the price of preserved attributes, which comes on top: multiply by `classes`, on average over people, or
-        by 2 ** price.worst for somebody of the rarest class.
+        Without the leakage of preserved attributes, which comes on top: multiply by `classes`, on average over people,
+        or by 2 ** leakage.worst for somebody of the rarest class.
         """
         if self._settings.method != DRAWN:
             return float("inf")
@@ -177,9 +185,9 @@ class Surrogates:
         return size / (size - excluded_count(size, self._settings.q))
 
     @property
-    def price(self) -> Price:
+    def leakage(self) -> Leakage:
         """What the preserved attributes cost."""
-        return self._price
+        return self._leakage
 
     @property
     def classes(self) -> int:

@@ -48,7 +48,7 @@ def guarantee(
 ) -> str:
     """The promise of a method, and what it does not cover.
 
-    factor: `Surrogates.factor`; worst_bits: price of the rarest class of the preserved attributes; classes: how many
+    factor: `Surrogates.factor`; worst_bits: leakage of the rarest class of the preserved attributes; classes: how many
     there are; whitelisted: how many pictures of people who are left unfiltered were given.
     """
     promise = _promise(method, q=q, factor=factor, worst_bits=worst_bits, classes=classes)
@@ -60,9 +60,9 @@ def _promise(method: str, *, q: float, factor: float, worst_bits: float, classes
         return f"{_MASKS[method]} {_NOT_COVERED}"
     if method != DRAWN:
         return f"{_MAPS[method]} {_KNOWN_PEOPLE} {_NOT_COVERED}"
-    price = ""
+    leakage = ""
     if worst_bits:
-        price = (
+        leakage = (
             f" The preserved attributes come on top: faces are drawn from {classes} distributions, one for each class, "
             f"so the factor is at most {factor * classes:.2f}, on average over people too. Of somebody of the rarest "
             f"class they tell {worst_bits:.2f} bits, for whom the factor is at most {factor * 2**worst_bits:.2f}."
@@ -72,5 +72,5 @@ def _promise(method: str, *, q: float, factor: float, worst_bits: float, classes
         f"the reference gallery; apart from avoiding the nearest fraction q = {q:g} of possible faces around the "
         "person's own estimated face, and faces already in use, it does not depend on the person. Therefore, looking "
         "at P alone, an attacker with any recogniser, gallery or computing power raises his chance of naming the "
-        f"person, on average over the draws, by a factor of at most {factor:.2f}.{price} {_NOT_COVERED}"
+        f"person, on average over the draws, by a factor of at most {factor:.2f}.{leakage} {_NOT_COVERED}"
     )

@@ -30,7 +30,7 @@ SIZE_RATIO = 2.2
 MARGIN = 0.1
 """Two candidates whose costs differ by less are too close to tell apart."""
 FAR = 0.5
-"""A match above this cost is doubtful: 0.5 is where the boxes no longer touch."""
+"""A match above this cost is ambiguous: 0.5 is where the boxes no longer touch."""
 OVERLAP = 0.3
 """IoU from which two boxes of one frame overlap strongly."""
 LARGEST = 256
@@ -54,9 +54,9 @@ class Association:
 
     pairs: Rows
     """intp (k, 2): row of the track, row of the face; each row at most once."""
-    doubtful_tracks: Flags
+    ambiguous_tracks: Flags
     """bool (n,): the track competes for a face, has two near-equal candidates, or its match is far."""
-    doubtful_faces: Flags
+    ambiguous_faces: Flags
     """bool (m,): the same for faces."""
 
 
@@ -92,7 +92,7 @@ def associate(
     """
     n, m = len(tracks.boxes), len(faces.boxes)
     ones, others, cost = _candidates(tracks, faces, spread)
-    doubtful_tracks, doubtful_faces = np.zeros(n, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
+    ambiguous_tracks, ambiguous_faces = np.zeros(n, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
     sure = np.ones(len(ones), dtype=np.bool_)
     sure &= True if sure_tracks is None else sure_tracks[ones]
     sure &= True if sure_faces is None else sure_faces[others]
@@ -101,12 +101,12 @@ def associate(
         np.minimum.at(best, side, cost)
         near = sure & (cost <= best[side] + MARGIN)
         rivals = near & (np.bincount(side[near], minlength=count)[side] > 1)
-        doubtful_tracks[ones[rivals]] = True
-        doubtful_faces[others[rivals]] = True
+        ambiguous_tracks[ones[rivals]] = True
+        ambiguous_faces[others[rivals]] = True
     matched = _solve(ones, others, cost)
     far = matched[cost[matched] > FAR]
-    doubtful_tracks[ones[far]] = True
-    return Association(np.stack([ones[matched], others[matched]], axis=1), doubtful_tracks, doubtful_faces)
+    ambiguous_tracks[ones[far]] = True
+    return Association(np.stack([ones[matched], others[matched]], axis=1), ambiguous_tracks, ambiguous_faces)
 
 
 def assign(cost: Floats, unmatched: float = _UNMATCHED) -> Rows:

@@ -162,7 +162,7 @@ class LookAhead:
             if number not in present and known.start > now.index and known.scene == now.scene and known.face:
                 box = self._before(known, now)
                 if box is not None:
-                    covered.append(Track(number, box, face=None, missed=1, doubtful=False))
+                    covered.append(Track(number, box, face=None, missed=1, ambiguous=False))
         self._known = {n: k for n, k in self._known.items() if n in present or k.start > now.index}
         self._shown = now
         return covered

@@ -4,7 +4,7 @@ Every detection is a track in its own frame, with no delay for confirmation, unl
 one (`tracking.parts`). A track that the detector lost is still
 returned, at its predicted place grown by its uncertainty and joined with the place where it was last seen (people stop
 as often as they walk on), until it was lost for `coast` seconds. While it is unclear who is who, the tracks concerned
-are `doubtful`: they must be covered, not synthesised.
+are `ambiguous`: they must be covered, not synthesised.
 
 Place and motion cannot always tell who is who after people hid one another. In 480 simulated runs of five people who
 cross (30 to 6 frames per second), 17 runs ended a doubt with two numbers exchanged, for good. So a number stands for
@@ -46,7 +46,7 @@ class _Seen:
     face: Face
     box: Floats
     landmarks: Floats
-    doubtful: bool
+    ambiguous: bool
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class FaceTracker:
     coast: seconds for which a lost track is still returned and may be found again; give at least three frame
     intervals. It is returned in the first frame without its face in any case. No track is carried over a gap between
     frames that is longer than `coast` and a second: a face seen after it is a new track.
-    hold: frames for which a track stays doubtful after the doubt is gone.
+    hold: frames for which a track stays ambiguous after the doubt is gone.
     size: width and height of the frames in pixels, when known: boxes wholly outside are then rejected.
     Raises SettingsError for values out of range.
     """
@@ -123,7 +123,7 @@ class FaceTracker:
                 box=(float(box[0]), float(box[1]), float(box[2]), float(box[3])),
                 face=seen[found[one.number]].face if one.number in found else None,
                 missed=one.missed,
-                doubtful=one.doubt > 0,
+                ambiguous=one.doubt > 0,
                 near=bool(close),
             )
             for one, box, close in zip(self._followed, shown, near, strict=True)
@@ -156,19 +156,19 @@ class FaceTracker:
         for group in association.duplicates(shapes, quality):
             boxes = shapes.boxes[group]
             if len(group) == 1:
-                seen.append(_Seen(kept[group[0]][0], boxes[0], shapes.landmarks[group[0]], doubtful=False))
+                seen.append(_Seen(kept[group[0]][0], boxes[0], shapes.landmarks[group[0]], ambiguous=False))
                 continue
             whole = np.concatenate([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)])
             # Joined by boxes alone, and not nearly equal: perhaps two people, so neither may be synthesised.
             unsure = ~marked[group] | ~marked[group[0]]
-            doubtful = bool((unsure & (association.iou(boxes[0], boxes) < 0.7)).any())
+            ambiguous = bool((unsure & (association.iou(boxes[0], boxes) < 0.7)).any())
             best = kept[group[0]][0]
             together = [kept[row][0] for row in group]
             sure = max((face.evidence for face in together if math.isfinite(face.evidence)), default=best.evidence)
             score = max((face.score for face in together if math.isfinite(face.score)), default=best.score)
             if (sure, score) != (best.evidence, best.score):
                 best = replace(best, evidence=sure, score=score)
-            seen.append(_Seen(best, whole, shapes.landmarks[group[0]], doubtful))
+            seen.append(_Seen(best, whole, shapes.landmarks[group[0]], ambiguous))
         return seen
 
     def _follow(self, seen: list[_Seen]) -> dict[int, int]:
@@ -192,14 +192,14 @@ class FaceTracker:
         filtered = kalman.boxes_of(self._motion)
 
         followed = [replace(one, missed=one.missed + 1, doubt=max(0, one.doubt - 1)) for one in self._followed]
-        for row in rows[result.doubtful_tracks].tolist():
+        for row in rows[result.ambiguous_tracks].tolist():
             followed[row] = replace(followed[row], doubt=self._hold + 1)
         found: dict[int, int] = {}
         total = len(followed)
         for row, face in zip([*tracks.tolist(), *range(total, len(self._motion))], [*matched, *started], strict=True):
             one = seen[face]
             old = followed[row] if row < total else None
-            doubt = self._hold + 1 if one.doubtful or result.doubtful_faces[face] else old.doubt if old else 0
+            doubt = self._hold + 1 if one.ambiguous or result.ambiguous_faces[face] else old.doubt if old else 0
             number = old.number if old else self._number()
             sure = one.face.confirmed or (old is not None and old.confirmed)
             now = _Followed(number, self._clock, 0, doubt, one.box, one.landmarks, sure, filtered[row])
@@ -231,9 +231,9 @@ class FaceTracker:
         boxes, sure = self._boxes(), self._confirmed()
         renewed = np.zeros(len(boxes), dtype=np.bool_)
         renewed[sure] = association.overlapping(boxes[sure])
-        doubtful = np.flatnonzero([one.doubt > 0 for one in self._followed])
-        lost = sure[doubtful] & np.array([self._followed[row].missed > 0 for row in doubtful], dtype=np.bool_)
-        renewed[doubtful] |= _meets_lost(shown[doubtful], lost)
+        ambiguous = np.flatnonzero([one.doubt > 0 for one in self._followed])
+        lost = sure[ambiguous] & np.array([self._followed[row].missed > 0 for row in ambiguous], dtype=np.bool_)
+        renewed[ambiguous] |= _meets_lost(shown[ambiguous], lost)
         for row in np.flatnonzero(renewed).tolist():
             self._followed[row] = replace(self._followed[row], doubt=self._hold + 1)
 

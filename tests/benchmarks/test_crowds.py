@@ -112,7 +112,7 @@ class Known:
         self.asked: list[tuple[int, int]] = []
 
     def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
-        self.tracks = [(track.number, track.doubtful) for track in tracks]
+        self.tracks = [(track.number, track.ambiguous) for track in tracks]
 
     def person_of(self, track: int) -> int | None:
         return self.people.get(track)
@@ -130,14 +130,14 @@ def frame_at(index: int) -> Frame:
 
 
 def played(check: IdentityCheck, states: str, start: int = 0) -> list[int]:
-    """Show track 1 as seen (`.`), doubtful (`?`) or lost (`-`), frame by frame; its stretches."""
+    """Show track 1 as seen (`.`), ambiguous (`?`) or lost (`-`), frame by frame; its stretches."""
     stretches = []
     missed = 0
     for index, state in enumerate(states, start):
         missed = missed + 1 if state == "-" else 0
         track = Track(1, FACE.box, None if missed else FACE, missed, state == "?")
         (stretch,) = check.update(frame_at(index), [track])
-        if stretch.face is not None and not stretch.doubtful:
+        if stretch.face is not None and not stretch.ambiguous:
             check.saw(stretch.number)
         check.settle([stretch])
         stretches.append(stretch.number)

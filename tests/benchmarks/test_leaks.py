@@ -40,18 +40,18 @@ def test_pixels_that_happen_to_be_as_bright_are_not_kept() -> None:
     assert leaks.kept_share(original, output, BOX) == 0
 
 
-def moment(index: int, found: tuple[object, ...] = (), covers: tuple[object, ...] = ()) -> object:
+def moment(index: int, found: tuple[object, ...] = (), redactions: tuple[object, ...] = ()) -> object:
     """A frame at 25 per second."""
-    return leaks_run.Moment(Fraction(index, 25), found, covers)
+    return leaks_run.Moment(Fraction(index, 25), found, redactions)
 
 
 def test_causes_are_told_apart() -> None:
     face, beside = (40.0, 40.0, 100.0, 100.0), (75.0, 40.0, 140.0, 100.0)
     assert leaks.cause([moment(0)], 0, face) == "never seen"
     assert leaks.cause([moment(0, found=(face,))], 0, face) == "not believed"
-    assert leaks.cause([moment(0), moment(10, covers=(face,))], 0, face) == "late or lost"
-    assert leaks.cause([moment(0), moment(60, covers=(face,))], 0, face) == "never seen"
-    assert leaks.cause([moment(0, covers=(beside,))], 0, face) == "misplaced"
+    assert leaks.cause([moment(0), moment(10, redactions=(face,))], 0, face) == "late or lost"
+    assert leaks.cause([moment(0), moment(60, redactions=(face,))], 0, face) == "never seen"
+    assert leaks.cause([moment(0, redactions=(beside,))], 0, face) == "misplaced"
 
 
 def test_a_covered_face_is_remembered_over_frames_without_a_box() -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.faces import Track
-from streamdeid.core.frames import Cover, DeidentifiedFrame, Frame
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Redaction
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.surrogates.models import Models
 from streamdeid.synthetic.people import synthetic_people
@@ -249,8 +249,8 @@ def _filmed(drawn: Scene, level: str, index: int, person: int = 1) -> tuple[Fram
     darker = drawn.planes.copy()
     darker.y[int(y0) : int(y1), int(x0) : int(x1)] //= 2
     original = Frame(drawn.planes, Fraction(index, 25), index)
-    cover = Cover(7, drawn.face.box, level, person)
-    published = DeidentifiedFrame(darker, original.time, index, (cover,))
+    redaction = Redaction(7, drawn.face.box, level, person)
+    published = DeidentifiedFrame(darker, original.time, index, (redaction,))
     return original, published, [Track(7, drawn.face.box, drawn.face, 0, False)]
 
 

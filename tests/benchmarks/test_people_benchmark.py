@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.core.frames import Cover, DeidentifiedFrame, Planes
+from streamdeid.core.frames import DeidentifiedFrame, Planes, Redaction
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.surrogates.models import Models
@@ -33,7 +33,7 @@ LEFT, RIGHT = (100.0, 100.0, 160.0, 180.0), (300.0, 100.0, 360.0, 180.0)
 def redaction(box: tuple[float, ...], level: str = OWN, person: int = 0) -> object:
     """A cover a sixth larger on each side than a face's box."""
     dx, dy = (box[2] - box[0]) / 6, (box[3] - box[1]) / 6
-    return people_run.Redaction((box[0] - dx, box[1] - dy, box[2] + dx, box[3] + dy), level, person)
+    return people_run.Place((box[0] - dx, box[1] - dy, box[2] + dx, box[3] + dy), level, person)
 
 
 def shown(index: int, *redactions: object, turns: tuple[tuple[tuple[float, ...], float], ...] = ()) -> object:
@@ -119,15 +119,15 @@ def test_frames_between_those_looked_at_count_for_hand_overs_only() -> None:
     moved = tuple(value + 8 for value in LEFT)
     known = truth(((LEFT, 1),), ((moved, 1),), step=4)
     assert known.places[1][0].corners == tuple(value + 2 for value in LEFT) and sorted(known.places) == [0, 1, 2, 3, 4]
-    covers = [shown(i, redaction(LEFT, OWN, 2 if i == 2 else 1), redaction(RIGHT, "solid")) for i in range(5)]
-    row = counted(known, *covers)
+    redactions = [shown(i, redaction(LEFT, OWN, 2 if i == 2 else 1), redaction(RIGHT, "solid")) for i in range(5)]
+    row = counted(known, *redactions)
     assert row["faces of 40 px"] == 2 and row["surrogates per person"] == 2 and row["covers of no face per frame"] == 1
 
 
 def test_covers_of_no_face_and_doubles_are_told_apart() -> None:
     huge, beside = (0.0, 0.0, 400.0, 400.0), (600.0, 0.0, 700.0, 100.0)
-    covers = redaction(LEFT), redaction(LEFT, "solid"), redaction(huge), redaction(beside)
-    row = counted(truth(((LEFT, 1),), ((LEFT, 1),)), shown(0, *covers), shown(1, redaction(LEFT)))
+    redactions = redaction(LEFT), redaction(LEFT, "solid"), redaction(huge), redaction(beside)
+    row = counted(truth(((LEFT, 1),), ((LEFT, 1),)), shown(0, *redactions), shown(1, redaction(LEFT)))
     assert row["covers of no face per frame"] == 1 / 2 and row["covers without a face of their own"] == 3 / 2
 
 
@@ -148,8 +148,8 @@ def test_all_clips_together() -> None:
 
 def test_what_was_shown_is_read_from_covers_and_tracks(fitting: FitModel) -> None:
     planes = Planes(*(np.zeros(size, np.uint8) for size in ((8, 8), (4, 4), (4, 4))))
-    covers = Cover(3, LEFT, "synthetic"), Cover(4, RIGHT, "solid fill")
-    seen = people_run.shown(DeidentifiedFrame(planes, 0, 7, covers), [], fitting.model)
+    redactions = Redaction(3, LEFT, "synthetic"), Redaction(4, RIGHT, "solid fill")
+    seen = people_run.shown(DeidentifiedFrame(planes, 0, 7, redactions), [], fitting.model)
     assert seen.index == 7 and [one.level for one in seen.redactions] == [OWN, "solid fill"] and seen.turns == []
 
 
@@ -161,8 +161,8 @@ BOXES, LABELS = "frame,x0,y0,x1,y1,score", "frame,person,x0,y0,x1,y1"
 
 
 def test_labels_name_boxes_and_take_back_what_is_no_face(tmp_path: Path) -> None:
-    arms, doubtful = (500.0, 10.0, 530.0, 50.0), (10.0, 10.0, 40.0, 50.0)
-    rows = [(0, *LEFT, 0.9), (0, *RIGHT, 0.8), (0, *arms, 0.6), (0, *doubtful, 0.4), (2, *LEFT, 0.9)]
+    arms, ambiguous = (500.0, 10.0, 530.0, 50.0), (10.0, 10.0, 40.0, 50.0)
+    rows = [(0, *LEFT, 0.9), (0, *RIGHT, 0.8), (0, *arms, 0.6), (0, *ambiguous, 0.4), (2, *LEFT, 0.9)]
     write(tmp_path / "clip.faces.csv", BOXES, *rows)
     write(tmp_path / "one_person.csv", "clip")
     video = tmp_path / "clip.mp4"
@@ -176,7 +176,7 @@ def test_labels_name_boxes_and_take_back_what_is_no_face(tmp_path: Path) -> None
     missed = people_truth.read_truth(video, tmp_path)
     assert missed.persons == 2 and [one.person for one in missed.faces[0]] == [5, 0, 6]
     assert missed.faces[4] == [people_truth.Seen(LEFT, 0)] and missed.excuses[4] == [LEFT] == missed.excuses[2]
-    assert arms not in known.excuses[0] and doubtful in known.excuses[0] and len(known.excuses[0]) == 3
+    assert arms not in known.excuses[0] and ambiguous in known.excuses[0] and len(known.excuses[0]) == 3
     assert known.looked_at(4) and not known.looked_at(1)
     write(tmp_path / "one_person.csv", "clip", ("clip",))
     (tmp_path / "clip.csv").unlink()

@@ -74,11 +74,11 @@ def test_the_report_tells_what_was_done(run: Run) -> None:
     report = json.loads(run.report.read_text(encoding="utf-8"))
     check_report(report)
     (one,) = report["files"]
-    assert one["frames"] == one["faces"] == one["rungs"]["own face"] == RATE
+    assert one["frames"] == one["faces"] == one["levels"]["own face"] == RATE
     assert one["people"] == 1
-    assert one["persons"] == {"1": one["rungs"]}
+    assert one["persons"] == {"1": one["levels"]}
     assert report["choice"]["factor"] == pytest.approx(2.0)
-    assert report["choice"]["preserved"] == ["gender"] and report["choice"]["price_bits"] < np.log2(3)
+    assert report["choice"]["preserved"] == ["gender"] and report["choice"]["leakage_bits"] < np.log2(3)
     assert "at most 6.00" in report["choice"]["guarantee"]
     assert report["choice"]["keyed"] is True
     text = run.report.read_text(encoding="utf-8")
@@ -152,7 +152,7 @@ def test_the_demo_shows_two_people_replaced(tmp_path: Path, capfd: pytest.Captur
     (one,) = report["files"]
     assert one["people"] == 2
     assert one["faces"] == 2 * RATE
-    assert one["rungs"]["own face"] > 0.9 * one["faces"]
+    assert one["levels"]["own face"] > 0.9 * one["faces"]
     assert frames(tmp_path / "demo" / "side_by_side.mp4")[0].planes.size == (1440, 408)
     said = capfd.readouterr().out
     assert "50 faces" in said

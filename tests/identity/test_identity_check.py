@@ -1,4 +1,4 @@
-"""Stretches and persons, where looks say when a stretch is over: who is asked for, when, and with what."""
+"""Tracklets and persons, where looks say when a tracklet is over: who is asked for, when, and with what."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIKELY, UNLIKELY = Break(Cause.CROSSING, True), Break(Cause.CROSSING, False)
 Y = np.arange(3.0)
 TEMPLATE = np.ones(2)
 Asked = dict[int, tuple[int, bool]]
-"""By stretch: frames, and whether there was a template."""
+"""By tracklet: frames, and whether there was a template."""
 
 
 @dataclass
@@ -73,13 +73,13 @@ class Played:
         self.estimates: list[tuple[int, bool]] = []
         self.named: list[tuple[int, list[float]]] = []
         self.nothing: set[int] = set()
-        """Stretches of which there is no template."""
+        """Tracklets of which there is no template."""
         self.check = IdentityCheck(self.register, self._estimate, self._name)
         self.index = -1
 
-    def _estimate(self, stretch: int, final: bool) -> Estimate:
-        self.estimates.append((stretch, final))
-        return Estimate(Y + stretch, None if stretch in self.nothing else TEMPLATE)
+    def _estimate(self, tracklet: int, final: bool) -> Estimate:
+        self.estimates.append((tracklet, final))
+        return Estimate(Y + tracklet, None if tracklet in self.nothing else TEMPLATE)
 
     def _name(self, person: int, y: Points) -> None:
         self.named.append((person, y.tolist()))
@@ -87,19 +87,19 @@ class Played:
     def frame(
         self, states: Mapping[int, str], broken: Mapping[int, Break] | None = None, settle: bool = True
     ) -> list[Track]:
-        """A frame that shows tracks as good (`.`), weak (`w`), doubtful (`?`) or lost (`-`)."""
+        """A frame that shows tracks as good (`.`), weak (`w`), ambiguous (`?`) or lost (`-`)."""
         self.index += 1
         tracks = [
             Track(number, FACE.box, None if state == "-" else FACE, int(state == "-"), state == "?")
             for number, state in states.items()
         ]
-        stretched = self.check.update(self.at(self.index), tracks, {} if broken is None else broken)
-        for track, state in zip(stretched, states.values(), strict=True):
-            if state in ".w" and not track.doubtful:
+        tracklets = self.check.update(self.at(self.index), tracks, {} if broken is None else broken)
+        for track, state in zip(tracklets, states.values(), strict=True):
+            if state in ".w" and not track.ambiguous:
                 self.check.saw(track.number, good=state == ".")
         if settle:
-            self.check.settle(stretched)
-        return stretched
+            self.check.settle(tracklets)
+        return tracklets
 
     def play(self, line: str, settle: bool = True) -> None:
         for state in line:
@@ -109,8 +109,8 @@ class Played:
     def at(index: int) -> Frame:
         return Frame(Planes(EMPTY, EMPTY[:1, :1], EMPTY[:1, :1]), Fraction(index, 25), index)
 
-    def person(self, stretch: int = 1) -> int | None:
-        return self.check.person(stretch)
+    def person(self, tracklet: int = 1) -> int | None:
+        return self.check.person(tracklet)
 
 
 def numbers(tracks: Iterable[Track]) -> list[int]:
@@ -125,25 +125,25 @@ def test_where_looks_judge_a_doubt_or_a_loss_breaks_nothing() -> None:
     played = Played()
     for state in "...??..----------..":
         (track,) = played.frame({1: state})
-        assert (track.number, track.doubtful) == (1, state == "?")
+        assert (track.number, track.ambiguous) == (1, state == "?")
 
 
-def test_a_stretch_ends_where_looks_broke_it_and_only_of_that_track() -> None:
+def test_a_tracklet_ends_where_looks_broke_it_and_only_of_that_track() -> None:
     played = Played()
     assert numbers(played.frame({1: ".", 2: "."})) == [1, 2]
-    stretched = played.frame({1: ".", 2: "."}, {2: UNLIKELY})
-    assert [(track.number, track.doubtful) for track in stretched] == [(1, False), (3, True)]
-    stretched = played.frame({2: ".", 1: "."})
-    assert [(track.number, track.doubtful) for track in stretched] == [(3, False), (1, False)], "in the same order"
-    assert [played.check.stretch(played.at(index), 2) for index in range(3)] == [2, 3, 3]
+    tracklets = played.frame({1: ".", 2: "."}, {2: UNLIKELY})
+    assert [(track.number, track.ambiguous) for track in tracklets] == [(1, False), (3, True)]
+    tracklets = played.frame({2: ".", 1: "."})
+    assert [(track.number, track.ambiguous) for track in tracklets] == [(3, False), (1, False)], "in the same order"
+    assert [played.check.tracklet(played.at(index), 2) for index in range(3)] == [2, 3, 3]
     assert not played.check.present(2) and played.check.present(3)
 
 
 def test_a_track_that_is_broken_in_its_first_frame_begins_once() -> None:
-    """It is the first stretch that begins, and nobody was there before to go on with."""
+    """It is the first tracklet that begins, and nobody was there before to go on with."""
     played = Played()
     (track,) = played.frame({1: "."}, {1: LIKELY})
-    assert (track.number, track.doubtful) == (1, False)
+    assert (track.number, track.ambiguous) == (1, False)
     assert numbers(played.frame({1: "."})) == [1] and played.register.expected == []
 
 
@@ -162,8 +162,8 @@ def test_a_known_person_goes_on_in_frames_before_the_break_only() -> None:
     for _ in range(24):
         played.frame({1: "."})
     played.frame({1: "."}, {1: LIKELY})
-    assert played.person(played.check.stretch(played.at(23), 1)) == 7
-    assert played.person(played.check.stretch(played.at(24), 1)) is None
+    assert played.person(played.check.tracklet(played.at(23), 1)) == 7
+    assert played.person(played.check.tracklet(played.at(24), 1)) is None
 
 
 @pytest.mark.parametrize("frames", [11, 12])
@@ -247,7 +247,7 @@ def test_who_is_lost_is_asked_for_with_five_good_frames() -> None:
     assert played.register.asked == [{1: (5, True)}]
 
 
-def test_without_a_template_a_stretch_waits_and_then_is_somebody_new() -> None:
+def test_without_a_template_a_tracklet_waits_and_then_is_somebody_new() -> None:
     """The recogniser has not told enough: up to twice as many frames are waited for it."""
     played = Played()
     played.nothing = {1}
@@ -289,7 +289,7 @@ def test_an_estimate_is_made_again_at_a_few_counts_only() -> None:
     assert len(played.estimates) == 8
 
 
-def test_at_the_end_of_a_stretch_all_good_frames_are_told() -> None:
+def test_at_the_end_of_a_tracklet_all_good_frames_are_told() -> None:
     """The person was found with five of eleven; what was learned since makes the template better."""
     played = Played()
     played.register.answers = {1: 7}
@@ -304,7 +304,7 @@ def test_at_the_end_of_a_stretch_all_good_frames_are_told() -> None:
 
 
 @pytest.mark.parametrize(("line", "asked"), [("....", False), (".....", True), ("." * 24, False)])
-def test_a_stretch_that_ends_is_asked_for_unless_too_little_or_everything_is_known(line: str, asked: bool) -> None:
+def test_a_tracklet_that_ends_is_asked_for_unless_too_little_or_everything_is_known(line: str, asked: bool) -> None:
     played = Played()
     played.register.answers = {1: 7}
     played.play(line)
@@ -318,7 +318,7 @@ def test_a_stretch_that_ends_is_asked_for_unless_too_little_or_everything_is_kno
 
 
 @pytest.mark.parametrize(("line", "unseen"), [("w" * 11, False), ("w" * 12, True), ("..." + "w" * 9, True)])
-def test_a_stretch_that_ends_without_a_person_is_somebody_new_if_it_was_long(line: str, unseen: bool) -> None:
+def test_a_tracklet_that_ends_without_a_person_is_somebody_new_if_it_was_long(line: str, unseen: bool) -> None:
     """Frames of it may still wait to be published."""
     played = Played()
     played.play(line)
@@ -365,13 +365,13 @@ def test_who_is_known_and_learnt_teaches_nothing_more() -> None:
     assert len(played.register.asked) == asked
 
 
-def test_stretches_of_frames_that_wait_are_remembered_until_they_are_published() -> None:
+def test_tracklets_of_frames_that_wait_are_remembered_until_they_are_published() -> None:
     played = Played()
     played.frame({1: "."})
     played.frame({1: "."}, {1: UNLIKELY})
     assert played.check.waiting() == {1, 2}
     played.check.published(played.at(0))
-    assert played.check.waiting() == {2} and played.check.stretch(played.at(0), 1) == 0
+    assert played.check.waiting() == {2} and played.check.tracklet(played.at(0), 1) == 0
     played.check.published(played.at(1))
     assert played.check.waiting() == frozenset()
     assert played.check.forgotten() == {77}
@@ -389,7 +389,7 @@ def test_a_register_that_knows_no_unseen_people_leaves_them_undecided() -> None:
             return None
 
     named: list[int] = []
-    check = IdentityCheck(Plain(), lambda stretch, final: Estimate(Y, None), lambda person, y: named.append(person))
+    check = IdentityCheck(Plain(), lambda tracklet, final: Estimate(Y, None), lambda person, y: named.append(person))
     for index in range(40):
         check.update(Played.at(index), [Track(1, FACE.box, FACE, 0, False)], {})
         check.saw(1, good=False)

@@ -27,22 +27,22 @@ class _People:
         self._check = IdentityCheck(PersonRegister(self.persons), self._estimate, lambda person, y: None)
         self._index = 0
 
-    def _estimate(self, stretch: int, final: bool) -> Estimate:
+    def _estimate(self, tracklet: int, final: bool) -> Estimate:
         self.estimates += 1
-        there = self._good.get(stretch, 0) >= self._after
-        return Estimate(np.zeros(3), np.array([1e5 * (stretch % 3), 0.0]) if there else None)
+        there = self._good.get(tracklet, 0) >= self._after
+        return Estimate(np.zeros(3), np.array([1e5 * (tracklet % 3), 0.0]) if there else None)
 
     def frame(self, tracks: list[int]) -> dict[int, int | None]:
         """One more frame; the person of each track, as it is published at once."""
         frame = Frame(_PICTURE, Fraction(self._index, 30), self._index)
         self._index += 1
         shown = [Track(number, _BOX, Face(_BOX, 1.0), 0, False) for number in tracks]
-        stretches = self._check.update(frame, shown, {})
-        for stretch in stretches:
-            self._check.saw(stretch.number)
-            self._good[stretch.number] = self._good.get(stretch.number, 0) + 1
-        self._check.settle(stretches)
-        found = {track: self._check.person(one.number) for track, one in zip(tracks, stretches, strict=True)}
+        tracklets = self._check.update(frame, shown, {})
+        for tracklet in tracklets:
+            self._check.saw(tracklet.number)
+            self._good[tracklet.number] = self._good.get(tracklet.number, 0) + 1
+        self._check.settle(tracklets)
+        found = {track: self._check.person(one.number) for track, one in zip(tracks, tracklets, strict=True)}
         self._check.published(frame)
         return found
 
@@ -55,7 +55,7 @@ def test_who_was_named_before_there_was_a_template_is_recognised_later(after: in
     people.frame([])
     people._after = 3  # they come back one by one, and the recogniser has time for them
     for _ in range(30):
-        again = people.frame([4])  # stretch 3: as the template of neither
+        again = people.frame([4])  # tracklet 3: as the template of neither
     for _ in range(30):
         back = people.frame([4, 5])
     assert again[4] not in first.values()

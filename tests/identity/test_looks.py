@@ -39,7 +39,7 @@ class Shown:
     """What a frame shows of one track."""
 
     look: Look | None
-    doubtful: bool = False
+    ambiguous: bool = False
     near: bool = False
     lost: bool = False
     number: int = 1
@@ -47,7 +47,7 @@ class Shown:
 
 
 def doubt(look: Look | None, *, near: bool = False, number: int = 1) -> Shown:
-    return Shown(look, doubtful=True, near=near, number=number)
+    return Shown(look, ambiguous=True, near=near, number=number)
 
 
 GONE = Shown(None, lost=True)
@@ -64,7 +64,7 @@ class Played:
         """The verdict on the next frame."""
         self.index += 1
         tracks = [
-            Track(each.number, each.box, None if each.lost else Face(each.box, 0.9), int(each.lost), each.doubtful,
+            Track(each.number, each.box, None if each.lost else Face(each.box, 0.9), int(each.lost), each.ambiguous,
                   each.near)
             for each in shown
         ]  # fmt: skip
@@ -82,7 +82,7 @@ class Played:
 
 
 def doubted(verdict: Verdict) -> list[bool]:
-    return [track.doubtful for track in verdict.tracks]
+    return [track.ambiguous for track in verdict.tracks]
 
 
 def known(look: Look = A, count: int = 10) -> Played:
@@ -302,7 +302,7 @@ def test_the_cause_of_an_earlier_doubt_is_not_that_of_a_later_one() -> None:
     played = known()
     assert doubted(played.frame(Shown(B))) == [True]  # a change, which was none
     assert doubted(played.frames(Shown(A), 10)) == [False]
-    played.frame(Shown(None, lost=True, doubtful=True, near=True))
+    played.frame(Shown(None, lost=True, ambiguous=True, near=True))
     assert played.frames(Shown(alike((A, 0.62))), 5).broken == {1: Break(Cause.CROSSING, likely=False)}
 
 

@@ -36,7 +36,7 @@ def test_a_doubt_that_lasts_for_hours_is_undone_as_far_as_frames_wait() -> None:
     looks = Looks(patches=False)
     for index in range(20_000):
         track = Track(1, _BOX, Face(_BOX, 1.0), 0, 30 <= index < 19_999)
-        likeness = 0.62 if track.doubtful else 1.0
+        likeness = 0.62 if track.ambiguous else 1.0
         verdict = looks(Frame(_PLANES, Fraction(index, 30), index), [track], {1: _look(likeness)})
     frames = verdict.groundless[1]
     assert frames == list(range(frames[0], 19_999)) and 2400 < len(frames) < 5000

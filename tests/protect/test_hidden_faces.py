@@ -55,7 +55,7 @@ def test_what_cannot_be_drawn_is_hidden_as_asked(
     filter._choose(1, np.zeros(len(model.variances)))
     frame, tracks = Frame(drawn.planes, Fraction(0), 0), [Track(1, drawn.face.box, drawn.face, 0, False)]
     filter.observe(frame, tracks)
-    assert [cover.rung for cover in filter.deidentify(frame, tracks).covers] == [level.label]
+    assert [redaction.level for redaction in filter.deidentify(frame, tracks).redactions] == [level.label]
     assert asked
 
 
@@ -81,4 +81,4 @@ def test_somebody_seen_with_something_before_the_face_only_is_still_somebody(
         )
         filter.observe(frame, tracks)
         done = filter.deidentify(frame, tracks)
-    assert done.covers[0].person == 1
+    assert done.redactions[0].person == 1

@@ -181,11 +181,11 @@ def test_landmarks_that_are_beside_the_face_are_doubted_and_the_whole_box_is_cov
     assert filter.allows(frame, tracks[0]) == good
     done = filter.deidentify(frame, tracks)
     if good:
-        assert [cover.rung for cover in done.covers] == [Level.OWN_FACE.label]
+        assert [redaction.level for redaction in done.redactions] == [Level.OWN_FACE.label]
     else:
         x0, y0, x1, y1 = (int(side) for side in np.round(drawn.face.box))
         same = done.planes.y[y0:y1, x0:x1] == drawn.planes.y[y0:y1, x0:x1]
-        assert done.covers[0].rung in (Level.QUIET.label, Level.SOFT.label) and same.mean() < 0.05
+        assert done.redactions[0].level in (Level.QUIET.label, Level.SOFT.label) and same.mean() < 0.05
 
 
 class _Nobody:

@@ -43,7 +43,7 @@ def test_frames_in_doubt_teach_nothing(fitting: FitModel, drawn: Drawn) -> None:
     """Who was never seen without doubt has no person, however long; afterwards the first frame is enough."""
     one = drawn()
     filmed = Filmed(fitting, judge=Judged())
-    filmed.show(one.planes, track(one.face, doubtful=True), times=30)
+    filmed.show(one.planes, track(one.face, ambiguous=True), times=30)
     assert filmed.filter.people == 0 and not filmed.filter.vectors()
     followed = filmed.filter._faces.of(1)
     assert followed is not None and not (followed.known.ready or followed.rest.ready or followed.weak)
@@ -71,7 +71,7 @@ def test_a_doubt_that_is_found_groundless_is_undone_in_frames_that_still_wait(fi
     one = drawn()
     judged = Judged()
     filmed = Filmed(fitting, judge=judged)
-    shown = [track(one.face, doubtful=index in (4, 5, 6)) for index in range(9)]
+    shown = [track(one.face, ambiguous=index in (4, 5, 6)) for index in range(9)]
     frames = []
     for index, each in enumerate(shown):
         judged.groundless = {1: [3, 4, 6], 2: [5], 9: [5]} if index == 8 else {}
@@ -81,7 +81,7 @@ def test_a_doubt_that_is_found_groundless_is_undone_in_frames_that_still_wait(fi
             assert [levels(done)[1] for done in published] == [OWN] * 4 + [SOFT]
     late = [filmed.filter.deidentify(frame, [each]) for frame, each in zip(frames[5:], shown[5:], strict=True)]
     assert [levels(done)[1] for done in late] == [SOFT, OWN, OWN, OWN]
-    assert [done.covers[0].person for done in late] == [0, 1, 1, 1]
+    assert [done.redactions[0].person for done in late] == [0, 1, 1, 1]
 
 
 def test_looks_are_told_of_faces_large_enough_to_look_like_anything(fitting: FitModel, drawn: Drawn) -> None:
@@ -138,7 +138,7 @@ def test_looks_clear_the_doubt_of_a_face_that_goes_on(fitting: FitModel, drawn: 
     for judge, level in ((Looks(), OWN), (None, SOFT)):
         filmed = Filmed(fitting, judge=judge)
         filmed.show(one.planes, track(one.face), times=5)
-        assert levels(filmed.show(one.planes, track(one.face, doubtful=True))) == {1: level}
+        assert levels(filmed.show(one.planes, track(one.face, ambiguous=True))) == {1: level}
 
 
 def test_somebody_else_in_the_place_of_a_face_never_gets_its_surrogate(fitting: FitModel, drawn: Drawn) -> None:
@@ -146,10 +146,10 @@ def test_somebody_else_in_the_place_of_a_face_never_gets_its_surrogate(fitting: 
     one, other = drawn(3, marks=22.0), drawn(12, marks=22.0)
     filmed = Filmed(fitting, judge=Looks())
     filmed.show(one.planes, track(one.face), times=15)
-    done = [filmed.show(other.planes, track(other.face)).covers[0] for _ in range(30)]
-    assert not any(cover.person == 1 for cover in done)
-    assert {(cover.rung, cover.person) for cover in done[:5]} == {(SOFT, 0)}
-    assert (done[-1].rung, done[-1].person) == (OWN, 2)
+    done = [filmed.show(other.planes, track(other.face)).redactions[0] for _ in range(30)]
+    assert not any(redaction.person == 1 for redaction in done)
+    assert {(redaction.level, redaction.person) for redaction in done[:5]} == {(SOFT, 0)}
+    assert (done[-1].level, done[-1].person) == (OWN, 2)
     assert filmed.filter.breaks == {BreakCause.CHANGED.value: 1}
 
 
@@ -162,7 +162,7 @@ def test_a_hand_never_gets_a_person_however_long_it_is_seen(
     filmed = Filmed(fitting)
     for _ in range(40):
         done = filmed.show(one.planes, track(hand))
-        assert [(cover.rung, cover.person) for cover in done.covers] == [(SOFT, 0)]
+        assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOFT, 0)]
     assert filmed.filter.people == 0 and not filmed.filter.vectors()
     assert filmed.filter.causes == {Cause.NOBODY: 40}
     assert levels(filmed.show(one.planes, track(one.face))) == {1: OWN}, "the same, surely a face"
@@ -174,7 +174,7 @@ def test_only_what_nothing_speaks_against_is_allowed(fitting: FitModel, drawn: D
     filmed = Filmed(fitting, judge=Judged())
     wanted = [
         (track(one.face), True),
-        (track(one.face, doubtful=True), False),
+        (track(one.face, ambiguous=True), False),
         (track(astray(one.face)), False),
         (lost(one.face.box), False),
         (track(replace(one.face, landmarks=None, forehead=None, iris=None)), False),

@@ -101,8 +101,12 @@ def test_a_region_is_filled_over_the_faces_and_is_no_face() -> None:
     done = outer.deidentify(frame, [track])
     assert (done.planes.y[70:110, 90:130] == GREY).all()
     assert (done.planes.y[120:140, 135:150] == 16).all()
-    assert [(cover.track, cover.rung) for cover in done.covers] == [(1, "mask"), (0, REGION), (0, REGION)]
-    assert (sum(inner.rungs.values()), outer.filled) == (1, 2)
+    assert [(redaction.track, redaction.level) for redaction in done.redactions] == [
+        (1, "mask"),
+        (0, REGION),
+        (0, REGION),
+    ]
+    assert (sum(inner.levels.values()), outer.filled) == (1, 2)
 
 
 def run(clip: Path, *options: str, output: str = "out.mp4") -> tuple[int, Path]:

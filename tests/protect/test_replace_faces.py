@@ -49,8 +49,8 @@ def test_alone_a_face_is_shown_by_its_own_face_from_the_first_frame(fitting: Fit
     one = drawn()
     filmed = Filmed(fitting)
     done = filmed.show(one.planes, track(one.face))
-    assert [(cover.rung, cover.person) for cover in done.covers] == [(OWN, 1)]
-    x0, y0, x1, y1 = done.covers[0].box
+    assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(OWN, 1)]
+    x0, y0, x1, y1 = done.redactions[0].box
     assert x0 <= one.points[:, 0].min() and y0 <= one.points[:, 1].min()
     assert x1 >= one.points[:, 0].max() and y1 >= one.points[:, 1].max()
     assert (done.planes.y != one.planes.y)[middle(one)].mean() > 0.9
@@ -70,7 +70,7 @@ def test_a_known_face_with_something_before_it_keeps_the_own_face(fitting: FitMo
     followed = filmed.filter._faces.of(1)
     assert followed is not None and followed.measured[frame.index].severities[Cause.OCCLUDED] > 1.2
     done = filmed.filter.deidentify(frame, [track(one.face)])
-    assert [(cover.rung, cover.person) for cover in done.covers] == [(OWN, 1)]
+    assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(OWN, 1)]
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -78,8 +78,8 @@ def test_in_doubt_there_is_a_redaction_with_no_face_in_it(fitting: FitModel, dra
     one = drawn()
     filmed = Filmed(fitting, strict=strict)
     own = filmed.show(one.planes, track(one.face), times=5)
-    done = filmed.show(one.planes, track(one.face, doubtful=True))
-    assert [(cover.rung, cover.person) for cover in done.covers] == [(SOLID if strict else SOFT, 0)]
+    done = filmed.show(one.planes, track(one.face, ambiguous=True))
+    assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOLID if strict else SOFT, 0)]
     assert filmed.filter.causes == {Cause.DOUBT: 1}
     assert detail(own.planes, middle(one)) > 4 > 1.5 > detail(done.planes, middle(one))
 
@@ -88,8 +88,8 @@ def test_the_redaction_of_a_face_is_about_its_mesh(fitting: FitModel, drawn: Dra
     """It is turned with the head, and no larger than it, though the detector's box is generous."""
     one = drawn(roll=0.5)
     face = replace(one.face, box=grown(one.face.box, 1.3))
-    done = Filmed(fitting).show(one.planes, track(face, doubtful=True))
-    assert done.covers[0].box == pytest.approx(head_of(face.box, one.points, SIZE).box)
+    done = Filmed(fitting).show(one.planes, track(face, ambiguous=True))
+    assert done.redactions[0].box == pytest.approx(head_of(face.box, one.points, SIZE).box)
     assert levels(done) == {1: SOFT}
     corner = inside(head_of(face.box, None, SIZE), 0.95) & ~inside(head_of(face.box, one.points, SIZE), 1.4)
     assert corner.sum() > 200 and np.array_equal(done.planes.y[corner], one.planes.y[corner])
@@ -99,7 +99,7 @@ def test_who_gets_no_surrogate_is_redacted(fitting: FitModel, drawn: Drawn) -> N
     one = drawn()
     filmed = Filmed(fitting, refused=True)
     done = filmed.show(one.planes, track(one.face), times=3)
-    assert [(cover.rung, cover.person) for cover in done.covers] == [(SOFT, 0)]
+    assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOFT, 0)]
     assert filmed.filter.causes == {Cause.NOBODY: 3} and not filmed.filter.vectors()
     assert detail(done.planes, middle(one)) < 1.5 < 4 < detail(one.planes, middle(one))
 
@@ -107,8 +107,8 @@ def test_who_gets_no_surrogate_is_redacted(fitting: FitModel, drawn: Drawn) -> N
 def test_a_small_face_is_somebody_new_after_a_while_and_shown_quietly(fitting: FitModel, drawn: Drawn) -> None:
     one = drawn(width=21.0)
     filmed = Filmed(fitting)
-    shown = [filmed.show(one.planes, track(one.face)).covers[0] for _ in range(13)]
-    assert [(cover.rung, cover.person) for cover in shown] == [(SOFT, 0)] * 11 + [(QUIET, 1)] * 2
+    shown = [filmed.show(one.planes, track(one.face)).redactions[0] for _ in range(13)]
+    assert [(redaction.level, redaction.person) for redaction in shown] == [(SOFT, 0)] * 11 + [(QUIET, 1)] * 2
     assert filmed.filter.causes == {Cause.NOBODY: 11, Cause.SMALL: 2}
 
 
@@ -118,9 +118,9 @@ def test_a_face_whose_landmarks_are_astray_is_shown_quietly(fitting: FitModel, d
     filmed.show(one.planes, track(one.face), times=3)
     beside = astray(one.face)
     done = filmed.show(one.planes, track(beside))
-    assert [(cover.rung, cover.person) for cover in done.covers] == [(QUIET, 1)]
+    assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(QUIET, 1)]
     assert filmed.filter.causes == {Cause.ASTRAY: 1}
-    x0, _, x1, _ = done.covers[0].box
+    x0, _, x1, _ = done.redactions[0].box
     assert x0 <= beside.box[0] and x1 >= beside.box[2], "all of the box is redacted: it may be right"
     for _ in range(4):
         assert levels(filmed.show(one.planes, track(one.face))) == {1: QUIET}, "and does not flicker"
@@ -136,7 +136,7 @@ def test_turned_faces_are_shown_up_to_a_profile_and_then_not_at_all(
     filmed.show(one.planes, track(one.face), times=5)
     done = filmed.show(turned.planes, track(turned.face))
     assert levels(done) == {1: level}
-    assert done.covers[0].person == (0 if level == SOFT else 1)
+    assert done.redactions[0].person == (0 if level == SOFT else 1)
     assert filmed.filter.causes == ({} if level == OWN else {Cause.TURNED: 1})
 
 
@@ -166,16 +166,16 @@ def test_two_people_have_faces_of_their_own_and_keep_them(fitting: FitModel, dra
     left, right = two(drawn)
     filmed = Filmed(fitting)
     shown = filmed.show(right.planes, track(left.face, 1), track(right.face, 2), times=15)
-    person = {cover.track: cover.person for cover in shown.covers}
+    person = {redaction.track: redaction.person for redaction in shown.redactions}
     assert set(person.values()) == {1, 2}
     vectors = filmed.filter.vectors()
     assert len(vectors) == 2 and np.linalg.norm(vectors[1] - vectors[2]) > 1000
-    filmed.show(right.planes, track(right.face, 1, doubtful=True), track(left.face, 2, doubtful=True), times=3)
+    filmed.show(right.planes, track(right.face, 1, ambiguous=True), track(left.face, 2, ambiguous=True), times=3)
     swapped = filmed.show(right.planes, track(right.face, 1), track(left.face, 2), times=20)
-    assert {cover.track: cover.person for cover in swapped.covers} == {1: person[2], 2: person[1]}
+    assert {redaction.track: redaction.person for redaction in swapped.redactions} == {1: person[2], 2: person[1]}
     filmed.show(right.planes, times=3)
     back = filmed.show(right.planes, track(right.face, 3), track(left.face, 4), times=20)
-    assert {cover.track: cover.person for cover in back.covers} == {3: person[2], 4: person[1]}
+    assert {redaction.track: redaction.person for redaction in back.redactions} == {3: person[2], 4: person[1]}
     assert set(levels(back).values()) == {OWN} and filmed.filter.people == 2
     again = filmed.filter.vectors()
     assert all(np.array_equal(again[number], vectors[number]) for number in vectors)
@@ -188,10 +188,10 @@ def test_the_redaction_of_a_lost_face_is_bounded_and_holds_the_last_face(fitting
         filmed = Filmed(fitting)
         filmed.show(one.planes, track(one.face), times=3)
         done = filmed.show(one.planes, lost(grown(one.face.box, times)))
-        assert [(cover.rung, cover.person) for cover in done.covers] == [(SOFT, 0)]
-        (cover,) = done.covers
-        assert (cover.box[2] - cover.box[0]) <= 2.2 * (x1 - x0)
-        assert (cover.box[3] - cover.box[1]) <= 2.5 * (y1 - y0)
+        assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOFT, 0)]
+        (redaction,) = done.redactions
+        assert (redaction.box[2] - redaction.box[0]) <= 2.2 * (x1 - x0)
+        assert (redaction.box[3] - redaction.box[1]) <= 2.5 * (y1 - y0)
         other = Filmed(fitting)
         other.show(one.planes, track(one.face), times=3)
         noisy = filled(one.planes, drawn_faces.inside_hull(one.points, SIZE, -1.0))
@@ -207,7 +207,7 @@ def test_the_redaction_of_a_lost_face_is_of_this_frame_alone(fitting: FitModel, 
     results = []
     for before in (one.planes, other):
         filmed = Filmed(fitting)
-        filmed.show(before, track(one.face, doubtful=True), times=3)
+        filmed.show(before, track(one.face, ambiguous=True), times=3)
         results.append(filmed.show(one.planes, lost(one.face.box)).planes)
     assert same(*results)
 
@@ -221,7 +221,7 @@ def test_a_lost_face_that_was_never_seen_is_covered_where_it_may_be(fitting: Fit
 
 
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("state", ["doubtful", "no landmarks", "lost", "turned"])
+@pytest.mark.parametrize("state", ["ambiguous", "no landmarks", "lost", "turned"])
 def test_nothing_of_the_original_is_left_in_a_redaction(
     fitting: FitModel, drawn: Drawn, strict: bool, state: str
 ) -> None:
@@ -229,7 +229,7 @@ def test_nothing_of_the_original_is_left_in_a_redaction(
     one = drawn(yaw=1.25) if state == "turned" else drawn()
     bare = replace(one.face, landmarks=None, forehead=None, iris=None)
     shown = {
-        "doubtful": track(one.face, doubtful=True),
+        "ambiguous": track(one.face, ambiguous=True),
         "no landmarks": track(bare),
         "lost": lost(one.face.box),
         "turned": track(one.face),
@@ -259,7 +259,7 @@ def test_one_faces_pixels_change_nothing_in_anothers_redaction(fitting: FitModel
     own, others = inside(heads[0], 0.99) & ~inside(heads[1], heads[1].reach), inside(heads[1], 1.0)
     assert (inside(heads[0], heads[0].reach) & others).any()
     own &= drawn_faces.inside_hull(left.points, SIZE) | (not strict)
-    tracks = track(left.face, 1, doubtful=True), track(right.face, 2, doubtful=True)
+    tracks = track(left.face, 1, ambiguous=True), track(right.face, 2, ambiguous=True)
     for order in (tracks, tracks[::-1]):
         plain = Filmed(fitting, strict=strict).show(right.planes, *order).planes
         noisy = Filmed(fitting, strict=strict).show(filled(right.planes, own), *order).planes
@@ -279,7 +279,7 @@ def test_near_faces_are_drawn_over_far_ones_in_whatever_order_they_are_given(fit
         filmed = Filmed(fitting)
         filmed.show(near.planes, *tracks, times=15)
         done = filmed.show(near.planes, *order)
-        assert [(cover.track, cover.rung) for cover in done.covers] == [(1, OWN), (2, OWN)]
+        assert [(redaction.track, redaction.level) for redaction in done.redactions] == [(1, OWN), (2, OWN)]
         results.append(done.planes)
     assert same(*results)
 
@@ -290,7 +290,7 @@ def test_a_redaction_hides_no_face_that_is_drawn(fitting: FitModel, drawn: Drawn
     near = drawn(12, 120.0, (225.0, 170.0), far)
     filmed = Filmed(fitting)
     filmed.show(near.planes, track(far.face, 1), track(near.face, 2), times=15)
-    done = filmed.show(near.planes, track(near.face, 2, doubtful=True), track(far.face, 1))
+    done = filmed.show(near.planes, track(near.face, 2, ambiguous=True), track(far.face, 1))
     assert levels(done) == {1: OWN, 2: SOFT}
     touched = drawn_faces.inside_hull(far.points, SIZE, 4.0) & inside(head_of(near.face.box, near.points, SIZE), 1.0)
     assert touched.sum() > 20, "the head reaches into the face"
@@ -310,7 +310,7 @@ def test_where_no_soft_redaction_can_be_computed_a_solid_one_covers_the_face(
 
     monkeypatch.setattr("streamdeid.protect.replace_faces.soft_redaction", none)
     one = drawn()
-    done = Filmed(fitting).show(one.planes, track(one.face, doubtful=True))
+    done = Filmed(fitting).show(one.planes, track(one.face, ambiguous=True))
     assert np.unique(done.planes.y[middle(one)]).size == 1
 
 
@@ -324,16 +324,16 @@ def test_a_face_that_cannot_be_drawn_is_redacted_and_the_run_goes_on(
     one = drawn()
     filmed = Filmed(fitting)
     filmed.show(one.planes, track(one.face), times=3)
-    before = Counter(filmed.filter.rungs)
+    before = Counter(filmed.filter.levels)
     monkeypatch.setattr("streamdeid.protect.replace_faces.draw_surrogate", none)
     monkeypatch.setattr("streamdeid.protect.replace_faces.draw_quiet_face", none)
     done = filmed.show(one.planes, track(one.face))
-    assert [(cover.rung, cover.person) for cover in done.covers] == [(SOFT, 0)]
-    assert filmed.filter.rungs - before == Counter({Level.SOFT: 1})
+    assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOFT, 0)]
+    assert filmed.filter.levels - before == Counter({Level.SOFT: 1})
     assert (done.planes.y != one.planes.y)[middle(one)].mean() > 0.9
     monkeypatch.setattr("streamdeid.protect.replace_faces.as_drawn", lambda *_: {Cause.SMALL: 9.0})
     done = filmed.show(one.planes, track(one.face), times=9)
-    assert [cover.rung for cover in done.covers] == [SOFT]
+    assert [redaction.level for redaction in done.redactions] == [SOFT]
     assert (done.planes.y != one.planes.y)[middle(one)].mean() > 0.9
 
 
@@ -346,6 +346,6 @@ def test_nothing_is_written_into_the_frame_and_the_same_frames_give_the_same_pix
     for _ in range(2):
         filmed = Filmed(fitting, judge=Looks())
         filmed.show(right.planes, track(left.face, 1), track(right.face, 2), times=8)
-        results.append(filmed.show(right.planes, track(left.face, 1), track(right.face, 2, doubtful=True)).planes)
+        results.append(filmed.show(right.planes, track(left.face, 1), track(right.face, 2, ambiguous=True)).planes)
     assert same(*results) and same(before, right.planes)
-    assert Counter(level.label for level in filmed.filter.rungs.elements()).total() == 18
+    assert Counter(level.label for level in filmed.filter.levels.elements()).total() == 18

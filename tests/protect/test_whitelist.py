@@ -117,7 +117,7 @@ def played(
     given = iter(frames)
     step: Step[None] = Step(lambda _: (), _Replayed(given), whitelist)
     done = filtered((frame for frame, _ in frames), step, lookahead)
-    return [tuple(cover.track for cover in one.covers) for _, one in done]
+    return [tuple(redaction.track for redaction in one.redactions) for _, one in done]
 
 
 class _Replayed:
@@ -146,7 +146,7 @@ def test_what_is_shown_is_the_original_to_the_bit(stage: Stage) -> None:
         frame, tracks = stage.frame(index, 3)
         whitelist.observe(frame, tracks)
         done = whitelist.deidentify(frame, tracks)
-    assert not done.covers and np.array_equal(done.planes.y, frame.planes.y)
+    assert not done.redactions and np.array_equal(done.planes.y, frame.planes.y)
 
 
 def test_drawn_strangers_are_farther_apart_than_two_pictures_of_one(stage: Stage) -> None:
@@ -193,7 +193,7 @@ def test_two_pictures_that_may_show_one_person_are_one_claim(stage: Stage) -> No
         lambda t: Track(t.number, t.box, Face(t.box, 0.9, t.face.landmarks, t.face.forehead, None, 0.5), 0, False),
         lambda t: Track(7, t.box, t.face, 0, False),
     ],
-    ids=["doubtful", "predicted", "no landmarks", "not sure a face", "another number"],
+    ids=["ambiguous", "predicted", "no landmarks", "not sure a face", "another number"],
 )
 def test_a_single_doubt_covers_at_once_and_starts_anew(stage: Stage, spoil: Callable[[Track], Track]) -> None:
     frames = [stage.frame(i, 3) for i in range(95)]
@@ -243,7 +243,7 @@ def test_a_track_that_turns_up_only_when_published_counts_too(stage: Stage) -> N
         whitelist.observe(frame, tracks)
         late = [*tracks, Track(9, tracks[0].box, None, 1, False)] if index == 39 else tracks
         done = whitelist.deidentify(frame, late)
-    assert {cover.track for cover in done.covers} == {1, 9}
+    assert {redaction.track for redaction in done.redactions} == {1, 9}
 
 
 def test_a_face_that_was_not_the_one_recognised_is_covered(stage: Stage) -> None:
@@ -254,7 +254,7 @@ def test_a_face_that_was_not_the_one_recognised_is_covered(stage: Stage) -> None
         if index == 39:
             tracks = [Track(1, tracks[0].box, stage.frame(index, 3)[1][0].face, 0, False)]
         done = whitelist.deidentify(frame, tracks)
-    assert {cover.track for cover in done.covers} == {1}
+    assert {redaction.track for redaction in done.redactions} == {1}
 
 
 @pytest.mark.parametrize("how", [{"width": 50.0}, {"yaw": 0.5}, {"pitch": 0.5}], ids=["tiny", "turned", "nodding"])
@@ -281,7 +281,7 @@ def softened(planes: Planes, sigma: float) -> Planes:
 
 @pytest.mark.parametrize(("blur", "shown"), [(0.0, True), (0.02, False), (0.03, False)])
 def test_a_face_as_blurred_as_its_picture_is_covered_though_it_is_near(stage: Stage, blur: float, shown: bool) -> None:
-    """Blur that both pictures share takes away what tells people apart; masks have no rung that would notice."""
+    """Blur that both pictures share takes away what tells people apart; masks have no level that would notice."""
 
     def soft(planes: Planes, width: float) -> Planes:
         return softened(planes, blur * width) if blur else planes
@@ -301,7 +301,7 @@ def test_a_face_as_blurred_as_its_picture_is_covered_though_it_is_near(stage: St
     assert (played(whitelist, frames)[-1] == ()) == shown
 
 
-def test_a_face_that_deserves_a_lower_rung_is_covered(stage: Stage) -> None:
+def test_a_face_that_deserves_a_lower_level_is_covered(stage: Stage) -> None:
     covered = played(
         stage.whitelist(3, good=lambda frame, track: frame.index != 40), [stage.frame(i, 3) for i in range(60)]
     )
@@ -329,7 +329,7 @@ def test_repeated_frames_are_a_doubt_and_time_that_stands_still_lifts_no_penalty
     known = [stage.frame(i, 3) for i in range(30)]
     played(whitelist, known)
     whitelist.observe(*known[-1])
-    assert {cover.track for cover in whitelist.deidentify(*known[-1]).covers} == {1}
+    assert {redaction.track for redaction in whitelist.deidentify(*known[-1]).redactions} == {1}
     row = Recognition(stage.recogniser)
     row.add(np.array([1.0]), Fraction(0))
     for _ in range(40):
@@ -453,7 +453,7 @@ def test_a_file_with_a_whitelisted_person(films: dict[str, Path], tmp_path: Path
     assert code == 0
     (one,) = told["files"]
     assert one["shown"] > 10 and one["faces"] >= LEARNT - 1 and one["faces"] + one["shown"] == one["frames"]
-    assert sum(one["rungs"].values()) == one["faces"]
+    assert sum(one["levels"].values()) == one["faces"]
     assert told["choice"]["whitelisted_pictures"] == 1 and "not protected" in told["choice"]["guarantee"]
     assert "face.png" not in text
     assert any("shown as they are" in line for line in warnings_of(read_report(report)))

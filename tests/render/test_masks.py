@@ -220,7 +220,7 @@ def frame(width: int = 121, height: int = 91) -> Frame:
 
 def track(number: int, box: Box, seen: bool = True, landmarks: NDArray[np.float64] | None = None) -> Track:
     face = Face(box, 0.9, landmarks) if seen else None
-    return Track(number=number, box=box, face=face, missed=0 if seen else 3, doubtful=False)
+    return Track(number=number, box=box, face=face, missed=0 if seen else 3, ambiguous=False)
 
 
 @pytest.mark.parametrize("mask", MASKS)
@@ -235,7 +235,7 @@ def test_every_mask_makes_a_frame_that_may_leave(mask: str) -> None:
     )
     assert isinstance(result, DeidentifiedFrame)
     assert (result.time, result.index) == (Fraction(7, 25), 7)
-    assert masked.rungs == {"mask": 1, "solid": 1}
+    assert masked.levels == {"mask": 1, "solid": 1}
     # The eyes are covered by every mask; the lost track is filled to the frame's edge.
     assert not np.array_equal(result.planes.y[33:38, 27:53], before.y[33:38, 27:53])
     assert (result.planes.y[70:, 100:] == 128).all()

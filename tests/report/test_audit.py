@@ -41,8 +41,8 @@ def choice(method: str = "k-diff-furthest", **changes: Any) -> Choice:
         q=0.5,
         factor=2.0,
         preserved=(),
-        price_bits=0.0,
-        worst_price_bits=0.0,
+        leakage_bits=0.0,
+        worst_leakage_bits=0.0,
         transfer="recipe",
         eyes="drawn",
         keyed=False,
@@ -70,7 +70,7 @@ def one_file(place: Path, name: str = "clip", **changes: Any) -> FileReport:
         frames=120,
         faces=100,
         people=1,
-        rungs={"own face": 100},
+        levels={"own face": 100},
         persons={"1": {"own face": 100}},
         tracks={"new": 1},
         surrogates={"chosen": 1},
@@ -158,13 +158,13 @@ FILE = ("files", 0)
         (("choice", "preserved"), "gender", "choice.preserved is no list"),
         (("choice", "factor"), "2", "choice.factor is no float"),
         (("choice", "model_sha256"), "abc", "a hash is not one"),
-        (("choice", "worst_price_bits"), 1e9, "price"),
+        (("choice", "worst_leakage_bits"), 1e9, "leakage"),
         (("choice",), None, "choice is empty"),
         (("files",), {}, "files is no list"),
         ((*FILE, "input"), "clip.mp4", "input is no object"),
         ((*FILE, "input", "name"), "../clip.mp4", "not a plain one"),
         ((*FILE, "output", "name"), "..", "not a plain one"),
-        ((*FILE, "rungs", "own face"), 99, "do not agree"),
+        ((*FILE, "levels", "own face"), 99, "do not agree"),
         ((*FILE, "persons", "1", "own face"), 101, "do not agree"),
         ((*FILE, "frames"), -1, "count"),
         ((*FILE, "frames"), 10**400, "count"),
@@ -183,7 +183,7 @@ def test_what_no_run_can_have_written_is_refused(
         read_report(path)
 
 
-@pytest.mark.parametrize("way", [("choice",), ("files",), ("versions",), ("choice", "eyes"), (*FILE, "rungs")])
+@pytest.mark.parametrize("way", [("choice",), ("files",), ("versions",), ("choice", "eyes"), (*FILE, "levels")])
 def test_what_is_missing_is_named(way: tuple[Any, ...], report: Report, tmp_path: Path) -> None:
     values = json.loads(json.dumps(as_json(report)))
     _without(values, *way)
@@ -203,10 +203,21 @@ def test_other_files_are_input_errors(content: bytes, tmp_path: Path) -> None:
         read_report(tmp_path / "nowhere.json")
 
 
+def test_a_report_of_version_1_is_read_as_well(report: Report, tmp_path: Path) -> None:
+    path, today = tmp_path / "report.json", as_json(report)
+    choice = {**today["choice"]}
+    choice |= {"price_bits": choice.pop("leakage_bits"), "worst_price_bits": choice.pop("worst_leakage_bits")}
+    files = [{**one, "rungs": one["levels"]} for one in today["files"]]
+    for one in files:
+        del one["levels"]
+    path.write_text(json.dumps({**today, "version": 1, "choice": choice, "files": files}), encoding="utf-8")
+    assert read_report(path) == report
+
+
 def test_a_newer_version_is_not_guessed_at(report: Report, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    path.write_text(json.dumps({**as_json(report), "version": 2, "choice": "what?"}), encoding="utf-8")
-    with pytest.raises(SettingsError, match="version 2"):
+    path.write_text(json.dumps({**as_json(report), "version": 3, "choice": "what?"}), encoding="utf-8")
+    with pytest.raises(SettingsError, match="version 3"):
         read_report(path)
 
 
@@ -234,10 +245,10 @@ def test_warnings_about_choices(changed: Values, named: str, report: Report) -> 
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"faces": 0, "rungs": {}, "persons": {}}, "no face was found in 1 file"),
+        ({"faces": 0, "levels": {}, "persons": {}}, "no face was found in 1 file"),
         ({"surrogates": {"failed closed": 2}}, "2 times no surrogate"),
         ({"surrogates": {"separation relaxed": 3}}, "relaxed 3 times"),
-        ({"rungs": {"own face": 89, "soft redaction": 11}}, "11.0 % of the faces are redacted, without a new face"),
+        ({"levels": {"own face": 89, "soft redaction": 11}}, "11.0 % of the faces are redacted, without a new face"),
         ({"persons": {"0": {"own face": 4}, "1": {"own face": 96}}}, "4 faces are of people"),
         ({"damaged_places": 7}, "7 damaged places"),
         ({"dropped_streams": ("data",)}, "1 stream of the input"),
@@ -256,7 +267,7 @@ def test_blackout_hides_the_whole_face(report: Report) -> None:
 
 
 def test_totals_add_up(tmp_path: Path) -> None:
-    a, b = one_file(tmp_path), one_file(tmp_path, faces=3, people=2, rungs={"own face": 1, "soft redaction": 2})
+    a, b = one_file(tmp_path), one_file(tmp_path, faces=3, people=2, levels={"own face": 1, "soft redaction": 2})
     assert Totals.of([a, b]) == Totals(240, 103, 3, {"own face": 101, "soft redaction": 2})
     assert Totals.of([replace(a, people=None)]).people is None
 

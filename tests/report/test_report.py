@@ -35,7 +35,7 @@ FILE = {
     "frames": int,
     "faces": int,
     "people": (int, type(None)),
-    "rungs": dict,
+    "levels": dict,
     "persons": dict,
     "tracks": dict,
     "surrogates": dict,
@@ -58,8 +58,8 @@ CHOICE = {
     "q": (*NUMBER, type(None)),
     "factor": (*NUMBER, type(None)),
     "preserved": list,
-    "price_bits": NUMBER,
-    "worst_price_bits": NUMBER,
+    "leakage_bits": NUMBER,
+    "worst_leakage_bits": NUMBER,
     "transfer": (str, type(None)),
     "eyes": (str, type(None)),
     "keyed": bool,
@@ -100,13 +100,13 @@ def check(value: Any, schema: Any, where: str = "report") -> None:
 
 
 def check_report(report: Any) -> None:
-    """Assert that a report, as JSON values, follows version 1 of the schema and holds no vector."""
+    """Assert that a report, as JSON values, follows version 2 of the schema and holds no vector."""
     check(report, SCHEMA)
-    assert (report["schema"], report["version"]) == ("streamdeid.report", 1)
+    assert (report["schema"], report["version"]) == ("streamdeid.report", 2)
     for one in report["files"]:
         check(one, FILE)
-        assert all(isinstance(count, int) for count in one["rungs"].values())
-        assert sum(one["rungs"].values()) == one["faces"]
+        assert all(isinstance(count, int) for count in one["levels"].values())
+        assert sum(one["levels"].values()) == one["faces"]
     for one in report["failures"]:
         check(one, {"input": str, "error": str, "exit_code": int})
     assert not lists_of_numbers(report)
@@ -139,8 +139,8 @@ def report(tmp_path: Path) -> Report:
         q=0.5,
         factor=2.0,
         preserved=("gender",),
-        price_bits=0.9,
-        worst_price_bits=1.0,
+        leakage_bits=0.9,
+        worst_leakage_bits=1.0,
         transfer="recipe",
         eyes="drawn",
         keyed=True,

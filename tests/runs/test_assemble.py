@@ -267,7 +267,7 @@ def test_without_a_recogniser_everything_else_is_as_before(
     run(stream, talk)
     detector.close()
     assert (stream.people, stream.known_people) == (1, 1)
-    assert stream.rungs == {"own face": len(talk)}
+    assert stream.levels == {"own face": len(talk)}
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -279,8 +279,8 @@ def test_doubts_are_judged_by_looks_and_strict_is_handed_on(models: Models, stri
     face = Face((20.0, 20.0, 44.0, 44.0), 1.0)
     frame = Frame(blank, Fraction(0), 0)
     stream.inner.observe(frame, tracks := [Track(1, face.box, face, 0, False)])
-    (cover,) = stream.inner.deidentify(frame, tracks).covers
-    assert cover.rung == ("solid" if strict else "soft redaction")
+    (redaction,) = stream.inner.deidentify(frame, tracks).redactions
+    assert redaction.level == ("solid" if strict else "soft redaction")
     stream.close()
 
 

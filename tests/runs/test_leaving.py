@@ -1,4 +1,4 @@
-"""At every moment a fresh frame, the last one for two seconds at most, or a slate leaves."""
+"""At every moment a fresh frame, the last one for two seconds at most, or a placeholder leaves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from streamdeid.core.frames import Colour, DeidentifiedFrame, Frame
 from streamdeid.errors import FailedClosed, OutputError
-from streamdeid.protect.placeholders import again, slate
+from streamdeid.protect.placeholders import again, placeholder
 from streamdeid.runs.leaving import Leaving
 from tests.live_fakes import FakeReceiver, planes
 
@@ -50,20 +50,20 @@ def test_fresh_then_repeated_then_a_slate_and_fresh_again(
     first, *stood_in, last = receiver.frames
     kinds = [is_slate(each) for each in stood_in]
     assert first.planes.y[0, 0] == 200 and last.planes.y[0, 0] == 90
-    assert kinds == sorted(kinds) and {False, True} <= set(kinds)  # repeats, then slates
+    assert kinds == sorted(kinds) and {False, True} <= set(kinds)  # repeats, then placeholders
     ages = [at - begun for at, kind in zip(receiver.at[1:], kinds, strict=False) if not kind]
     assert max(ages) <= 0.8 + 0.05 and min(ages) >= 0.3
     assert min(at - begun for at, kind in zip(receiver.at[1:], kinds, strict=False) if kind) < 1.3
     times = [each.time for each in receiver.frames]
     assert times == sorted(times) and len(set(times)) == len(times)
-    assert (one.repeated, one.slates) == (kinds.count(False), kinds.count(True))
+    assert (one.repeated, one.placeholders) == (kinds.count(False), kinds.count(True))
 
 
 def test_no_repeats_where_none_are_wanted(leaving: Callable[..., tuple[Leaving, FakeReceiver]]) -> None:
     one, receiver = leaving(repeat=0.0)
     one.fresh(frame(200), 25.0, time.monotonic())
     time.sleep(0.7)
-    assert one.repeated == 0 and one.slates > 0 and all(map(is_slate, receiver.frames[1:]))
+    assert one.repeated == 0 and one.placeholders > 0 and all(map(is_slate, receiver.frames[1:]))
 
 
 def test_nothing_leaves_before_the_first_frame_unless_asked(
@@ -97,20 +97,20 @@ def test_what_the_output_raises_in_the_thread_is_raised_later(
 @pytest.mark.parametrize("size", [(2, 2), (33, 17), (161, 121), (640, 480), (1920, 1080)])
 def test_a_slate_says_why_and_fits_any_picture(size: tuple[int, int]) -> None:
     long = "the camera is lost: no answer in time, and much more that nobody would read anyway"
-    one = slate(size, "NO PICTURE", [long, "since 12:00:00 UTC"], Fraction(3), 7, Colour("bt709", True))
+    one = placeholder(size, "NO PICTURE", [long, "since 12:00:00 UTC"], Fraction(3), 7, Colour("bt709", True))
     assert one.planes.size == size and one.planes.colour == Colour("bt709", True)
-    assert (one.time, one.index, one.covers) == (Fraction(3), 7, ())
+    assert (one.time, one.index, one.redactions) == (Fraction(3), 7, ())
     if size[0] > 100:
         assert one.planes.y.max() > 120 and (one.planes.y[:, :2] == 40).all() and (one.planes.y[:, -2:] == 40).all()
-        other = slate(size, "NO PICTURE", ["another reason"], Fraction(3), 7)
+        other = placeholder(size, "NO PICTURE", ["another reason"], Fraction(3), 7)
         assert (other.planes.y != one.planes.y).any()
 
 
 def test_a_slate_knows_nothing_of_the_scene_and_draws_any_text() -> None:
-    one = slate((320, 240), "KEIN BILD", ["Grüße \n\x00 日本"], Fraction(0), 0)
+    one = placeholder((320, 240), "KEIN BILD", ["Grüße \n\x00 日本"], Fraction(0), 0)
     assert (one.planes.u == 128).all() and (one.planes.v == 128).all()
     with pytest.raises(ValueError, match="holds nothing"):
-        slate((1, 5), "", [], Fraction(0), 0)
+        placeholder((1, 5), "", [], Fraction(0), 0)
 
 
 def test_a_repeated_frame_is_the_same_but_for_its_time() -> None:
@@ -136,4 +136,4 @@ def test_a_slow_camera_is_no_excuse_for_an_old_picture(leaving: Callable[..., tu
     one, receiver = leaving(repeat=0.8)
     one.fresh(frame(200), 1.0, time.monotonic())  # three intervals of it are three seconds
     time.sleep(1.2)
-    assert one.slates > 0 and is_slate(receiver.frames[-1])
+    assert one.placeholders > 0 and is_slate(receiver.frames[-1])

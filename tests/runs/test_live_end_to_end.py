@@ -92,12 +92,12 @@ def test_a_camera_is_filtered_published_lost_and_found(clip: LiveClip, tmp_path:
     assert max(map(clip.strongest, pictures)) < threshold(found.unfiltered, found.chance)
     assert found.pictures >= len(seen)
     assert lost.problems == [] and lost.recovery is not None and lost.recovery < RECOVERY_BAR
-    assert lost.slates > 0, "the outage is longer than a picture may be repeated"
+    assert lost.placeholders > 0, "the outage is longer than a picture may be repeated"
     numbers = list(numbered(seen, clip, epoch))
     assert all(before < after for before, after in pairwise(numbers))
     assert len(numbers) > SECONDS * clip.rate / 3, "too few: however busy the machine is, every third has to come"
     assert {one.size for one in seen} == {clip.size}
-    assert status["source"]["connections"] == 2 and status["slates"] > 0
+    assert status["source"]["connections"] == 2 and status["placeholders"] > 0
     assert sum(status["faces"].values()) > 1.5 * status["filtered"], "about two covers in each picture"
     assert (ended.code, ended.left) == (143, 0) and ended.seconds < 5.0
     assert "hunter2" not in str(status) + ended.complaint

@@ -1,4 +1,4 @@
-"""Runs that never end: what is kept of people, stretches and frames stays bounded, and nothing is dropped too early."""
+"""Runs that never end: what is kept of people, tracklets and frames stays bounded, and nothing is dropped too early."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_people_who_will_not_come_back_are_forgotten_everywhere(stage: Stage, mo
         assert max(map(len, kept)) <= 64 and len(filter.persons) <= 92 and len(filter._faces._followed) <= 2
     assert filter.people == people and len(stage.choice.table) > 50
     total = sum((counted for counted in filter.persons.values()), Counter[Any]())
-    assert total == filter.rungs and sum(total.values()) == people * each
+    assert total == filter.levels and sum(total.values()) == people * each
     assert len(filter.persons) > 60 and filter.persons[EARLIER].total() > each * (people - 92) / 2
 
 
@@ -123,7 +123,7 @@ def test_who_left_long_ago_is_still_drawn_in_the_frames_that_wait(stage: Stage, 
 
     step: Step[None] = Step(lambda _: (), Tracker(), stage.filter)
     done = filtered(frames, step, int(rate * ahead))
-    assert Counter(cover.rung for _, frame in done for cover in frame.covers) == {"own face": shown}
+    assert Counter(redaction.level for _, frame in done for redaction in frame.redactions) == {"own face": shown}
     assert not stage.filter._faces._followed and not stage.filter.causes
 
 
@@ -133,8 +133,8 @@ def test_of_two_who_claim_one_person_in_a_frame_the_nearer_gets_it(stage: Stage)
     places = {1: 0.0, 2: far, 3: near}
     check = stage.filter._faces.check
 
-    def estimate(stretch: int, final: bool) -> Estimate:
-        return Estimate(np.zeros(2), np.array([places[stretch], 0.0]))
+    def estimate(tracklet: int, final: bool) -> Estimate:
+        return Estimate(np.zeros(2), np.array([places[tracklet], 0.0]))
 
     check._estimate = estimate
     check._named = lambda person, identity: None
@@ -142,10 +142,10 @@ def test_of_two_who_claim_one_person_in_a_frame_the_nearer_gets_it(stage: Stage)
     def played(start: int, numbers: Sequence[int]) -> None:
         for index in range(start, start + 15):
             tracks = [Track(number, stage.face.box, stage.face, 0, False) for number in numbers]
-            stretched = check.update(stage.frame(index, 25), tracks)
-            for track in stretched:
+            tracklets = check.update(stage.frame(index, 25), tracks)
+            for track in tracklets:
                 check.saw(track.number)
-            check.settle(stretched)
+            check.settle(tracklets)
 
     played(0, [1])
     check.update(stage.frame(15, 25), [])

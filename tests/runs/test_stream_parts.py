@@ -56,7 +56,7 @@ def test_people_keep_their_faces_over_a_loss(parts: StreamParts, people: list[Sy
     assert len(before) == 1 and after.keys() == before.keys()
     assert all((after[person] == before[person]).all() for person in before)
     assert second.known_people == 1 and second.part == 1
-    assert second.rungs.get("own face", 0) > 8
+    assert second.levels.get("own face", 0) > 8
 
 
 def test_strangers_after_a_loss_get_faces_of_their_own(

@@ -34,7 +34,7 @@ def _published(fitting: FitModel, drawn: Scene, tracks: list[Track], planes: Pla
     filter = ReplaceFaces(fitting, _MeanFace(len(fitting.model.variances)), TrackRegister(set()))
     filter.observe(Frame(drawn.planes, Fraction(0), 0), tracks)
     done = filter.deidentify(Frame(planes, Fraction(0), 0), tracks)
-    assert Level.OWN_FACE.label in [cover.rung for cover in done.covers]
+    assert Level.OWN_FACE.label in [redaction.level for redaction in done.redactions]
     return done.planes
 
 

@@ -35,7 +35,7 @@ STATUS = LiveStatus(
     filtered=101,
     withheld=6,
     repeated=7,
-    slates=8,
+    placeholders=8,
     faces={"own face quiet": 9, "own face": 200},
     people=2,
     frame_age=0.1,
@@ -281,8 +281,8 @@ def test_a_stream_says_when_there_is_no_picture_and_lives_on_over_new_settings()
         service.cameras = {"door": Shown(YARD, None)}
         while (data := _parts(answer, 1)[0]) == PICTURE:
             pass
-        slate = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
-        assert slate.shape == (480, 640, 3) and np.ptp(slate, axis=2).max() < 16 and slate.max() > 150
+        placeholder = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+        assert placeholder.shape == (480, 640, 3) and np.ptp(placeholder, axis=2).max() < 16 and placeholder.max() > 150
         service.cameras = {"door": Shown(DOOR, PICTURE + b"new")}
         assert _parts(answer, 2) == [PICTURE + b"new"] * 2
         service.cameras = {}

@@ -83,9 +83,9 @@ def test_no_frame_for_twenty_seconds_is_a_stall() -> None:
     assert restarts.stalled(25.0) == "no frame left for 20 s"
 
 
-@pytest.mark.parametrize("kind", ["repeated", "slates"])
+@pytest.mark.parametrize("kind", ["repeated", "placeholders"])
 def test_a_camera_that_is_away_is_no_reason_to_kill(kind: str) -> None:
-    """Repeated frames and slates leave, or nothing can leave yet: the process is well."""
+    """Repeated frames and placeholders leave, or nothing can leave yet: the process is well."""
     restarts = Restarts()
     restarts.started(0.0)
     for second in range(400):

@@ -1,4 +1,4 @@
-"""Preserved attributes: classes, their estimate and their price."""
+"""Preserved attributes: classes, their estimate and their leakage."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from streamdeid.surrogates.attributes import (
     BETWEEN,
     EITHER,
     age_group,
-    class_price,
+    class_leakage,
     donor_labels,
     donors_of_class,
     fit_discriminant,
+    leakage,
     leave_one_out_accuracy,
-    price,
     rule_for,
 )
 from tests import simulated_faces
@@ -58,25 +58,25 @@ def test_unknown_attributes_are_refused() -> None:
         donor_labels(simulated_faces.gallery(4), "ethnicity")
 
 
-def test_the_price_is_the_surprise_of_the_class() -> None:
-    paid = price({"a": 3, "b": 1})
+def test_the_leakage_is_the_surprise_of_the_class() -> None:
+    paid = leakage({"a": 3, "b": 1})
     assert paid.by_class == pytest.approx({"a": -np.log2(0.75), "b": 2.0})
     assert paid.worst == pytest.approx(2.0)
     assert paid.mean == pytest.approx(0.8113, abs=1e-4)
-    assert price({}).worst == 0.0
-    assert price({"x": 8, "y": 8, "nobody": 0}).mean == pytest.approx(1.0)
+    assert leakage({}).worst == 0.0
+    assert leakage({"x": 8, "y": 8, "nobody": 0}).mean == pytest.approx(1.0)
 
 
-def test_the_price_counts_the_class_of_those_of_whom_the_rule_is_unsure() -> None:
+def test_the_leakage_counts_the_class_of_those_of_whom_the_rule_is_unsure() -> None:
     gallery = simulated_faces.gallery(learnt=True)
     assert gallery.gender_rule is not None
     rule = rule_for(gallery, "gender")
-    paid = class_price(gallery, ["gender"], [rule])
+    paid = class_leakage(gallery, ["gender"], [rule])
     share = gallery.gender_rule.seen[:, -1].mean()
     assert share > 0.02 and paid.by_class[EITHER] == pytest.approx(-np.log2(share))
     assert 1.0 < paid.mean <= np.log2(3) < paid.worst
-    both = class_price(gallery, ["gender", "age"], [rule, rule_for(gallery, "age")])
-    by_age = class_price(gallery, ["age"], [rule_for(gallery, "age")])
+    both = class_leakage(gallery, ["gender", "age"], [rule, rule_for(gallery, "age")])
+    by_age = class_leakage(gallery, ["age"], [rule_for(gallery, "age")])
     assert both.mean > paid.mean and both.mean > by_age.mean
     # One after the other: what both tell is at most what each tells.
     assert both.mean <= paid.mean + by_age.mean + 1e-9

@@ -346,7 +346,7 @@ def preserving(*attributes: str, size: int = 4096) -> Surrogates:
     return Surrogates(LEARNT, simulated_faces.VARIANCES, settings, KEY)
 
 
-def test_a_preserved_attribute_restricts_the_donors_and_has_its_price() -> None:
+def test_a_preserved_attribute_restricts_the_donors_and_has_its_leakage() -> None:
     surrogates = preserving("gender")
     women = DONORS[GALLERY.gender == "female"].mean(axis=0)
     men = DONORS[GALLERY.gender == "male"].mean(axis=0)
@@ -358,13 +358,13 @@ def test_a_preserved_attribute_restricts_the_donors_and_has_its_price() -> None:
     assert along[kept == "male"].mean() > 0.0 > along[kept == "female"].mean()
     assert LEARNT.gender_rule is not None
     shares = LEARNT.gender_rule.seen.mean(axis=0)
-    assert surrogates.price.by_class == pytest.approx(
+    assert surrogates.leakage.by_class == pytest.approx(
         dict(zip(("female", "male", EITHER), (-np.log2(shares)).tolist(), strict=True))
     )
-    assert surrogates.price.mean == pytest.approx(
+    assert surrogates.leakage.mean == pytest.approx(
         -(shares * np.log2(shares)).sum()
-    ) and surrogates.price.mean <= np.log2(3)
-    assert session().price.worst == 0.0
+    ) and surrogates.leakage.mean <= np.log2(3)
+    assert session().leakage.worst == 0.0
 
 
 def test_who_is_of_neither_gender_for_sure_gets_a_face_between_them() -> None:

@@ -113,14 +113,14 @@ def test_overlapping_equals_the_full_matrix(seed: int, n: int, m: int) -> None:
 def test_faces_go_to_the_tracks_they_are_near() -> None:
     result = still(at((100, 100), (300, 100), (900, 100)), at((305, 102), (96, 101), (600, 400)))
     assert pairs_of(result) == {(0, 1), (1, 0)}
-    assert not result.doubtful_tracks.any() and not result.doubtful_faces.any()
+    assert not result.ambiguous_tracks.any() and not result.ambiguous_faces.any()
 
 
 def test_nobody_at_all() -> None:
     for tracks, faces in ((at(), at((1, 1))), (at((1, 1)), at()), (at(), at())):
         result = still(tracks, faces)
         assert result.pairs.shape == (0, 2)
-        assert len(result.doubtful_tracks) == len(tracks.boxes) and len(result.doubtful_faces) == len(faces.boxes)
+        assert len(result.ambiguous_tracks) == len(tracks.boxes) and len(result.ambiguous_faces) == len(faces.boxes)
 
 
 def test_the_gate_widens_with_uncertainty_but_not_for_ever() -> None:
@@ -152,21 +152,21 @@ def test_landmarks_decide_where_boxes_cannot() -> None:
     assert pairs_of(still(bare, Shapes(faces.boxes, bare.landmarks))) == {(0, 1), (1, 0)}
 
 
-def test_two_tracks_for_one_face_are_doubtful() -> None:
+def test_two_tracks_for_one_face_are_ambiguous() -> None:
     result = still(at((96, 100), (104, 100), (500, 100)), at((100, 100), (500, 100)))
-    assert result.doubtful_tracks.tolist() == [True, True, False]
-    assert result.doubtful_faces.tolist() == [True, False]
+    assert result.ambiguous_tracks.tolist() == [True, True, False]
+    assert result.ambiguous_faces.tolist() == [True, False]
 
 
-def test_two_faces_for_one_track_are_doubtful() -> None:
+def test_two_faces_for_one_track_are_ambiguous() -> None:
     result = still(at((100, 100)), at((92, 100), (108, 100)))
-    assert result.doubtful_tracks.tolist() == [True]
-    assert result.doubtful_faces.tolist() == [True, True]
+    assert result.ambiguous_tracks.tolist() == [True]
+    assert result.ambiguous_faces.tolist() == [True, True]
 
 
-def test_a_match_beyond_touching_is_doubtful() -> None:
+def test_a_match_beyond_touching_is_ambiguous() -> None:
     result = still(at((100, 100)), at((170, 100)), spread=30)
-    assert pairs_of(result) == {(0, 0)} and result.doubtful_tracks.all()
+    assert pairs_of(result) == {(0, 0)} and result.ambiguous_tracks.all()
 
 
 @given(st.integers(0, 10**6))
@@ -179,8 +179,8 @@ def test_order_does_not_matter(seed: int) -> None:
     straight = still(tracks, faces)
     mixed = still(Shapes(tracks.boxes[mix], tracks.landmarks[mix]), Shapes(faces.boxes[blend], faces.landmarks[blend]))
     assert {(int(mix[i]), int(blend[j])) for i, j in pairs_of(mixed)} == pairs_of(straight)
-    assert (mixed.doubtful_tracks == straight.doubtful_tracks[mix]).all()
-    assert (mixed.doubtful_faces == straight.doubtful_faces[blend]).all()
+    assert (mixed.ambiguous_tracks == straight.ambiguous_tracks[mix]).all()
+    assert (mixed.ambiguous_faces == straight.ambiguous_faces[blend]).all()
 
 
 @pytest.mark.parametrize("people", [association.LARGEST, association.LARGEST + 40])
@@ -189,7 +189,7 @@ def test_a_queue_of_hundreds_is_matched_as_one_component(people: int) -> None:
     places = np.stack([np.arange(people) * 40.0, np.zeros(people)], axis=1)
     result = still(at(*map(tuple, places)), at(*map(tuple, places + np.array([6, 0]))))
     assert pairs_of(result) == {(i, i) for i in range(people)}
-    assert not result.doubtful_tracks.any()
+    assert not result.ambiguous_tracks.any()
 
 
 def test_duplicates_by_landmarks_or_by_box() -> None:

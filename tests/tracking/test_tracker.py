@@ -49,14 +49,14 @@ def test_it_is_a_tracker() -> None:
 
 def test_a_face_is_a_track_in_its_first_frame() -> None:
     (track,) = FaceTracker().update([face(100)], Fraction(0))
-    assert (track.number, track.missed, track.doubtful) == (1, 0, False)
+    assert (track.number, track.missed, track.ambiguous) == (1, 0, False)
     assert track.face is not None and holds(track.box, track.face.box)
 
 
 def test_a_walker_keeps_the_number() -> None:
     for tracks in run(FaceTracker(), [[face(100 + 8 * k, 100 + k)] for k in range(60)]):
         assert [track.number for track in tracks] == [1]
-        assert not tracks[0].doubtful
+        assert not tracks[0].ambiguous
 
 
 def test_a_lost_face_is_covered_where_it_stopped_and_where_it_went() -> None:
@@ -130,14 +130,14 @@ def test_cut_ends_all_and_covers_only_what_is_there() -> None:
 def test_what_is_surely_no_face_is_nobodys_rival() -> None:
     """A fist beside a face: in doubt, if it were one."""
     fist = replace(face(128), evidence=0.35, presence=0.2)
-    assert not any(t.doubtful for found in run(FaceTracker(), [[face(100), fist]] * 5) for t in found)
-    assert all(t.doubtful for found in run(FaceTracker(), [[face(100), face(128)]] * 5) for t in found)
+    assert not any(t.ambiguous for found in run(FaceTracker(), [[face(100), fist]] * 5) for t in found)
+    assert all(t.ambiguous for found in run(FaceTracker(), [[face(100), face(128)]] * 5) for t in found)
 
 
 def test_who_was_once_surely_a_face_stays_a_rival() -> None:
     turned = replace(face(128), evidence=0.35, presence=0.2)
     coming = [[face(100), face(260 - 12 * index)] for index in range(11)]
-    assert all(t.doubtful for t in run(FaceTracker(hold=2), [*coming, *[[face(100), turned]] * 6])[-1])
+    assert all(t.ambiguous for t in run(FaceTracker(hold=2), [*coming, *[[face(100), turned]] * 6])[-1])
 
 
 def test_near_is_within_half_a_face_of_somebody_who_was_surely_one() -> None:
@@ -168,29 +168,29 @@ def test_duplicates_are_one_track_that_holds_them_all() -> None:
     same = [face(100, score=0.8), face(104), face(100, side=66, marked=False)]
     same[1] = Face(same[1].box, 0.9, same[0].landmarks, presence=0.95)
     (track,) = FaceTracker().update(same, Fraction(0))
-    assert track.face is same[1] and not track.doubtful
+    assert track.face is same[1] and not track.ambiguous
     assert all(holds(track.box, one.box) for one in same[:2])  # the third has no landmarks: a ghost of these
 
 
-def test_duplicates_joined_by_a_loose_box_are_doubtful() -> None:
+def test_duplicates_joined_by_a_loose_box_are_ambiguous() -> None:
     (track,) = FaceTracker().update([face(100), face(116, marked=False)], Fraction(0))
-    assert track.doubtful and holds(track.box, face(116).box)
+    assert track.ambiguous and holds(track.box, face(116).box)
 
 
 def test_overlapping_faces_are_doubtful_until_some_frames_after() -> None:
     apart, close = [face(100), face(400)], [face(100), face(128)]
     tracker = FaceTracker(hold=4)
-    doubts = [[t.doubtful for t in found] for found in run(tracker, [close] * 3 + [[face(100), face(160)]] * 7)]
+    doubts = [[t.ambiguous for t in found] for found in run(tracker, [close] * 3 + [[face(100), face(160)]] * 7)]
     assert doubts[:7] == [[True, True]] * 7  # three frames, and four held
     assert doubts[-1] == [False, False]
-    assert not any(t.doubtful for found in run(FaceTracker(), [apart] * 5) for t in found)
+    assert not any(t.ambiguous for found in run(FaceTracker(), [apart] * 5) for t in found)
 
 
 def test_a_survivor_of_a_crossing_stays_doubtful_while_the_other_is_lost() -> None:
     """The face still seen may be the other's: as long as that one may be right here, this one is in doubt."""
     frames = [[face(200 - 4 * k), face(100 + 4 * k)] for k in range(11)] + [[face(160 + k)] for k in range(20)]
     tracks = run(FaceTracker(hold=2), frames)
-    assert all(track.doubtful for found in tracks[11:] for track in found if track.face is not None)
+    assert all(track.ambiguous for found in tracks[11:] for track in found if track.face is not None)
 
 
 @pytest.mark.parametrize(
@@ -316,12 +316,12 @@ class Crossing:
 
     frames: int
     switched_without_doubt: int
-    """Times a person took over a number that had been another's, while not doubtful."""
+    """Times a person took over a number that had been another's, while not ambiguous."""
     mistaken_without_doubt: int
-    """Frames in which a person has the number of another, while not doubtful."""
+    """Frames in which a person has the number of another, while not ambiguous."""
     mistaken: int
     new_numbers: int
-    doubtful: int
+    ambiguous: int
     uncovered: int
     hidden: int
 
@@ -368,11 +368,11 @@ def measured(rate: int) -> Crossing:
                 track = of_face[id(one)]
                 mistaken = owner.setdefault(track.number, person) != person
                 counts["frames"] += 1
-                counts["doubtful"] += track.doubtful
+                counts["ambiguous"] += track.ambiguous
                 counts["mistaken"] += mistaken
-                counts["mistaken_without_doubt"] += mistaken and not track.doubtful
+                counts["mistaken_without_doubt"] += mistaken and not track.ambiguous
                 changed = last.get(person, track.number) != track.number
-                counts["switched_without_doubt"] += changed and mistaken and not track.doubtful
+                counts["switched_without_doubt"] += changed and mistaken and not track.ambiguous
                 counts["new_numbers"] += changed and not mistaken
                 last[person] = track.number
             boxes = np.array([track.box for track in tracks]).reshape(-1, 4)
@@ -387,15 +387,15 @@ def measured(rate: int) -> Crossing:
 def test_nobody_in_a_crossing_crowd_is_switched_without_a_doubt(rate: int) -> None:
     result = measured(rate)
     assert result.frames > 1000
-    assert result.doubtful > 100
+    assert result.ambiguous > 100
     assert result.switched_without_doubt == 0
 
 
 @pytest.mark.parametrize(
-    ("rate", "mistaken", "without_doubt", "new", "doubtful"), [(30, 2, 0, 3, 874), (10, 72, 57, 2, 526)]
+    ("rate", "mistaken", "without_doubt", "new", "ambiguous"), [(30, 2, 0, 3, 874), (10, 72, 57, 2, 526)]
 )
 def test_crossings_cost_no_more_than_measured(
-    rate: int, mistaken: int, without_doubt: int, new: int, doubtful: int
+    rate: int, mistaken: int, without_doubt: int, new: int, ambiguous: int
 ) -> None:
     """The scores of 30 people, each crossing up to four others. At 10 frames per second one pair, both hidden at
     once, comes out exchanged and stays so after the doubt: tests/benchmarks/test_crowds.py shows that identity undoes
@@ -404,7 +404,7 @@ def test_crossings_cost_no_more_than_measured(
     assert result.mistaken <= mistaken
     assert result.mistaken_without_doubt <= without_doubt
     assert result.new_numbers <= new
-    assert result.doubtful <= doubtful
+    assert result.ambiguous <= ambiguous
 
 
 @pytest.mark.parametrize("rate", [30, 10])

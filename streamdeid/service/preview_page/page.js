@@ -114,7 +114,7 @@ function show(one, camera) {
   set("withheld", String(camera.withheld));
   set("restarts", String(camera.restarts));
   set("size", camera.size === null ? "–" : `${camera.size[0]} × ${camera.size[1]}`);
-  const faces = Object.entries(camera.faces).map(([rung, count]) => `${rung}: ${count}`);
+  const faces = Object.entries(camera.faces).map(([level, count]) => `${level}: ${count}`);
   const list = one.root.querySelector("ul");
   if (list.dataset.shown !== faces.join()) {
     list.dataset.shown = faces.join();

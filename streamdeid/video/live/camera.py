@@ -14,7 +14,7 @@ from av.container import InputContainer
 from streamdeid.core.frames import Planes
 from streamdeid.video.live.camera_address import is_refusal, opening, reason_of
 from streamdeid.video.live.coded_gaps import CodedGaps
-from streamdeid.video.live.decode_lag import Backlog
+from streamdeid.video.live.decode_lag import DecodeLag
 from streamdeid.video.live.picture_ends import EARLY, PictureEnds
 from streamdeid.video.pictures import colour_of, orientation_of, planes_of, turn_upright
 from streamdeid.video.reading import TEXT, fraction_of, is_cover, open_container
@@ -105,7 +105,7 @@ class Camera:
         self._arrivals: dict[int, float] = {}
         now = time.monotonic()
         self._packet_at = self._sound_at = self._key_wanted_since = now
-        self._backlog = Backlog(now)
+        self._lag = DecodeLag(now)
 
     @property
     def codec(self) -> str:
@@ -127,7 +127,7 @@ class Camera:
         begun = time.monotonic()
         packet = self._next()
         now = time.monotonic()
-        self._backlog.read(begun, now)
+        self._lag.read(begun, now)
         found: list[Picture] = []
         if packet is None:
             found = [one for last in self._whole(None) for one in self._coded(last, now)] + self._pictures(None, now)
@@ -139,7 +139,7 @@ class Camera:
             found = [one for whole in self._whole(packet) for one in self._coded(whole, now)]
         if not self._file:
             self._check_patience(bool(found), now)
-            if any(self._backlog.late(picture.stamp, now) for picture in found):
+            if any(self._lag.late(picture.stamp, now) for picture in found):
                 raise Lost("its pictures come faster than this machine decodes them")
         return found
 

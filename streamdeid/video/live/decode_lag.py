@@ -16,7 +16,7 @@ _IDLE = 0.1
 """Seconds over which the waiting is summed, and the share of them that a reader who keeps up waits at least."""
 
 
-class Backlog:
+class DecodeLag:
     """Of one connection; `now` is `time.monotonic` everywhere."""
 
     def __init__(self, now: float) -> None:

@@ -27,7 +27,7 @@ class Waiting:
     arrived: float | None
 
 
-class Outbox:
+class SendQueue:
     """A queue of two filtered frames, newest kept, with the sink's state beside it. Every call returns at once."""
 
     def __init__(self) -> None:

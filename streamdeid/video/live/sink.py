@@ -17,7 +17,7 @@ from streamdeid.errors import FailedClosed
 from streamdeid.video.live.encoder.pipe import Opening
 from streamdeid.video.live.files import FileNames, Playlist
 from streamdeid.video.live.outputs import live_encoder_options, output_for
-from streamdeid.video.live.send_queue import Outbox, Waiting
+from streamdeid.video.live.send_queue import SendQueue, Waiting
 from streamdeid.video.live.writer import LiveWriter, Plan
 
 _CLOSE_TIMEOUT, _KILL_TIMEOUT = 3.0, 1.5
@@ -76,8 +76,8 @@ class LiveSink:
             opening=self._opening,
             opened=self._opened,
         )
-        self._outbox = Outbox()
-        self._writer = LiveWriter(self._outbox, plan)
+        self._queue = SendQueue()
+        self._writer = LiveWriter(self._queue, plan)
         self._thread = threading.Thread(target=self._writer.run, name="live sink", daemon=True)
         self._thread.start()
 
@@ -90,15 +90,15 @@ class LiveSink:
         if not isinstance(frame, DeidentifiedFrame):
             raise FailedClosed(f"a {type(frame).__name__} was about to be sent; only de-identified frames may")
         known = math.isfinite(rate) and 0 < rate <= _HIGHEST_RATE
-        self._outbox.put(Waiting(frame, rate if known else _USUAL_RATE, arrived))
+        self._queue.put(Waiting(frame, rate if known else _USUAL_RATE, arrived))
 
     def take_latencies(self) -> list[float]:
         """Seconds from `arrived` to the end of sending, of the frames sent since last asked."""
-        return self._outbox.latencies()
+        return self._queue.latencies()
 
     def state(self) -> SinkState:
         """How the output is doing. From any thread."""
-        return self._outbox.state()
+        return self._queue.state()
 
     def child_usage(self) -> tuple[float, int]:
         """CPU seconds of the encoder processes so far, and resident bytes of the one that runs; zeros without /proc."""
@@ -115,12 +115,12 @@ class LiveSink:
 
         Raises OutputError if it is over for good and no `write` has said so.
         """
-        self._outbox.close(time.monotonic() + _CLOSE_TIMEOUT)
+        self._queue.close(time.monotonic() + _CLOSE_TIMEOUT)
         self._thread.join(_CLOSE_TIMEOUT + _KILL_TIMEOUT)  # a file system may hang
         if self._playlist is not None and self._writer.ended_well:
             self._playlist.end()
             self._playlist = None
-        self._outbox.raise_unseen()
+        self._queue.raise_unseen()
 
     def _opening(self, item: Waiting) -> Opening:
         options = dict(self._output.options)

@@ -31,7 +31,7 @@ from streamdeid.video.live.encoder.pipe import (
     frame_command,
     open_command,
 )
-from streamdeid.video.live.send_queue import Outbox, Waiting
+from streamdeid.video.live.send_queue import SendQueue, Waiting
 
 _IN_FLIGHT = 2
 """Frames that the process may have at once: one is encoded while the next is on its way."""
@@ -71,10 +71,10 @@ class Plan:
 
 
 class LiveWriter:
-    """Runs in a thread of its own until the outbox closes or it is over for good."""
+    """Runs in a thread of its own until the queue closes or it is over for good."""
 
-    def __init__(self, outbox: Outbox, plan: Plan) -> None:
-        self._outbox, self._plan = outbox, plan
+    def __init__(self, queue: SendQueue, plan: Plan) -> None:
+        self._queue, self._plan = queue, plan
         self.processes = EncoderProcesses(media_on_stdout=plan.stdout)
         self._phase, self._since = Phase.STARTING, 0.0
         self._in_flight: deque[tuple[int, Waiting]] = deque()
@@ -94,13 +94,13 @@ class LiveWriter:
     def run(self) -> None:
         """The thread."""
         try:
-            while not self._over and not self._outbox.failed:
+            while not self._over and not self._queue.failed:
                 now = time.monotonic()
                 self._step(now)
                 if not self._over:
                     self._wait(now)
         except Exception as error:
-            self._outbox.fail(OutputError(f"{self._plan.name} cannot be written: {type(error).__name__} in its thread"))
+            self._queue.fail(OutputError(f"{self._plan.name} cannot be written: {type(error).__name__} in its thread"))
             raise
         finally:
             self._release()
@@ -112,11 +112,11 @@ class LiveWriter:
 
     def _step(self, now: float) -> None:
         self._dying = self.processes.reap()
-        closing = self._outbox.closing
+        closing = self._queue.closing
         if closing is not None and now >= closing:
             self._over = True
         elif self.processes.current is None:
-            if closing is not None and (self._ever or self._outbox.state().reason is not None):
+            if closing is not None and (self._ever or self._queue.state().reason is not None):
                 self._over = True
             elif now >= self._next_spawn:
                 self._spawn(now)
@@ -142,8 +142,8 @@ class LiveWriter:
         self._failures = 0
 
     def _idle(self, now: float, closing: bool) -> None:
-        item = self._outbox.oldest()
-        if item is None or (closing and self._outbox.state().reason is not None):
+        item = self._queue.oldest()
+        if item is None or (closing and self._queue.state().reason is not None):
             self._over = closing
         elif now >= self._next_attempt:
             assert self.processes.current is not None
@@ -164,9 +164,9 @@ class LiveWriter:
             if not self._plan.stdout:
                 self._lose(now, reason)
                 return
-            self._outbox.lost(reason)  # until it takes again
+            self._queue.lost(reason)  # until it takes again
         while not self.processes.current.sending and len(self._in_flight) < _IN_FLIGHT:
-            item = self._outbox.oldest()
+            item = self._queue.oldest()
             if self._is_next(item, now) if item is not None else closing:
                 if not self._in_flight:
                     self.processes.current.send(end_command())
@@ -174,7 +174,7 @@ class LiveWriter:
                 return
             if item is None:
                 return
-            if not self._outbox.take(item):
+            if not self._queue.take(item):
                 continue
             if not self._in_flight:
                 self._since = now
@@ -198,15 +198,15 @@ class LiveWriter:
 
     def _wait(self, now: float) -> None:
         poll = select.poll()
-        poll.register(self._outbox.bell, select.POLLIN)
+        poll.register(self._queue.bell, select.POLLIN)
         child = self.processes.current
         if child is not None:
             poll.register(child.from_child, select.POLLIN)
             if child.sending:
                 poll.register(child.to_child, select.POLLOUT)
         handles = {handle for handle, _ in poll.poll(1000 * self._patience(now))}
-        if self._outbox.bell in handles:
-            self._outbox.answer()
+        if self._queue.bell in handles:
+            self._queue.answer()
         if child is not None and handles:
             child.pump()
             now = time.monotonic()
@@ -223,13 +223,13 @@ class LiveWriter:
             times.append(now + 0.02)
         if self.processes.current is None:
             times.append(self._next_spawn)
-        elif self._phase is Phase.IDLE and self._outbox.oldest() is not None:
+        elif self._phase is Phase.IDLE and self._queue.oldest() is not None:
             times.append(self._next_attempt)
         elif self._phase is Phase.OPENING:
             times.append(self._since + self._plan.open_timeout)
         elif self._phase is Phase.OPEN and self._in_flight and not self._plan.stdout:
             times.append(self._since + self._plan.send_timeout)
-        if (closing := self._outbox.closing) is not None:
+        if (closing := self._queue.closing) is not None:
             times.append(closing)
         return max(0.0, min(times) - now) + 0.001
 
@@ -240,19 +240,19 @@ class LiveWriter:
             self._ever = True
             self._failures = 0
             self._opened = now
-            self._outbox.opened()
+            self._queue.opened()
             self._file, self._file_checked = self._plan.opened(), now
             self._enter(Phase.OPEN, now)
         elif reply.kind == TAKEN:
             while self._in_flight and self._in_flight[0][0] <= reply.number:
-                self._outbox.sent(self._in_flight.popleft()[1])
+                self._queue.sent(self._in_flight.popleft()[1])
             self._since = now
         elif reply.kind == ENDED:
             self._ended_well = True
             self._opened, self._next_attempt = None, now
             self._enter(Phase.IDLE, now)
-            if self._outbox.closing is not None:
-                self._over = self._outbox.oldest() is None
+            if self._queue.closing is not None:
+                self._over = self._queue.oldest() is None
         elif reply.kind == FAILED and self._phase is Phase.OPENING and self._failures < _MOST_FAILURES:
             self._failures += 1
             self._enter(Phase.IDLE, now)
@@ -277,19 +277,19 @@ class LiveWriter:
         self._opened = None
         wait = self._backoff.after(now - self._attempted, pictures=pictures, refused=reason == WRONG_PASSWORD)
         self._next_attempt = now + wait
-        self._outbox.lost(reason, len(self._in_flight))
+        self._queue.lost(reason, len(self._in_flight))
         self._in_flight.clear()
         if self._plan.stdout or not (self._ever or self._plan.endless):
-            self._outbox.fail(OutputError(f"{self._plan.name} cannot be written: {reason}"))
+            self._queue.fail(OutputError(f"{self._plan.name} cannot be written: {reason}"))
 
     def _release(self) -> None:
         """End every process, in order where there is time, and wait for each."""
-        closing = self._outbox.closing
+        closing = self._queue.closing
         orderly = self._phase is Phase.IDLE and closing is not None
         self.processes.release(max(0.2, closing - time.monotonic()) if orderly and closing is not None else 0.0)
-        self._outbox.lost(self._outbox.state().reason, len(self._in_flight))
+        self._queue.lost(self._queue.state().reason, len(self._in_flight))
         self._in_flight.clear()
-        self._outbox.release()
+        self._queue.release()
 
 
 def _shape(item: Waiting) -> tuple[tuple[int, int], Colour]:

@@ -7,18 +7,18 @@ from fractions import Fraction
 
 import pytest
 
-from streamdeid.video.live.decode_lag import Backlog
+from streamdeid.video.live.decode_lag import DecodeLag
 
 
 def _late_after(decoding: float, waiting: float, stamp: Callable[[float], float | None], seconds: float = 60) -> float:
     """Seconds until a picture is called late, each of which takes so long to wait for and to decode; inf: none is."""
     now = 100.0
-    backlog = Backlog(now)
+    lag = DecodeLag(now)
     while now < 100 + seconds:
         begun, now = now, now + waiting
-        backlog.read(begun, now)
+        lag.read(begun, now)
         told = stamp(now - 100)
-        if backlog.late(None if told is None else Fraction(told), now):
+        if lag.late(None if told is None else Fraction(told), now):
             return now - 100
         now += decoding
     return float("inf")
