@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
@@ -14,6 +14,13 @@ class Detector(Protocol):
     """Finds faces in a frame. Any function of this shape plugs in."""
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]: ...
+
+
+@runtime_checkable
+class RemembersPictures(Protocol):
+    """A detector that goes by what it saw in the pictures before, until it is told of another scene."""
+
+    def forget(self) -> None: ...
 
 
 class Tracker(Protocol):

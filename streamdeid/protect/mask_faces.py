@@ -36,6 +36,24 @@ class MaskFaces:
         self.levels: Counter[str] = Counter()
         """Covered faces so far: "mask" where the detector saw the face, "solid" where it is only predicted."""
 
+    @property
+    def by_level(self) -> dict[str, int]:
+        """Places covered so far, by how."""
+        return dict(sorted(self.levels.items()))
+
+    @property
+    def by_person(self) -> dict[str, dict[str, int]]:
+        """Nothing: a mask knows nobody."""
+        return {}
+
+    @property
+    def people(self) -> None:
+        """A mask knows nobody."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
     def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
         """Nothing to learn ahead: a mask needs no identity."""
 

@@ -187,6 +187,21 @@ class ReplaceFaces:
         return self._faces.breaks
 
     @property
+    def by_level(self) -> dict[str, int]:
+        """Faces protected so far, by the label of their level."""
+        return {level.label: count for level, count in sorted(self.levels.items())}
+
+    @property
+    def by_person(self) -> dict[str, dict[str, int]]:
+        """The same by person number; "earlier" for the first people of a long run together."""
+        return {
+            "earlier" if person == EARLIER else str(person): {
+                level.label: count for level, count in sorted(levels.items())
+            }
+            for person, levels in sorted(self.persons.items())
+        }
+
+    @property
     def people(self) -> int:
         """Persons covered so far."""
         return len(self.persons.keys() - {0, EARLIER}) + self._earlier

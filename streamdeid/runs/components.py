@@ -17,7 +17,7 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
-from streamdeid.core.protocols import Detector
+from streamdeid.core.protocols import Detector, RemembersPictures
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.detection.guard import Watch
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
@@ -287,5 +287,5 @@ def _watch(detect: TimedDetector, tracker: FaceTracker, lookahead: LookAhead) ->
 
 def _forget(detect: TimedDetector) -> None:
     """Let a detector that remembers its last picture forget it."""
-    if isinstance(detect.inner, MediapipeFaces):
+    if isinstance(detect.inner, RemembersPictures):
         detect.inner.forget()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from streamdeid.core.protocols import Deidentifier, Detector
 from streamdeid.identity.reentry import Outcome, Persons
 from streamdeid.protect.mask_faces import MaskFaces
-from streamdeid.protect.replace_faces import EARLIER, ReplaceFaces
+from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.runs.whitelist import Around
 from streamdeid.surrogates.choice import Surrogates
 from streamdeid.tracking.tracker import FaceTracker
@@ -34,53 +34,40 @@ class Stream:
 
     def close(self) -> None:
         """Nothing more will be filtered; the people stay known for a part that follows. Harmless when repeated."""
-        if isinstance(self.inner, ReplaceFaces):
-            self.inner.close()
+        self.inner.close()
 
     @property
     def covered(self) -> int:
         """Places covered so far, summed over the frames."""
-        return sum(self.inner.levels.values())
+        return sum(self.levels.values())
 
     @property
     def levels(self) -> dict[str, int]:
         """The same by how they were covered."""
-        if isinstance(self.inner, MaskFaces):
-            return dict(sorted(self.inner.levels.items()))
-        return {level.label: count for level, count in sorted(self.inner.levels.items())}
+        return self.inner.by_level
 
     @property
     def persons_by_level(self) -> dict[str, dict[str, int]]:
         """The same by person number, "0" for faces whose person was never decided, "earlier" for those of a long run's
         first people together; empty for a mask."""
-        if isinstance(self.inner, MaskFaces):
-            return {}
-        return {
-            "earlier" if person == EARLIER else str(person): {
-                level.label: count for level, count in sorted(levels.items())
-            }
-            for person, levels in sorted(self.inner.persons.items())
-        }
+        return self.inner.by_person
 
     @property
     def people(self) -> int | None:
         """Persons told apart; None for a mask, which knows nobody."""
-        if isinstance(self.inner, MaskFaces):
-            return None
         return self.inner.people
 
     @property
     def known_people(self) -> int | None:
         """Persons told apart in this part of the stream and those before it; None for a mask."""
-        if isinstance(self.inner, MaskFaces):
-            return None
         counts = self.persons.counts
-        return counts[Outcome.NEW] + counts[Outcome.UNCERTAIN] + counts[Outcome.UNSEEN]
+        known = counts[Outcome.NEW] + counts[Outcome.UNCERTAIN] + counts[Outcome.UNSEEN]
+        return None if self.people is None else known
 
     @property
     def tracks(self) -> dict[str, int]:
         """How tracks were assigned to persons; empty for a mask."""
-        if isinstance(self.inner, MaskFaces):
+        if self.people is None:
             return {}
         return {outcome.value: count for outcome, count in self.persons.counts.items()}
 
