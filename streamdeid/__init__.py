@@ -61,7 +61,7 @@ Closing. Use `with`, or call `close`: it stops the detector's thread and forgets
 picture. It keeps faces, identities and the random key in memory only.
 
 Start. The first picture runs the self-test. A cold start takes 1.2 s of CPU to the first filtered picture when kernels
-and bytecode are there, and 18 to 20 s when neither is (`python benchmarks/cold_start.py`, 640x480, one face). `warm_up`, or
+and bytecode are there, and 18 to 20 s when neither is (`python benchmarks/cold_start.py`, one face). `warm_up`, or
 `streamdeid warmup` where an image is built, compiles everything once and keeps it beside the installed package, in
 NUMBA_CACHE_DIR or in the user's cache; it is found there read-only too, and where nothing can be kept it is compiled in
 memory (`streamdeid.core.kernel_cache`). Kernels belong to a kind of processor: on another one they are compiled again.
