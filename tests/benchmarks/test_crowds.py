@@ -130,26 +130,26 @@ def frame_at(index: int) -> Frame:
 
 
 def played(check: IdentityCheck, states: str, start: int = 0) -> list[int]:
-    """Show track 1 as seen (`.`), ambiguous (`?`) or lost (`-`), frame by frame; its stretches."""
-    stretches = []
+    """Show track 1 as seen (`.`), ambiguous (`?`) or lost (`-`), frame by frame; its tracklets."""
+    tracklets = []
     missed = 0
     for index, state in enumerate(states, start):
         missed = missed + 1 if state == "-" else 0
         track = Track(1, FACE.box, None if missed else FACE, missed, state == "?")
-        (stretch,) = check.update(frame_at(index), [track])
-        if stretch.face is not None and not stretch.ambiguous:
-            check.saw(stretch.number)
-        check.settle([stretch])
-        stretches.append(stretch.number)
-    return stretches
+        (tracklet,) = check.update(frame_at(index), [track])
+        if tracklet.face is not None and not tracklet.ambiguous:
+            check.saw(tracklet.number)
+        check.settle([tracklet])
+        tracklets.append(tracklet.number)
+    return tracklets
 
 
 def fresh(register: Known) -> IdentityCheck:
-    return IdentityCheck(register, lambda stretch, final: Estimate(np.zeros(2), np.zeros(2)), lambda person, y: None)
+    return IdentityCheck(register, lambda tracklet, final: Estimate(np.zeros(2), np.zeros(2)), lambda person, y: None)
 
 
 @pytest.mark.parametrize(
-    ("states", "stretches"),
+    ("states", "tracklets"),
     [
         ("......", "111111"),
         ("..??..", "112222"),
@@ -160,28 +160,28 @@ def fresh(register: Known) -> IdentityCheck:
         ("." + "-" * 6 + "..", "1" * 7 + "22"),
     ],
 )
-def test_a_stretch_begins_with_every_doubt_and_after_a_longer_loss(states: str, stretches: str) -> None:
+def test_a_tracklet_begins_with_every_doubt_and_after_a_longer_loss(states: str, tracklets: str) -> None:
     register = Known()
-    assert "".join(map(str, played(fresh(register), states))) == stretches
+    assert "".join(map(str, played(fresh(register), states))) == tracklets
 
 
-def test_a_stretch_is_shown_as_soon_as_it_is_known_also_where_it_was_observed_before() -> None:
+def test_a_tracklet_is_shown_as_soon_as_it_is_known_also_where_it_was_observed_before() -> None:
     register = Known()
     register.answer = 7
     check = fresh(register)
     played(check, "." * 13)
-    assert check.person(check.stretch(frame_at(3), 1)) == 7
+    assert check.person(check.tracklet(frame_at(3), 1)) == 7
     register.answer = None
     played(check, "?....", 13)
-    assert check.person(check.stretch(frame_at(12), 1)) == 7  # observed before the doubt
-    assert check.person(check.stretch(frame_at(15), 1)) is None
+    assert check.person(check.tracklet(frame_at(12), 1)) == 7  # observed before the doubt
+    assert check.person(check.tracklet(frame_at(15), 1)) is None
     register.answer = 8
-    assert check.person(check.stretch(frame_at(15), 1)) == 8
-    assert check.person(check.stretch(frame_at(12), 1)) == 7
-    assert check.stretch(frame_at(12), 2) == 0
+    assert check.person(check.tracklet(frame_at(15), 1)) == 8
+    assert check.person(check.tracklet(frame_at(12), 1)) == 7
+    assert check.tracklet(frame_at(12), 2) == 0
 
 
-def test_a_short_stretch_names_nobody() -> None:
+def test_a_short_tracklet_names_nobody() -> None:
     """What a frame or two of somebody half hidden tells is no template."""
     register = Known()
     played(fresh(register), "....?....?")
