@@ -170,7 +170,7 @@ def test_metrics_are_prometheus_text_with_many_series(here: Visitor) -> None:
         ("frames_filtered_total", 101),
         ("frames_withheld_total", 6),
         ("frames_repeated_total", 7),
-        ("slates_total", 8),
+        ("placeholders_total", 8),
         ("frames_written_total", 100),
         ("frames_unsent_total", 5),
         ("source_reconnects_total", 2),
