@@ -67,8 +67,8 @@ NUMBA_CACHE_DIR or in the user's cache; it is found there read-only too, and whe
 memory (`streamdeid.core.kernel_cache`). Kernels belong to a kind of processor: on another one they are compiled again.
 
 Cost. By the same command: 17 ms of CPU for a later picture of 640x480 with one drawn face, and 340 MiB of memory at
-the peak. `python benchmarks/cost.py VIDEO` measures it on a video of yours, by stage. The first person of a gender costs
-0.2 s once.
+the peak. `python benchmarks/cost.py VIDEO` measures it on a video of yours, by stage. The first person of a gender
+costs 0.2 s once.
 
 Importing this package is cheap: what is named here is loaded when it is first used. `streamdeid.Filter` and
 `streamdeid.Settings` describe every argument.

@@ -9,7 +9,7 @@ import os
 import time
 from pathlib import Path
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_PERTURB, _M_ARENA_MAX = -1, -3, -6, -8
 """Names of glibc's `mallopt`."""
 _LARGE, _KEPT, _ARENAS = 4 << 20, 32 << 20, 1
 """Bytes from which a block goes back to the system when it is freed: what is made and dropped at the start, not the
@@ -34,6 +34,15 @@ def be_frugal() -> None:
         library = ctypes.CDLL(None)
         for name, value in ((_M_ARENA_MAX, _ARENAS), (_M_MMAP_THRESHOLD, _LARGE), (_M_TRIM_THRESHOLD, _KEPT)):
             library.mallopt(name, value)
+
+
+def clear_new_memory(on: bool) -> None:
+    """From now on fill what is allocated with zeros, or no longer. Nothing happens with another C library.
+
+    For a library that reads memory which it never wrote: what it makes of the same input is else not the same twice.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(_M_PERTURB, 0xFF if on else 0)  # allocated memory is filled with the complement
 
 
 def own_usage() -> tuple[float, int]:

@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -528,3 +529,38 @@ def planes(frame: Frame) -> tuple[Any, Any, Any]:
 )
 def test_quick_encoders_have_one_thread(codec: str, preset: str, threads: int) -> None:
     assert encoder_threads(codec, preset) == threads
+
+
+_ENCODED = """
+import hashlib, sys
+from fractions import Fraction
+from pathlib import Path
+import numpy as np
+from streamdeid.core.frames import DeidentifiedFrame, Planes
+from streamdeid.video.files.sink import FileSink
+from streamdeid.video.files.source import FileSource
+place = Path(sys.argv[1])
+rng = np.random.default_rng(1)
+scene = np.cumsum(np.cumsum(rng.normal(0, 1, (700, 700)), 0), 1) / 40
+chroma = np.full((240, 240), 128, np.uint8)
+with FileSink(place / "out.mkv", FileSource(place / "in.mp4").info, overwrite=True) as sink:
+    for i in range(50):
+        seen = scene[3 * i // 2 : 3 * i // 2 + 480, i : i + 480] + rng.integers(-3, 4, (480, 480))
+        planes = Planes(np.clip(seen, 0, 255).astype(np.uint8), chroma, chroma.copy())
+        sink.write(DeidentifiedFrame(planes, Fraction(i, 25), i))
+print(hashlib.sha256((place / "out.mkv").read_bytes()).hexdigest())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs glibc's MALLOC_PERTURB_")
+def test_the_same_pictures_give_the_same_file_whatever_lay_in_memory_before(tmp_path: Path) -> None:
+    """x264 reads memory that it never wrote; without `clear_new_memory` these are three different files."""
+    encode(tmp_path / "in.mp4", frames=2, size=(480, 480))
+    command = [sys.executable, "-c", _ENCODED, str(tmp_path)]
+    written = {
+        subprocess.run(
+            command, env={**os.environ, "MALLOC_PERTURB_": fill}, capture_output=True, text=True, check=True
+        ).stdout
+        for fill in ("0", "85", "165")
+    }
+    assert len(written) == 1

@@ -13,6 +13,7 @@ import av
 from av.container import OutputContainer
 
 from streamdeid.core.frames import DeidentifiedFrame
+from streamdeid.core.process_usage import clear_new_memory
 from streamdeid.errors import FailedClosed, OutputError, SettingsError
 from streamdeid.video.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
 from streamdeid.video.files.copied_streams import CopiedStreams
@@ -26,6 +27,11 @@ _LATEST_START = 60
 """Seconds. A later start is a camera's clock, not an edit; the output then starts at 0."""
 _BITEXACT = 0x400
 """AVFMT_FLAG_BITEXACT: the muxer writes neither library names nor dates."""
+
+_SETTLED = 128
+"""Frames after which an encoder has all its memory. x264's tree of macroblocks reads some that nobody wrote: with what
+other parts of the program had left there, the same pictures gave another file each time (all of night_turning). So
+until then new memory is empty."""
 
 
 class FileSink:
@@ -74,6 +80,7 @@ class FileSink:
         self.dropped_streams: tuple[str, ...] = info.dropped_streams
         """Streams of the input that are not in the output, in words."""
         self._temporary = reserve(self.path)
+        clear_new_memory(True)
         self._output: OutputContainer | None = None
         with self._aborting():
             self._output = av.open(
@@ -123,6 +130,8 @@ class FileSink:
             picture.pts, picture.time_base = self._pts(frame), self._time_base
             self._mux(output, self._stream.encode(picture))
             self.frames += 1
+            if self.frames == _SETTLED:
+                clear_new_memory(False)
 
     def finish(self) -> None:
         """Flush, sync and give the file its name. Raises OutputError, and then nothing remains."""
@@ -135,6 +144,7 @@ class FileSink:
                 self._copied.copy_until(None)
                 self._copied.close()
             output.close()
+            clear_new_memory(False)
             put_in_place(self._temporary, self.path, overwrite=self._overwrite)
             self._open = False
 
@@ -143,6 +153,7 @@ class FileSink:
         if not self._open:
             return
         self._open = False
+        clear_new_memory(False)
         if self._copied is not None:
             self._copied.close()
         # Unlinked first: closing writes the trailer, and for MP4 that means reading the whole file once more.
