@@ -186,7 +186,7 @@ class Simulation:
             shown: Hashable | None = None
             if track is not None and track.face is not None and not doubts[track.number]:
                 wide = track.face.width >= _SMALLEST
-                shown = self._check.person(self._check.tracklet(frame, track.number)) if wide else None
+                shown = self._check.decide_person(self._check.tracklet(frame, track.number)) if wide else None
             self.sightings.append(Sighting(frame.index, person, shown))
         self._check.published(frame)
         return True

@@ -210,7 +210,7 @@ class IdentityCheck:
         for index in [index for index in self._at if index <= frame.index]:
             del self._at[index]
 
-    def person(self, tracklet: int) -> int | None:
+    def decide_person(self, tracklet: int) -> int | None:
         """The person to show, for a frame that is to be published now; None while that is not certain."""
         known = self._register.person_of(tracklet)
         state = self._present.get(tracklet)

@@ -244,7 +244,7 @@ class ReplaceFaces:
         if followed is None or found is None or track.face is None:
             cause = Cause.LOST if track.face is None else Cause.NO_LANDMARKS
             return _Plan(track, place, self._hidden, cause, None, None, self._register.person_of(tracklet) or 0, None)
-        person, face = (0, None) if self._faces.ambiguous(frame, track) else self._face_of(tracklet)
+        person, face = (0, None) if self._faces.ambiguous(frame, track) else self._decided_face(tracklet)
         quiet = followed.steps(as_drawn(found.severities, found.seen))
         if face is None:
             cause = Cause.DOUBT if self._faces.ambiguous(frame, track) else Cause.NOBODY
@@ -319,9 +319,9 @@ class ReplaceFaces:
             opening=found.opening,
         )
 
-    def _face_of(self, number: int) -> tuple[int, NewFace | None]:
+    def _decided_face(self, number: int) -> tuple[int, NewFace | None]:
         """The person of a tracklet, 0 for none, and the new face; None while there is none."""
-        person = self._faces.check.person(number)
+        person = self._faces.check.decide_person(number)
         chosen = None if person is None else self._chosen.get(person)
         if person is None or chosen is None:
             return person or 0, None

@@ -170,14 +170,14 @@ def test_a_tracklet_is_shown_as_soon_as_it_is_known_also_where_it_was_observed_b
     register.answer = 7
     check = fresh(register)
     played(check, "." * 13)
-    assert check.person(check.tracklet(frame_at(3), 1)) == 7
+    assert check.decide_person(check.tracklet(frame_at(3), 1)) == 7
     register.answer = None
     played(check, "?....", 13)
-    assert check.person(check.tracklet(frame_at(12), 1)) == 7  # observed before the doubt
-    assert check.person(check.tracklet(frame_at(15), 1)) is None
+    assert check.decide_person(check.tracklet(frame_at(12), 1)) == 7  # observed before the doubt
+    assert check.decide_person(check.tracklet(frame_at(15), 1)) is None
     register.answer = 8
-    assert check.person(check.tracklet(frame_at(15), 1)) == 8
-    assert check.person(check.tracklet(frame_at(12), 1)) == 7
+    assert check.decide_person(check.tracklet(frame_at(15), 1)) == 8
+    assert check.decide_person(check.tracklet(frame_at(12), 1)) == 7
     assert check.tracklet(frame_at(12), 2) == 0
 
 

@@ -110,7 +110,7 @@ class Played:
         return Frame(Planes(EMPTY, EMPTY[:1, :1], EMPTY[:1, :1]), Fraction(index, 25), index)
 
     def person(self, tracklet: int = 1) -> int | None:
-        return self.check.person(tracklet)
+        return self.check.decide_person(tracklet)
 
 
 def numbers(tracks: Iterable[Track]) -> list[int]:
@@ -324,7 +324,7 @@ def test_a_tracklet_that_ends_without_a_person_is_somebody_new_if_it_was_long(li
     played.play(line)
     played.frame({})
     assert played.register.unseen == ([1] if unseen else [])
-    assert played.check.person(1) == (101 if unseen else None)
+    assert played.check.decide_person(1) == (101 if unseen else None)
     assert len(played.named) == unseen
 
 
@@ -393,6 +393,6 @@ def test_a_register_that_knows_no_unseen_people_leaves_them_undecided() -> None:
     for index in range(40):
         check.update(Played.at(index), [Track(1, FACE.box, FACE, 0, False)], {})
         check.saw(1, good=False)
-        assert check.person(1) is None
+        assert check.decide_person(1) is None
     check.update(Played.at(40), [], {})
-    assert check.person(1) is None and not named and check.forgotten() == frozenset()
+    assert check.decide_person(1) is None and not named and check.forgotten() == frozenset()

@@ -42,7 +42,7 @@ class _People:
             self._check.saw(tracklet.number)
             self._good[tracklet.number] = self._good.get(tracklet.number, 0) + 1
         self._check.settle(tracklets)
-        found = {track: self._check.person(one.number) for track, one in zip(tracks, tracklets, strict=True)}
+        found = {track: self._check.decide_person(one.number) for track, one in zip(tracks, tracklets, strict=True)}
         self._check.published(frame)
         return found
 

@@ -150,4 +150,4 @@ def test_of_two_who_claim_one_person_in_a_frame_the_nearer_gets_it(stage: Stage)
     played(0, [1])
     check.update(stage.frame(15, 25), [])
     played(16, [2, 3])
-    assert check.person(1) == check.person(3) == 1 and check.person(2) == 2
+    assert check.decide_person(1) == check.decide_person(3) == 1 and check.decide_person(2) == 2
