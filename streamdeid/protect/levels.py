@@ -175,13 +175,13 @@ def shows_a_face(seen: Observation, face: Face) -> bool:
     return face.confirmed and seen.fit.residual <= _NO_FACE
 
 
-def recognisable(seen: Observation, areas: NDArray[np.float64]) -> bool:
-    """Whether an observation is good enough to know somebody by.
+def recognisable(seen: Observation, areas: NDArray[np.float64], severe: Mapping[Cause, float] | None = None) -> bool:
+    """Whether an observation is good enough to know somebody by. severe: its `severities`, where they are known.
 
     Of the signs of an occluder only misfitting triangles count: odd colours are side light as often, and a change or a
     strain says that it is not as it was, which is for `identity.looks` to judge.
     """
-    found = severities(seen, areas)
+    found = dict(severities(seen, areas) if severe is None else severe)
     del found[Cause.OCCLUDED]
     return misfit(seen, areas) <= 1 and not _holding(found, frozenset())
 

@@ -198,7 +198,7 @@ class MeasuredFaces:
         if track.ambiguous or not shows_a_face(seen, track.face):
             return False
         learns = self.check.learns(track.number)
-        good = recognisable(seen, self.areas)
+        good = recognisable(seen, self.areas, found)
         self.check.saw(track.number, good)
         yaw, pitch = seen.pose.yaw, seen.pose.pitch
         if opening is None or not followed.rest.ready:  # a cup is no face at rest, but better than none

@@ -153,6 +153,8 @@ def assign(cost: Floats, unmatched: float = _UNMATCHED) -> Rows:
 def overlapping(boxes: Floats, others: Floats | None = None, above: float = OVERLAP) -> Flags:
     """Which boxes (n, 4) have an IoU above `above` with one of the others (m, 4), or with one another; bool (n,)."""
     found = np.zeros(len(boxes), dtype=np.bool_)
+    if others is None and len(boxes) < 2:
+        return found
     against = boxes if others is None else others
     for i, j in _touching(boxes, against):
         strong = iou(boxes[i], against[j]) > above
@@ -174,6 +176,8 @@ def duplicates(shapes: Shapes, quality: Floats) -> list[Rows]:
     Two detections are one face when their landmarks lie within a tenth of its size, or, if one has no landmarks, when
     their IoU is 0.5 or more. Two faces with different landmarks stay two whatever their boxes. quality: (n,), finite.
     """
+    if len(quality) < 2:  # the usual case: nobody else
+        return [np.array([row]) for row in range(len(quality))]
     order = np.argsort(-quality, kind="stable")
     crowded = overlapping(shapes.boxes, above=0.1)[order]
     groups: list[Rows] = [order[[place]] for place in np.flatnonzero(~crowded)]

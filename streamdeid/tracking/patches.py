@@ -24,6 +24,11 @@ _LONGEST = 960
 """Longest side in pixels of the pictures used, whole halves of the frames: a face of 24 pixels at 1080p keeps 12."""
 _PATCH = 24
 """Longer side in pixels that a patch is reduced to."""
+_FINER = 2
+"""Halvings by which the level that a patch is cut from is finer than the coarsest that has its pixels. Cut from that
+one, nearly pixel by pixel, patches are smoother and everybody looks alike: of 918 pairs of different heads in one frame
+of crossing_heads 63 were taken for one person, none with 1 or 2 here; the whole picture's cut takes none. With 2 a face
+of up to 192 pixels is cut from the first level, as it always was, and no verdict on 21 clips differs."""
 _MARGIN = 0.15
 """Share of a box's sides by which the patch is larger: hair and ears go along with a face."""
 _REACH = 0.6
@@ -103,15 +108,18 @@ def _cut(levels: Sequence[NDArray[np.uint8]], centre: Floats, half: Floats, scal
     """A window of a picture, by its levels, around a centre, reduced; what lies outside repeats the border."""
     size = np.maximum(np.round(2 * half * scale), 1).astype(int)
     shape = int(size[0]), int(size[1])
-    level = min(max(int(np.floor(-np.log2(scale))), 0), len(levels) - 1)
-    luma, step = levels[level], 1 << level
-    # A pixel of a level is the mean of step x step of the first: its middle lies between theirs.
-    corner, reach, finer = (centre - half + 0.5) / step - 0.5, half / step, scale * step
-    if finer < 0.5:  # a plain sampling would see every other pixel only
-        x0, y0 = np.floor(corner).astype(int)
-        x1, y1 = np.ceil(corner + 2 * reach).astype(int)
-        ys, xs = (np.clip(np.arange(a, b), 0, n - 1) for a, b, n in ((y0, y1, luma.shape[0]), (x0, x1, luma.shape[1])))
-        return np.asarray(cv2.resize(luma[np.ix_(ys, xs)], shape, interpolation=cv2.INTER_AREA), np.uint8)
-    into = np.array([[1 / finer, 0, corner[0]], [0, 1 / finer, corner[1]]])
+    if scale < 0.5:  # a plain sampling would see every other pixel only
+        level = min(max(int(np.floor(-np.log2(scale))) - _FINER, 0), len(levels) - 1)
+        luma, step = levels[level], 1 << level
+        height, width = luma.shape
+        x0, y0 = np.floor((centre - half) / step).astype(int)
+        x1, y1 = np.ceil((centre + half) / step).astype(int)
+        if x0 >= 0 and y0 >= 0 and x1 <= width and y1 <= height:
+            window = luma[y0:y1, x0:x1]
+        else:
+            ys, xs = (np.clip(np.arange(a, b), 0, n - 1) for a, b, n in ((y0, y1, height), (x0, x1, width)))
+            window = luma[np.ix_(ys, xs)]
+        return np.asarray(cv2.resize(window, shape, interpolation=cv2.INTER_AREA), np.uint8)
+    into = np.array([[1 / scale, 0, centre[0] - half[0]], [0, 1 / scale, centre[1] - half[1]]])
     how = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-    return np.asarray(cv2.warpAffine(luma, into, shape, flags=how, borderMode=cv2.BORDER_REPLICATE), np.uint8)
+    return np.asarray(cv2.warpAffine(levels[0], into, shape, flags=how, borderMode=cv2.BORDER_REPLICATE), np.uint8)

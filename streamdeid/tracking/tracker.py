@@ -187,7 +187,9 @@ class FaceTracker:
         result = association.associate(expected, faces, kalman.spread_of(predicted), *rivals)
         tracks, matched = rows[result.pairs[:, 0]], result.pairs[:, 1]
         self._motion = kalman.correct(self._motion, tracks, faces.boxes[matched])
-        started = np.setdiff1d(np.arange(len(seen)), matched)
+        unmatched = np.ones(len(seen), dtype=np.bool_)
+        unmatched[matched] = False
+        started = np.flatnonzero(unmatched)
         self._motion = kalman.join(self._motion, kalman.begin(faces.boxes[started]))
         filtered = kalman.boxes_of(self._motion)
 
