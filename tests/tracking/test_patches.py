@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from streamdeid.luma_pyramid import luma_pyramid
+from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.patches import _cut, found_again, small
 
 Floats = NDArray[np.float64]
