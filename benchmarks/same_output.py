@@ -3,7 +3,7 @@
     python benchmarks/same_output.py OTHER_TREE CLIP [CLIP ...] [--live]
 
 OTHER_TREE: the directory of the other version, with its `streamdeid` in it. Each clip goes through `streamdeid filter`
-of both, in processes of their own, and what they wrote is decoded and compared bit for bit. With --live the clip is
+of both, in processes of their own, written without loss, and is decoded and compared bit for bit. With --live the clip is
 replayed at its own pace into a file instead, as a camera's pictures would be; a clip of which either version left a
 picture out, since the machine was too slow, is told and not compared. Exit code 1 when any compared picture differs.
 """
@@ -32,7 +32,7 @@ def published(tree: Path, clip: Path, out: Path, live: bool) -> list[str] | None
     key = out.with_name("key")
     key.write_bytes(bytes(range(32)))
     key.chmod(0o600)
-    ways = ["--realtime", "--json"] if live else ["--quiet"]
+    ways = ["--realtime", "--json"] if live else ["--quiet", "--codec", "ffv1"]  # without loss
     command = [sys.executable, "-c", _COMMAND, "filter", str(clip), str(out), "--key-file", str(key), "--overwrite"]
     environment = {**os.environ, "PYTHONPATH": str(tree.resolve())}
     ran = subprocess.run([*command, *ways], env=environment, capture_output=True, text=True, check=False)
