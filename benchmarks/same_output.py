@@ -3,7 +3,7 @@
     python benchmarks/same_output.py OTHER_TREE CLIP [CLIP ...] [--live]
 
 OTHER_TREE: the directory of the other version, with its `streamdeid` in it. Each clip goes through `streamdeid filter`
-of both, in processes of their own, written without loss, and is decoded and compared bit for bit. With --live the clip is
+of both, in processes of their own, written without loss, and is compared bit for bit. With --live the clip is
 replayed at its own pace into a file instead, as a camera's pictures would be; a clip of which either version left a
 picture out, since the machine was too slow, is told and not compared. Exit code 1 when any compared picture differs.
 """
