@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from streamdeid.video.live.clock import LiveClock
@@ -113,6 +113,14 @@ _STAMPS = st.one_of(st.none(), st.fractions(-1000, 1000, max_denominator=90000),
 
 
 @settings(max_examples=200, deadline=None)
+@example(
+    [
+        (Fraction(0), 0.0, False),
+        (Fraction(1), 12.0, False),
+        (Fraction(40), 29.0, False),
+        *[(Fraction(1), 0.0, False)] * 2,
+    ]
+)
 @given(st.lists(st.tuples(_STAMPS, st.floats(0, 30), st.booleans()), min_size=1, max_size=60))
 def test_times_rise_and_come_back_to_the_clock_whatever_comes(
     events: list[tuple[Fraction | None, float, bool]],

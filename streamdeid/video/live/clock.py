@@ -76,7 +76,7 @@ class LiveClock:
         if jumped or (self._late_since is not None and arrived - self._late_since > _JUMP):
             self._late_since = None
             return to_arrival
-        self._usual = step
+        self._usual = min(step, _JUMP)  # a gap is no step: repeated stamps after it would run far ahead
         if to_arrival < -2 * _JUMP:  # stamps that run too fast for the brake
             return to_arrival
         if late < -_JUMP:
