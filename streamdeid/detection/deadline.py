@@ -28,7 +28,7 @@ _Asked = SimpleQueue[Callable[[], object] | None]
 
 
 class TimedDetector:
-    """A `pipeline.Detector` around another one.
+    """A `protocols.Detector` around another one.
 
     deadline: seconds that a call may take. stop: called by `close`, in the same thread, to end the inner detector.
     A call that takes longer raises FailedClosed and so does every later one, because the inner detector may still be

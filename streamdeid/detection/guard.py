@@ -53,7 +53,7 @@ _POINTS = {
 
 
 class Watch:
-    """A `pipeline.Detector` around another one that lets no nonsense pass; see the module.
+    """A `protocols.Detector` around another one that lets no nonsense pass; see the module.
 
     detect: the detector, with a deadline of its own (`detection.deadline`). is_cut: whether the levels of a luma plane
     (`luma_pyramid`) are those of the first picture of a new scene; asked once for each frame, in order. on_cut: called

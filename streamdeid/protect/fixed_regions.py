@@ -77,7 +77,7 @@ def read_region(text: str) -> Region:
 
 
 class FixedRegions:
-    """Fills its regions after another de-identifier has drawn all it draws; a `pipeline.Deidentifier`."""
+    """Fills its regions after another de-identifier has drawn all it draws; a `protocols.Deidentifier`."""
 
     def __init__(self, inner: Inner, regions: Sequence[Region]) -> None:
         self._inner = inner

@@ -26,7 +26,7 @@ MASKS = (*_BOX_MASKS, "bar", "t-mask", "noise")
 
 
 class MaskFaces:
-    """Applies one mask to every track with a face and a solid redaction to every other; a `pipeline.Deidentifier`."""
+    """Applies one mask to every track with a face and a solid redaction to every other; a `protocols.Deidentifier`."""
 
     def __init__(self, mask: str) -> None:
         """Choose one of `MASKS`; raises SettingsError for another name."""

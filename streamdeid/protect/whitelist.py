@@ -76,7 +76,7 @@ class Recognition:
 
 
 class Whitelist:
-    """Takes the certain ones out of the tracks that another de-identifier covers; a `pipeline.Deidentifier`."""
+    """Takes the certain ones out of the tracks that another de-identifier covers; a `protocols.Deidentifier`."""
 
     def __init__(
         self,

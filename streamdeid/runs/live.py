@@ -58,7 +58,7 @@ class LiveInput(Protocol):
 
 
 class LiveParts(Protocol):
-    """What filters one part of a stream, as `stream.Stream`."""
+    """What filters one part of a stream, as `runs.stream.Stream`."""
 
     @property
     def detect(self) -> Detector: ...

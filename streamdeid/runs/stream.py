@@ -16,7 +16,7 @@ from streamdeid.tracking.tracker import FaceTracker
 
 @dataclass(frozen=True)
 class Stream:
-    """The parts for one stream, self-tested, ready for `pipeline.deidentified`."""
+    """The parts for one stream, self-tested, ready for `runs.step.Step`."""
 
     detect: Detector
     tracker: FaceTracker
