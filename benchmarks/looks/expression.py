@@ -39,7 +39,7 @@ from benchmarks.looks.head_geometry import (
     upright,
     yaw_pitch_roll,
 )
-from benchmarks.looks.series import best_lag, concordance, event_f1, events, pearson
+from benchmarks.looks.series import best_lag, concordance_about_medians, correlation, event_f1, events
 from streamdeid.aam.appearance_model import AppearanceModel, load_model
 from streamdeid.core.faces import Face
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
@@ -125,10 +125,12 @@ def report(number: int, person: Person) -> dict[str, object]:
     wobble = np.linalg.norm(turned - np.median(turned, axis=0), axis=1)
     signals = {
         name: {
-            "r": pearson(original[:, i], output[:, i]),
-            "ceiling": pearson(original[:, i], mirror[:, i]),
-            "r, turn undone": pearson(original[:, len(SIGNALS) + i], output[:, len(SIGNALS) + i]) if i < 4 else None,
-            "concordance": concordance(original[:, i], output[:, i]),
+            "r": correlation(original[:, i], output[:, i]),
+            "ceiling": correlation(original[:, i], mirror[:, i]),
+            "r, turn undone": correlation(original[:, len(SIGNALS) + i], output[:, len(SIGNALS) + i])
+            if i < 4
+            else None,
+            "concordance": concordance_about_medians(original[:, i], output[:, i]),
             "lag": best_lag(original[:, i], output[:, i]),
             "spread": float(np.nanstd(original[:, i])),
             "spread out": float(np.nanstd(output[:, i])),

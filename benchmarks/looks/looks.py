@@ -36,7 +36,7 @@ from benchmarks.looks.edge_steps import SECTORS, EdgeStep, edge_steps
 from benchmarks.looks.face_pairs import Corners, Points, cut, face_width, filled, mesh_of
 from benchmarks.looks.flicker import Flicker
 from benchmarks.looks.head_geometry import counterpart, features, gaze, upright
-from benchmarks.looks.series import pearson
+from benchmarks.looks.series import correlation
 from benchmarks.looks.sharpness import at_own_size, grain, grain_ratio, sharpness
 from benchmarks.looks.sheets import Sheet
 from benchmarks.looks.skin_looks import SkinLooks, plain_skin, skin_looks
@@ -121,7 +121,7 @@ class Measured:
         followed = [moves for moves in self.people.values() if len(moves.output) >= LEAST_FRAMES]
         for i, name in enumerate(SIGNALS):
             pairs = [(np.array(m.original)[:, i], np.array(m.output)[:, i]) for m in followed]
-            row[name] = _weighted((pearson(*pair), len(pair[0])) for pair in pairs)
+            row[name] = _weighted((correlation(*pair), len(pair[0])) for pair in pairs)
             row[f"{name}, spread"] = _weighted((spread_ratio(*pair), len(pair[0])) for pair in pairs)
         return row
 

@@ -5,35 +5,40 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.lab.utility.correlation import concordance, pearson
+
 Array = NDArray[np.float64]
 
 LONGEST_LAG = 5
 """Frames, either way, in which the best lag is sought."""
 
 
-def pearson(a: Array, b: Array) -> float:
-    """Correlation of two series (n,) over the frames in which both are known; NaN for fewer than ten."""
+FEWEST = 10
+"""Frames in which both series are known, below which nothing is said."""
+
+
+def correlation(a: Array, b: Array) -> float:
+    """Pearson's r of two series (n,) over the frames in which both are known; NaN for fewer than ten."""
     known = np.isfinite(a) & np.isfinite(b)
-    if known.sum() < 10 or np.std(a[known]) == 0 or np.std(b[known]) == 0:
-        return float("nan")
-    return float(np.corrcoef(a[known], b[known])[0, 1])
+    return pearson(a[known], b[known]) if known.sum() >= FEWEST else float("nan")
 
 
-def concordance(a: Array, b: Array) -> float:
+def concordance_about_medians(a: Array, b: Array) -> float:
     """Lin's concordance of the deviations from each series' own median: as the correlation, but amplitudes count too.
-    Medians are taken off because a new person has lips and brows of their own."""
+
+    Medians are taken off because a new person has lips and brows of their own. NaN for fewer than ten frames."""
     known = np.isfinite(a) & np.isfinite(b)
-    if known.sum() < 10:
+    if known.sum() < FEWEST:
         return float("nan")
-    x, y = (series[known] - np.median(series[known]) for series in (a, b))
-    spread = np.var(x) + np.var(y) + (x.mean() - y.mean()) ** 2
-    return float(2 * np.mean((x - x.mean()) * (y - y.mean())) / spread) if spread > 0 else float("nan")
+    return concordance(a[known] - np.median(a[known]), b[known] - np.median(b[known]))
 
 
 def best_lag(a: Array, b: Array) -> int:
     """Frames by which b follows a (negative: precedes) when they correlate best; the smallest such lag."""
     lags = sorted(range(-LONGEST_LAG, LONGEST_LAG + 1), key=abs)
-    scores = [pearson(a[max(0, -lag) : len(a) - max(0, lag)], b[max(0, lag) : len(b) - max(0, -lag)]) for lag in lags]
+    scores = [
+        correlation(a[max(0, -lag) : len(a) - max(0, lag)], b[max(0, lag) : len(b) - max(0, -lag)]) for lag in lags
+    ]
     known = [-2.0 if np.isnan(score) else score for score in scores]
     return lags[int(np.argmax(np.round(known, 6)))]
 
