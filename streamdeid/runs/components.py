@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -57,8 +56,8 @@ _MOST_WAITING = 512 << 20
 """Bytes of pictures that the look-ahead may hold; large pictures get a shorter look-ahead."""
 _DEPTH = 2
 """Frames between the loop and the threads that decode and encode, each: they wait for the loop, not it for them."""
-_SELF_TEST_PERSON = 0
-"""Number of the drawn person of the self-test; real ones start at 1."""
+_SELF_TEST_PERSON = 1
+"""Number of the drawn person of the self-test, who has a table of surrogates of their own."""
 _SELF_TEST_BANK = 256
 """Candidates for that person."""
 
@@ -138,24 +137,25 @@ def assemble(
     recogniser = load_person_recogniser() if settings.synthesises else None
     if earlier is not None:
         earlier.close()
-        surrogates, persons, part = earlier.surrogates, earlier.persons, earlier.part + 1
+        surrogates, persons, first = earlier.surrogates, earlier.persons, earlier.inner.tracklets
+        tested_with = earlier.tested_with
     else:
         surrogates = _surrogates(settings, models, key) if settings.synthesises else None
         distances = FUSED if recogniser is None else recognised(recogniser)
-        persons, part = new_persons(reentry=settings.reentry, rate=float(rate or _RATE), distances=distances), 0
+        persons, first = new_persons(reentry=settings.reentry, rate=float(rate or _RATE), distances=distances), 0
+        # A small bank: a whole one, of a class that nobody else may have, takes a fifth of a second.
+        tested_with = _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises and tested else None
     timed = in_time(detect, settings)
     lookahead = LookAhead(settings.threshold, size)
     watch = _watch(timed, tracker := _tracker(settings, size, rate), lookahead)
     _forget(timed)
     if tested:
-        _test(
-            settings, models, timed, surrogates if earlier is not None else _surrogates_of_test(settings, models, key)
-        )
+        _test(settings, models, timed, tested_with)
     vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate or _RATE))
-    deidentifier = _deidentifier(settings, models, surrogates, PersonRegister(persons, part), vectors)
+    deidentifier = _deidentifier(settings, models, surrogates, PersonRegister(persons), vectors, first)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
     outer = WithLookAhead(around.outer, lookahead)
-    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, part)
+    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, tested_with)
 
 
 def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
@@ -220,18 +220,13 @@ def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates:
     """Run the self-test with a tracker and a de-identifier of its own, and clear up after it. Raises FailedClosed."""
     tracker = FaceTracker()
     lookahead = LookAhead(settings.threshold)
-    counts = Counter(surrogates.counts) if surrogates is not None else Counter()
     deidentifier = _deidentifier(settings, models, surrogates, _SelfTestRegister())
     whole = WithLookAhead(deidentifier, lookahead)
     self_test(models.fitting, _watch(detect, tracker, lookahead), tracker.update, whole)
     # A detector without landmarks allows a redaction at best; one with landmarks must lead to a synthetic face here.
-    if isinstance(deidentifier, ReplaceFaces) and deidentifier.causes.keys() - {Cause.NO_LANDMARKS}:
+    if deidentifier.causes.keys() - {Cause.NO_LANDMARKS}:
         raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
     _forget(detect)
-    if surrogates is not None:
-        surrogates.forget(_SELF_TEST_PERSON)
-        surrogates.counts.clear()
-        surrogates.counts.update(counts)
 
 
 def _surrogates(settings: Settings, models: Models, key: bytes | None, bank_size: int | None = None) -> Surrogates:
@@ -241,18 +236,13 @@ def _surrogates(settings: Settings, models: Models, key: bytes | None, bank_size
     return Surrogates(models.gallery, models.fitting.model.variances, chosen, key)
 
 
-def _surrogates_of_test(settings: Settings, models: Models, key: bytes | None) -> Surrogates | None:
-    """What the drawn person gets a surrogate from: a small bank, for a whole one, of a class that nobody else may have,
-    takes a fifth of a second."""
-    return _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises else None
-
-
 def _deidentifier(
     settings: Settings,
     models: Models,
     surrogates: Surrogates | None,
     register: PersonRegister | _SelfTestRegister,
     vectors: TrackletVectors | None = None,
+    first: int = 0,
 ) -> ReplaceFaces | MaskFaces:
     if surrogates is None:
         return MaskFaces(settings.method)
@@ -266,6 +256,7 @@ def _deidentifier(
         transfer=transfer,
         copy_eyes=settings.eyes == "original",
         strict=settings.strict,
+        first=first,
     )
 
 

@@ -109,12 +109,12 @@ class FileRun:
             started, cpu = time.perf_counter(), time.process_time()
             lookahead = lookahead_frames(settings, info)
             with contextlib.closing(read_ahead(source)) as frames:
-                step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
-                for done, (_, frame) in enumerate(filtered(frames, step, lookahead), 1):
-                    sink.write(frame)
-                    if done == 1:  # what the first picture needed has been loaded
+                step: Step[None] = stream.step()
+                for count, done in enumerate(filtered(frames, step, lookahead), 1):
+                    sink.write(done.frame)
+                    if count == 1:  # what the first picture needed has been loaded
                         let_go_of_code()
-                    progress(done, info.frames, stream.covered)
+                    progress(count, info.frames, stream.covered)
         ended, cpu = time.perf_counter(), time.process_time() - cpu
         return FileReport(
             input=FileSide.of(input),
