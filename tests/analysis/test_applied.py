@@ -1,3 +1,5 @@
+"""What edits do to an analysis, and which do not fit one."""
+
 from __future__ import annotations
 
 import itertools
