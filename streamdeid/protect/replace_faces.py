@@ -105,6 +105,8 @@ class ReplaceFaces:
         self._sides: dict[int, tuple[float, float]] = {}
         """By track: width and height of its last face's box, pixels."""
         self._chosen: dict[int, Chosen] = {}
+        self._identities: dict[int, Points] = {}
+        """By person: y (d,), for as long as the person is known."""
         self._new_faces: OrderedDict[int, NewFace] = OrderedDict()
         self.levels: Counter[Level] = Counter()
         """Faces covered, by protection level."""
@@ -199,6 +201,17 @@ class ReplaceFaces:
         """Persons covered so far."""
         return len(self.persons.keys() - {0, EARLIER}) + self._earlier
 
+    def face_as(self, person: int, like: int) -> NewFace | None:
+        """The new face of a person whom only a reviewer tells from another one, chosen now where it was not yet; None
+        where none can be had, or the other one is not known. like: the person of this recording whom it is about."""
+        if person not in self._chosen and like in self._identities:
+            self._choose(person, self._identities[like])
+        return self._face_of(person)
+
+    def chosen(self, person: int) -> Chosen | None:
+        """What was chosen for a person; None for one without."""
+        return self._chosen.get(person)
+
     def vectors(self) -> Mapping[int, Points]:
         """The surrogate of each person, float64 (d,). They never enter a report."""
         return {person: chosen.vector for person, chosen in self._chosen.items()}
@@ -210,6 +223,7 @@ class ReplaceFaces:
         for person in self._over - {self._register.person_of(number) for number in needed}:
             self._over.discard(person)
             self._chosen.pop(person, None)
+            self._identities.pop(person, None)
             self._new_faces.pop(person, None)
             if isinstance(self._surrogates, ForgettingChoice):
                 self._surrogates.forget(person)
@@ -221,6 +235,7 @@ class ReplaceFaces:
 
     def _choose(self, person: int, y: Points) -> None:
         """Choose the surrogate of a person not known before."""
+        self._identities[person] = y
         with contextlib.suppress(FailedClosed):  # counted there; who gets none is redacted softly
             self._chosen[person] = self._surrogates.surrogate(person, y)
 
@@ -280,6 +295,8 @@ class ReplaceFaces:
     def _show(self, out: Planes, frame: Frame, plan: Plan, plans: Sequence[Plan]) -> tuple[Level, Cause | None]:
         """Draw what one of the plans shows, in place; the level that came of it, and why no better one."""
         if plan.measured is None or plan.followed is None or plan.face is None:
+            if plan.level is Level.OWN_FACE:
+                raise FailedClosed("a face was to be rendered that nobody has")
             return plan.level, plan.cause
         if plan.level is Level.OWN_FACE:
             with _or_redacted():
@@ -315,16 +332,20 @@ class ReplaceFaces:
     def _decide_face(self, number: int) -> tuple[int, NewFace | None]:
         """Commit the person of a tracklet, 0 for none, and the new face; None while there is none."""
         person = self._faces.check.decide_person(number)
-        chosen = None if person is None else self._chosen.get(person)
-        if person is None or chosen is None:
-            return person or 0, None
+        return (0, None) if person is None else (person, self._face_of(person))
+
+    def _face_of(self, person: int) -> NewFace | None:
+        """The new face of a person; None for one without."""
+        chosen = self._chosen.get(person)
+        if chosen is None:
+            return None
         face = self._new_faces.get(person)
         if face is None:
             face = self._new_faces[person] = NewFace.of(chosen.vector, self._fitting, chosen.beard)
             if len(self._new_faces) > _DECODED:
                 self._new_faces.popitem(last=False)
         self._new_faces.move_to_end(person)
-        return person, face
+        return face
 
 
 @contextlib.contextmanager

@@ -112,6 +112,22 @@ class Timings:
 
 
 @dataclass(frozen=True)
+class ReviewReport:
+    """What an analysis and a reviewer had to do with a file."""
+
+    analysis: str
+    """What became of the analysis, in words."""
+    edits: Mapping[str, Any] | None = None
+    """What the edits did, in counts (`analysis.applied.Summary`); None where there were none."""
+    reviewer: str = ""
+    """Who, where that is to be told."""
+    reviewed: str = ""
+    """When, ISO 8601, where that is to be told."""
+    frames_rendered: int | None = None
+    """Frames that were rendered again, the others were copied from the earlier output; None: all were rendered."""
+
+
+@dataclass(frozen=True)
 class FileReport:
     """One file that was filtered."""
 
@@ -141,6 +157,8 @@ class FileReport:
     """Faces of whitelisted people left as they are, summed over the frames; not among `faces`."""
     filled_regions: int = 0
     """Fixed areas filled, summed over the frames; not among `faces`."""
+    review: ReviewReport | None = None
+    """None where there was neither an analysis nor edits."""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from streamdeid.protect.levels import Cause
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.self_test import self_test
+from streamdeid.runs.reviewed import Reviewed
 from streamdeid.runs.step import WithLookAhead
 from streamdeid.runs.stream import Stream
 from streamdeid.runs.whitelist import laid_around, read_whitelist, recogniser_of
@@ -124,6 +125,7 @@ def assemble(
     tested: bool = True,
     known: Known | None = None,
     earlier: Stream | None = None,
+    reviewed: Reviewed | None = None,
 ) -> Stream:
     """Build the parts for one stream and run the self-test over them.
 
@@ -131,6 +133,7 @@ def assemble(
     tested False leaves the self-test out, for a detector that cannot know a drawn face. known: the `whitelisted`
     people, who are read again without. earlier: the part of the same stream before this one (the camera was lost, its
     picture changed, the filter failed): its people keep their faces, the key stays its own, and all else begins anew.
+    reviewed: what an analysis has to say in this stream.
     Raises SettingsError for settings that the models do not allow, FailedClosed when the self-test fails.
     """
     settings.check_gallery(len(models.gallery.identities))
@@ -147,14 +150,16 @@ def assemble(
         tested_with = _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises and tested else None
     timed = in_time(detect, settings)
     lookahead = LookAhead(settings.threshold, size)
-    watch = _watch(timed, tracker := _tracker(settings, size, rate), lookahead)
+    found = timed if reviewed is None else reviewed.found(timed)
+    watch = _watch(timed, found, tracker := _tracker(settings, size, rate), lookahead)
     _forget(timed)
     if tested:
         _test(settings, models, timed, tested_with)
     vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate or _RATE))
     deidentifier = _deidentifier(settings, models, surrogates, PersonRegister(persons), vectors, first)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
-    outer = WithLookAhead(around.outer, lookahead)
+    inside = around.outer if reviewed is None else reviewed.edited(deidentifier, around.outer)
+    outer = WithLookAhead(inside, lookahead)
     return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, tested_with)
 
 
@@ -222,7 +227,7 @@ def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates:
     lookahead = LookAhead(settings.threshold)
     deidentifier = _deidentifier(settings, models, surrogates, _SelfTestRegister())
     whole = WithLookAhead(deidentifier, lookahead)
-    self_test(models.fitting, _watch(detect, tracker, lookahead), tracker.update, whole)
+    self_test(models.fitting, _watch(detect, detect, tracker, lookahead), tracker.update, whole)
     # A detector without landmarks allows a redaction at best; one with landmarks must lead to a synthetic face here.
     if deidentifier.causes.keys() - {Cause.NO_LANDMARKS}:
         raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
@@ -265,15 +270,18 @@ def _tracker(settings: Settings, size: tuple[int, int] | None, rate: Fraction | 
     return FaceTracker(coast=max(settings.coast, least), size=size)
 
 
-def _watch(detect: TimedDetector, tracker: FaceTracker, lookahead: LookAhead) -> Watch:
-    """The detector for one tracker: a scene cut ends its tracks, and nothing is followed back beyond it."""
+def _watch(detect: TimedDetector, found: Detector, tracker: FaceTracker, lookahead: LookAhead) -> Watch:
+    """The detector for one tracker: a scene cut ends its tracks, and nothing is followed back beyond it.
+
+    found: what is asked, the detector itself or something around it.
+    """
 
     def cut() -> None:
         tracker.cut()
         lookahead.cut()
         _forget(detect)
 
-    return Watch(detect, Cuts(), cut)
+    return Watch(found, Cuts(), cut)
 
 
 def _forget(detect: TimedDetector) -> None:

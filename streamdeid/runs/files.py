@@ -14,6 +14,7 @@ from streamdeid.core.process_usage import let_go_of_code
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.identity.recognised_faces import Known
 from streamdeid.report.redaction_report import Choice, FileReport, FileSide, Picture, Timings, finite, peak_memory_mib
+from streamdeid.runs.analysed import header_of
 from streamdeid.runs.components import (
     assemble,
     default_detector,
@@ -26,11 +27,13 @@ from streamdeid.runs.components import (
     whitelisted,
     write_behind,
 )
+from streamdeid.runs.reviewed_file import Asked, ReviewedFile
 from streamdeid.runs.step import Step, filtered
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
 from streamdeid.surrogates.guarantee import guarantee
 from streamdeid.surrogates.models import Models, load_models
+from streamdeid.video.files.source import SourceInfo
 
 Progress = Callable[[int, int | None, int], None]
 """Told after each frame: frames done, frames in all where that is known, and faces protected so far."""
@@ -79,10 +82,16 @@ class FileRun:
         detect = default_detector(self.settings)
         return self._cleanup.enter_context(contextlib.closing(in_time(detect, self.settings, detect.close)))
 
-    def filter(self, input: Path, output: Path, progress: Progress = lambda done, total, faces: None) -> FileReport:
+    def filter(
+        self,
+        input: Path,
+        output: Path,
+        progress: Progress = lambda done, total, faces: None,
+        asked: Asked = Asked(),
+    ) -> FileReport:
         """Filter one file. The output is there when this returns, and nothing is when it raises.
 
-        Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
+        asked: for its analysis and edits. Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
         """
         settings = self.settings
         source = open_source(input, settings)
@@ -93,6 +102,9 @@ class FileRun:
                 sink = safe.enter_context(write_behind(file_sink))
             begun = time.perf_counter()
             tools = self.start()
+            side = FileSide.of(input)
+            reviewed = self._reviewed(asked, info, side)
+            safe.callback(reviewed.abort if reviewed is not None else _nothing)
             size = info.width, info.height
             stream = assemble(
                 settings,
@@ -102,6 +114,7 @@ class FileRun:
                 size=size,
                 rate=info.average_rate,
                 known=tools.known,
+                reviewed=None if reviewed is None else reviewed.reviewed(),
             )
             safe.callback(stream.close)
             let_go_of_code()
@@ -112,13 +125,20 @@ class FileRun:
                 step: Step[None] = stream.step()
                 for count, done in enumerate(filtered(frames, step, lookahead), 1):
                     sink.write(done.frame)
+                    if reviewed is not None:
+                        reviewed.note(done, stream)
                     if count == 1:  # what the first picture needed has been loaded
                         let_go_of_code()
                     progress(count, info.frames, stream.covered)
+            if reviewed is not None and reviewed.analysis is not None:
+                reviewed.check_length(file_sink.frames)
         ended, cpu = time.perf_counter(), time.process_time() - cpu
+        written = FileSide.of(output)
+        if reviewed is not None:
+            reviewed.finish(written)
         return FileReport(
-            input=FileSide.of(input),
-            output=FileSide.of(output),
+            input=side,
+            output=written,
             picture=Picture(info.codec, info.width, info.height, float(info.average_rate)),
             frames=file_sink.frames,
             faces=stream.covered,
@@ -139,7 +159,19 @@ class FileRun:
                 frames_per_second=round(file_sink.frames / (ended - started), 2),
                 peak_memory_mib=peak_memory_mib(),
             ),
+            review=None if reviewed is None else reviewed.report(),
         )
+
+    def _reviewed(self, asked: Asked, info: SourceInfo, side: FileSide) -> ReviewedFile | None:
+        """What is read and written beside a file, where anything is asked for."""
+        if not asked:
+            return None
+        header = header_of(self.settings, self.start().models, info, side)
+        return ReviewedFile(asked, header, self.key, self.settings.overwrite)
+
+
+def _nothing() -> None:
+    """There is nothing to clear up."""
 
 
 def filter_file(
@@ -148,14 +180,18 @@ def filter_file(
     settings: Settings = Settings(),
     *,
     progress: Progress = lambda done, total, faces: None,
+    analysis: Path | str | None = None,
+    edits: Path | str | None = None,
 ) -> FileReport:
     """Filter one recording: every face is replaced, and what was done is told.
 
     input, output: video files; the output appears under its name when it is whole, and not at all when this raises.
+    analysis: where to keep what was found, for a review; one that is there saves the search. edits: a reviewer's.
     Raises InputError, SettingsError, ModelError, OutputError and FailedClosed, one line each.
     """
     with FileRun(settings) as run:
-        return run.filter(Path(input), Path(output), progress)
+        asked = Asked(None if analysis is None else Path(analysis), None if edits is None else Path(edits))
+        return run.filter(Path(input), Path(output), progress, asked)
 
 
 def _choice(settings: Settings, models: Models, stream: Stream) -> Choice:
