@@ -59,7 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep what was found here, for a review, without pictures; one that is there saves the search for faces",
     )  # fmt: skip
     parser.add_argument(
-        "--edits", type=Path, metavar="JSON", help="apply what a reviewer changed (`streamdeid review`); one file at a time"
+        "--edits",
+        type=Path,
+        metavar="JSON",
+        help="apply what a reviewer changed (`streamdeid review`); one file at a time",
     )
     parser.add_argument("--report", type=Path, metavar="JSON", help="write what was done, with hashes and counts")
     parser.add_argument(

@@ -209,6 +209,10 @@ class IdentityCheck:
         """Tracklets so far, those of earlier parts of the stream with them."""
         return self._count
 
+    def person_of(self, tracklet: int) -> int | None:
+        """The person of a tracklet; None while undecided."""
+        return self._register.person_of(tracklet)
+
     def decide_person(self, tracklet: int) -> int | None:
         """Commit the person to show, for a frame that is to be rendered now; None while that is not certain."""
         known = self._register.person_of(tracklet)

@@ -56,6 +56,10 @@ class RecordedIdentity:
         """Never: what there is to know is known."""
         return False
 
+    def person_of(self, tracklet: int) -> int | None:
+        """The person of a tracklet of the newest frame; None for nobody."""
+        return self._present.get(tracklet, 0) or None
+
     def decide_person(self, tracklet: int) -> int | None:
         """The person to show in the newest frame; None for nobody."""
         person = self._present.get(tracklet, 0)

@@ -84,9 +84,8 @@ class Edited:
             pairs = zip(here.get(number, ()), known.get(number, ()), strict=False)
             apart = [abs(a - b) for a, b in pairs]
             if len(apart) != 4 or not max(apart) <= _APART:
-                raise FailedClosed(
-                    f"the analysis does not fit frame {pending.frame.index}: what is to be left open is not where it was"
-                )
+                where = f"frame {pending.frame.index}"
+                raise FailedClosed(f"the analysis does not fit {where}: what is to be left open is not where it was")
 
     def _as_person(self, plan: Plan, person: int) -> Plan:
         """The plan with the face of the person whom the edits say it is."""

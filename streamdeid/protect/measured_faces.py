@@ -21,6 +21,7 @@ from streamdeid.core.frames import Frame
 from streamdeid.identity.face_look import LEAST_WIDTH, FaceLook, Look
 from streamdeid.identity.identity_check import Broken, Estimate, IdentityCheck, Register
 from streamdeid.identity.person_templates import FusedTemplates, Templates
+from streamdeid.identity.recorded_identity import KnownTrack, RecordedIdentity
 from streamdeid.observe.neutral import NeutralEstimator
 from streamdeid.observe.observation import Observation, Observer, SampledFace, reduced_face, sampled_face
 from streamdeid.observe.occluders import OccluderMask
@@ -79,15 +80,21 @@ class MeasuredFaces:
         judge: Judge | None = None,
         templates: Templates | None = None,
         first: int = 0,
+        recorded: Callable[[int], Mapping[int, KnownTrack]] | None = None,
     ) -> None:
         """mean: float32 (f, 3), the mean face's small texture. named: called with a person and an identity vector y
         (d,) whenever a tracklet has got its person. judge: of doubts, None where every doubt counts. templates: what
-        people are recognised by, None for the fused vector. first: tracklets of earlier parts of the stream."""
+        people are recognised by, None for the fused vector. first: tracklets of earlier parts of the stream.
+        recorded: who is who by the number of a frame, where that is known from an analysis."""
         self._fitting = fitting
         self._judge = judge
         self._look = FaceLook(fitting.table)
         self.templates = FusedTemplates(fitting.model) if templates is None else templates
-        self.check = IdentityCheck(register, self._estimate, named, first)
+        self.check: IdentityCheck | RecordedIdentity = (
+            IdentityCheck(register, self._estimate, named, first)
+            if recorded is None
+            else RecordedIdentity(recorded, named)
+        )
         model = fitting.model
         corners = model.mean_shape[model.triangles]
         a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,6 +19,7 @@ from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.identity_check import Register
 from streamdeid.identity.person_templates import Templates
+from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.k_same.furthest_fet import PaperTransfer
 from streamdeid.protect.levels import Cause, Level, as_drawn, astray, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown
@@ -88,19 +89,20 @@ class ReplaceFaces:
         copy_eyes: bool = False,
         strict: bool = False,
         first: int = 0,
+        recorded: Callable[[int], Mapping[int, KnownTrack]] | None = None,
     ) -> None:
         """judge: of doubts, None where every doubt counts. templates: what people are recognised by, None for the fused
         vector. transfer: P4's own transfer instead of docs/methods.md 4.0's. copy_eyes: show the person's own eyes.
         strict: solid redactions instead of soft ones, and no tone of the person's skin anywhere in them. first:
-        tracklets of earlier parts of the stream (`tracklets`)."""
+        tracklets of earlier parts of the stream (`tracklets`). recorded: who is who by the number of a frame, where
+        that is known from an analysis; nobody is recognised then."""
         self._fitting = fitting
         self._surrogates = surrogates
-        self._register = register
         self._transfer = transfer
         self._copy_eyes, self._strict = copy_eyes, strict
         mean = NewFace.photographed(np.zeros(len(fitting.model.variances)), fitting).small_texture
         self._light = LightFrame.of(fitting)
-        self._faces = MeasuredFaces(fitting, mean, register, self._choose, judge, templates, first)
+        self._faces = MeasuredFaces(fitting, mean, register, self._choose, judge, templates, first, recorded)
         self._memories: dict[int, SoftMemory] = {}
         self._sides: dict[int, tuple[float, float]] = {}
         """By track: width and height of its last face's box, pixels."""
@@ -220,7 +222,7 @@ class ReplaceFaces:
         """Drop what no waiting frame needs: of tracklets that are over, and of persons whom the register forgot."""
         needed = self._faces.forget(waiting)
         self._over |= self._faces.check.forgotten()
-        for person in self._over - {self._register.person_of(number) for number in needed}:
+        for person in self._over - {self._faces.check.person_of(number) for number in needed}:
             self._over.discard(person)
             self._chosen.pop(person, None)
             self._identities.pop(person, None)
@@ -251,7 +253,7 @@ class ReplaceFaces:
             raise FailedClosed("a face's place is not finite")
         if followed is None or found is None or track.face is None:
             cause = Cause.LOST if track.face is None else Cause.NO_LANDMARKS
-            return Plan(track, place, self._hidden, cause, None, None, self._register.person_of(tracklet) or 0, None)
+            return Plan(track, place, self._hidden, cause, None, None, self._faces.check.person_of(tracklet) or 0, None)
         person, face = (0, None) if ambiguous else self._decide_face(tracklet)
         quiet = followed.steps(as_drawn(found.severities, found.seen))
         if face is None:

@@ -112,13 +112,36 @@ class Timings:
 
 
 @dataclass(frozen=True)
+class EditCounts:
+    """What a reviewer's edits did to a recording."""
+
+    visible_frames: Mapping[str, int]
+    """By person who was left visible: frames in which the original shows."""
+    wanted_frames: Mapping[str, int]
+    """By person: frames in which the original was to show; in the others something else had to stay covered."""
+    covered_places: int
+    covered_frames: int
+    """Places covered by hand, and frames with one."""
+    removed_tracks: int
+    removed_frames: int
+    """Tracks with a redaction taken away as false, and frames in which one was."""
+    regions: int
+    region_frames: int
+    joined: int
+    parted: int
+    other_surrogates: int
+    doubts_looked_at: int
+    doubts_not_looked_at: int
+
+
+@dataclass(frozen=True)
 class ReviewReport:
     """What an analysis and a reviewer had to do with a file."""
 
     analysis: str
     """What became of the analysis, in words."""
-    edits: Mapping[str, Any] | None = None
-    """What the edits did, in counts (`analysis.applied.Summary`); None where there were none."""
+    edits: EditCounts | None = None
+    """What the edits did; None where there were none."""
     reviewer: str = ""
     """Who, where that is to be told."""
     reviewed: str = ""

@@ -167,5 +167,3 @@ def places_of(analysis: Analysis) -> Callable[[int], Mapping[int, Box]]:
         return {one.track: one.place for one in frames[index].decisions} if index < len(frames) else {}
 
     return of
-
-

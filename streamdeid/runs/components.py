@@ -28,10 +28,14 @@ from streamdeid.identity.recognised_faces import Known, Recogniser
 from streamdeid.identity.register import FUSED, PersonRegister, new_persons, recognised
 from streamdeid.identity.tracklet_vectors import TrackletVectors
 from streamdeid.k_same.furthest_fet import PaperTransfer
+from streamdeid.protect.edited import Edited
 from streamdeid.protect.levels import Cause
 from streamdeid.protect.mask_faces import MaskFaces
-from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.protect.plan import Deidentifier
+from streamdeid.protect.replace_faces import Choice, ReplaceFaces
 from streamdeid.protect.self_test import self_test
+from streamdeid.runs.again import Recorded, RecordedChoice
+from streamdeid.runs.analysed import places_of
 from streamdeid.runs.reviewed import Reviewed
 from streamdeid.runs.step import WithLookAhead
 from streamdeid.runs.stream import Stream
@@ -143,7 +147,7 @@ def assemble(
         surrogates, persons, first = earlier.surrogates, earlier.persons, earlier.inner.tracklets
         tested_with = earlier.tested_with
     else:
-        surrogates = _surrogates(settings, models, key) if settings.synthesises else None
+        surrogates = choosing(settings, models, key)
         distances = FUSED if recogniser is None else recognised(recogniser)
         persons, first = new_persons(reentry=settings.reentry, rate=float(rate or _RATE), distances=distances), 0
         # A small bank: a whole one, of a class that nobody else may have, takes a fifth of a second.
@@ -156,11 +160,35 @@ def assemble(
     if tested:
         _test(settings, models, timed, tested_with)
     vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate or _RATE))
-    deidentifier = _deidentifier(settings, models, surrogates, PersonRegister(persons), vectors, first)
+    choice = surrogates if surrogates is None or reviewed is None else reviewed.choice(surrogates)
+    deidentifier = _deidentifier(settings, models, choice, PersonRegister(persons), vectors, first)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
     inside = around.outer if reviewed is None else reviewed.edited(deidentifier, around.outer)
     outer = WithLookAhead(inside, lookahead)
     return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, tested_with)
+
+
+def rendered_again(
+    settings: Settings, models: Models, detect: Detector, recorded: Recorded, key: bytes | None
+) -> Callable[[], Deidentifier]:
+    """Makes what protects the faces of a recording that was analysed, edits applied, anew for each segment of it.
+
+    Raises SettingsError, and FailedClosed when the self-test fails.
+    """
+    surrogates = choosing(settings, models, key)
+    tested_with = _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises else None
+    _test(settings, models, in_time(detect, settings), tested_with)
+    size = recorded.analysis.header.width, recorded.analysis.header.height
+    choice = None if surrogates is None else RecordedChoice(recorded.analysis, surrogates)
+    nobody = PersonRegister(new_persons(reentry=False))
+
+    def made() -> Deidentifier:
+        method = _deidentifier(settings, models, choice, nobody, recorded=recorded)
+        inner = laid_around(method, settings, None, models.fitting.model, size).outer
+        faces = method if isinstance(method, ReplaceFaces) else None
+        return Edited(inner, recorded.applied.at, places_of(recorded.analysis), faces, recorded.applied.surrogates)
+
+    return made
 
 
 def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
@@ -174,8 +202,9 @@ def open_source(path: Path, settings: Settings) -> FileSource:
     return FileSource(path, tolerant=settings.tolerant)
 
 
-def open_sink(path: Path, info: SourceInfo, settings: Settings) -> FileSink:
-    """The sink for a file like the one `info` describes. Raises SettingsError and OutputError."""
+def open_sink(path: Path, info: SourceInfo, settings: Settings, *, streams: bool = True) -> FileSink:
+    """The sink for a file like the one `info` describes, streams: with its sound and subtitles. Raises SettingsError
+    and OutputError."""
     return FileSink(
         path,
         info,
@@ -186,6 +215,7 @@ def open_sink(path: Path, info: SourceInfo, settings: Settings) -> FileSink:
         keep_metadata=settings.keep_metadata,
         overwrite=settings.overwrite,
         tolerant=settings.tolerant,
+        streams=streams,
     )
 
 
@@ -234,6 +264,11 @@ def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates:
     _forget(detect)
 
 
+def choosing(settings: Settings, models: Models, key: bytes | None) -> Surrogates | None:
+    """What chooses surrogates; None for a mask."""
+    return _surrogates(settings, models, key) if settings.synthesises else None
+
+
 def _surrogates(settings: Settings, models: Models, key: bytes | None, bank_size: int | None = None) -> Surrogates:
     chosen = SurrogateSettings(method=settings.method, k=settings.k, q=settings.q, preserve=settings.preserve)
     if bank_size is not None:
@@ -244,10 +279,11 @@ def _surrogates(settings: Settings, models: Models, key: bytes | None, bank_size
 def _deidentifier(
     settings: Settings,
     models: Models,
-    surrogates: Surrogates | None,
+    surrogates: Choice | None,
     register: PersonRegister | _SelfTestRegister,
     vectors: TrackletVectors | None = None,
     first: int = 0,
+    recorded: Recorded | None = None,
 ) -> ReplaceFaces | MaskFaces:
     if surrogates is None:
         return MaskFaces(settings.method)
@@ -256,12 +292,13 @@ def _deidentifier(
         models.fitting,
         surrogates,
         register,
-        judge=Looks(),
+        judge=Looks() if recorded is None else None,
         templates=None if vectors is None else RecognisedTemplates(vectors),
         transfer=transfer,
         copy_eyes=settings.eyes == "original",
         strict=settings.strict,
         first=first,
+        recorded=None if recorded is None else recorded.known,
     )
 
 

@@ -14,26 +14,32 @@ from streamdeid.core.process_usage import let_go_of_code
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.identity.recognised_faces import Known
 from streamdeid.report.redaction_report import Choice, FileReport, FileSide, Picture, Timings, finite, peak_memory_mib
+from streamdeid.runs.again import Again, Counted
 from streamdeid.runs.analysed import header_of
 from streamdeid.runs.components import (
     assemble,
+    choosing,
     default_detector,
     in_time,
     lookahead_frames,
     open_sink,
     open_source,
     read_ahead,
+    rendered_again,
     secret,
     whitelisted,
     write_behind,
 )
 from streamdeid.runs.reviewed_file import Asked, ReviewedFile
-from streamdeid.runs.step import Step, filtered
-from streamdeid.runs.stream import Stream
+from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.settings import Settings
+from streamdeid.surrogates.choice import Surrogates
 from streamdeid.surrogates.guarantee import guarantee
 from streamdeid.surrogates.models import Models, load_models
-from streamdeid.video.files.source import SourceInfo
+from streamdeid.video.atomic_file import check_paths
+from streamdeid.video.files.sink import FileSink
+from streamdeid.video.files.source import FileSource
+from streamdeid.video.files.spliced import NotSplicedError, segments_of, touched_segments
 
 Progress = Callable[[int, int | None, int], None]
 """Told after each frame: frames done, frames in all where that is known, and faces protected so far."""
@@ -93,32 +99,42 @@ class FileRun:
 
         asked: for its analysis and edits. Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
         """
-        settings = self.settings
-        source = open_source(input, settings)
-        info = source.info
+        source = open_source(input, self.settings)
+        with contextlib.ExitStack() as kept:
+            reviewed = None
+            if asked:
+                header = header_of(self.settings, self.start().models, source.info, FileSide.of(input))
+                reviewed = ReviewedFile(asked, header, self.key, self.settings.overwrite)
+                kept.callback(reviewed.abort)
+                if reviewed.edits is not None:
+                    try:
+                        return self._again(source, output, reviewed, progress)
+                    except NotSplicedError as reason:
+                        reviewed.told = f"all was rendered, since {reason}"
+            return self._whole(source, output, reviewed, progress)
+
+    def _whole(self, source: FileSource, output: Path, reviewed: ReviewedFile | None, progress: Progress) -> FileReport:
+        """Filter a file from its first frame to its last."""
+        settings, info = self.settings, source.info
         with contextlib.ExitStack() as safe:
             with signals_held():
                 file_sink = open_sink(output, info, settings)
                 sink = safe.enter_context(write_behind(file_sink))
             begun = time.perf_counter()
             tools = self.start()
-            side = FileSide.of(input)
-            reviewed = self._reviewed(asked, info, side)
-            safe.callback(reviewed.abort if reviewed is not None else _nothing)
-            size = info.width, info.height
             stream = assemble(
                 settings,
                 tools.models,
                 tools.detect,
                 key=self.key,
-                size=size,
+                size=(info.width, info.height),
                 rate=info.average_rate,
                 known=tools.known,
                 reviewed=None if reviewed is None else reviewed.reviewed(),
             )
             safe.callback(stream.close)
             let_go_of_code()
-            self.choice = self.choice or _choice(settings, tools.models, stream)
+            self.choice = self.choice or _choice(settings, tools.models, stream.surrogates)
             started, cpu = time.perf_counter(), time.process_time()
             lookahead = lookahead_frames(settings, info)
             with contextlib.closing(read_ahead(source)) as frames:
@@ -130,15 +146,11 @@ class FileRun:
                     if count == 1:  # what the first picture needed has been loaded
                         let_go_of_code()
                     progress(count, info.frames, stream.covered)
-            if reviewed is not None and reviewed.analysis is not None:
+            if reviewed is not None:
                 reviewed.check_length(file_sink.frames)
-        ended, cpu = time.perf_counter(), time.process_time() - cpu
-        written = FileSide.of(output)
-        if reviewed is not None:
-            reviewed.finish(written)
-        return FileReport(
-            input=side,
-            output=written,
+        report = FileReport(
+            input=FileSide.of(source.path) if reviewed is None else reviewed.input(source.path),
+            output=FileSide.of(output),
             picture=Picture(info.codec, info.width, info.height, float(info.average_rate)),
             frames=file_sink.frames,
             faces=stream.covered,
@@ -152,26 +164,76 @@ class FileRun:
             filled_regions=stream.filled_regions,
             damaged_places=source.damaged,
             dropped_streams=file_sink.dropped_streams,
-            timings=Timings(
-                start_up_seconds=round(started - begun, 3),
-                filter_seconds=round(ended - started, 3),
-                cpu_ms_per_frame=round(1000 * cpu / file_sink.frames, 2),
-                frames_per_second=round(file_sink.frames / (ended - started), 2),
-                peak_memory_mib=peak_memory_mib(),
-            ),
+            timings=_timings(file_sink.frames, begun, started, cpu),
             review=None if reviewed is None else reviewed.report(),
         )
+        if reviewed is not None:
+            reviewed.finish(report.output)
+        return report
 
-    def _reviewed(self, asked: Asked, info: SourceInfo, side: FileSide) -> ReviewedFile | None:
-        """What is read and written beside a file, where anything is asked for."""
-        if not asked:
-            return None
-        header = header_of(self.settings, self.start().models, info, side)
-        return ReviewedFile(asked, header, self.key, self.settings.overwrite)
+    def _again(self, source: FileSource, output: Path, reviewed: ReviewedFile, progress: Progress) -> FileReport:
+        """Render what edits touch, and copy the rest from the earlier output.
+
+        Raises NotSplicedError where that is not possible, besides what `filter` raises.
+        """
+        settings, info = self.settings, source.info
+        held, recorded = reviewed.held_by(output), reviewed.recorded()
+        check_paths(output, source.path, settings.overwrite)
+        segments = touched_segments(segments_of(output), reviewed.touched_since(held))
+        total, counted = sum(one.last - one.first + 1 for one in segments), Counted()
+        begun = time.perf_counter()
+        tools = self.start()
+        method = rendered_again(settings, tools.models, tools.detect, recorded, self.key)
+        started, cpu = time.perf_counter(), time.process_time()
+
+        def told(done: Done[None]) -> None:
+            counted.rendered(done)
+            progress(counted.frames, total, counted.faces)
+
+        def write(path: Path) -> FileSink:
+            return open_sink(path, info, settings, streams=False)
+
+        if segments:
+            Again(recorded, source, method, write).render(segments, output, output, told, overwrite=True)
+        counted.copied(recorded, segments, "solid" if settings.strict or not settings.synthesises else "soft redaction")
+        frames = recorded.analysis.frames
+        reviewed.told = f"{counted.frames} frames were rendered again, the others copied from the earlier output"
+        self.choice = self.choice or _choice(settings, tools.models, choosing(settings, tools.models, self.key))
+        report = FileReport(
+            input=reviewed.input(source.path),
+            output=FileSide.of(output),
+            picture=Picture(info.codec, info.width, info.height, float(info.average_rate)),
+            frames=len(frames),
+            faces=counted.faces,
+            people=counted.people if settings.synthesises else None,
+            levels=dict(sorted(counted.levels.items())),
+            persons={person: dict(sorted(levels.items())) for person, levels in sorted(counted.persons.items())}
+            if settings.synthesises
+            else {},
+            tracks={},
+            surrogates={},
+            scene_cuts=frames[-1].scene,
+            shown=counted.shown,
+            filled_regions=counted.regions,
+            damaged_places=0,
+            dropped_streams=(),
+            timings=_timings(len(frames), begun, started, cpu),
+            review=reviewed.report(counted.frames),
+        )
+        reviewed.finish(report.output)
+        return report
 
 
-def _nothing() -> None:
-    """There is nothing to clear up."""
+def _timings(frames: int, begun: float, started: float, cpu: float) -> Timings:
+    """What a run took that began to start, and then to filter, at these times."""
+    ended = time.perf_counter()
+    return Timings(
+        start_up_seconds=round(started - begun, 3),
+        filter_seconds=round(ended - started, 3),
+        cpu_ms_per_frame=round(1000 * (time.process_time() - cpu) / frames, 2),
+        frames_per_second=round(frames / (ended - started), 2),
+        peak_memory_mib=peak_memory_mib(),
+    )
 
 
 def filter_file(
@@ -194,8 +256,7 @@ def filter_file(
         return run.filter(Path(input), Path(output), progress, asked)
 
 
-def _choice(settings: Settings, models: Models, stream: Stream) -> Choice:
-    surrogates = stream.surrogates
+def _choice(settings: Settings, models: Models, surrogates: Surrogates | None) -> Choice:
     factor = surrogates.factor if surrogates is not None else float("inf")
     worst = surrogates.leakage.worst if surrogates is not None else 0.0
     return Choice(

@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from streamdeid.core.protocols import Detector
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.plan import Deidentifier
-from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.protect.replace_faces import Choice, ReplaceFaces
+from streamdeid.surrogates.choice import Surrogates
 
 
 def _as_it_is(method: ReplaceFaces | MaskFaces, inner: Deidentifier) -> Deidentifier:
     return inner
+
+
+def _chosen_now(surrogates: Surrogates) -> Choice:
+    return surrogates
 
 
 @dataclass(frozen=True)
@@ -23,3 +28,5 @@ class Reviewed:
     """What the stream asks for faces, instead of the detector."""
     edited: Callable[[ReplaceFaces | MaskFaces, Deidentifier], Deidentifier] = _as_it_is
     """What protects faces, instead of the method with whitelist and regions around it."""
+    choice: Callable[[Surrogates], Choice] = _chosen_now
+    """Where surrogates come from."""

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import logging
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from streamdeid.analysis.applied import Applied
-from streamdeid.analysis.edits import Edits
-from streamdeid.analysis.edits_file import check, read_edits
+from streamdeid.analysis.edits import Edit, Edits, Rendered
+from streamdeid.analysis.edits_check import check_edits
+from streamdeid.analysis.edits_file import lock_edits, read_edits, write_edits
 from streamdeid.analysis.file import AnalysisWriter, read_analysis, stored
 from streamdeid.analysis.places import Places
 from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Side
 from streamdeid.core.protocols import Detector
 from streamdeid.errors import FailedClosed, SettingsError
 from streamdeid.protect.edited import Edited
-from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.mask_faces import MASKS, MaskFaces
 from streamdeid.protect.plan import Deidentifier
-from streamdeid.protect.replace_faces import ReplaceFaces
-from streamdeid.report.redaction_report import FileSide, ReviewReport
+from streamdeid.protect.replace_faces import Choice, ReplaceFaces
+from streamdeid.report.redaction_report import EditCounts, FileSide, ReviewReport
+from streamdeid.runs.again import Recorded, RecordedChoice, needs_all
 from streamdeid.runs.analysed import (
     ChosenSurrogates,
     FoundBefore,
@@ -32,6 +35,10 @@ from streamdeid.runs.analysed import (
 from streamdeid.runs.reviewed import Reviewed
 from streamdeid.runs.step import Done
 from streamdeid.runs.stream import Stream
+from streamdeid.surrogates.choice import DRAWN, Surrogates
+from streamdeid.video.files.spliced import NotSplicedError
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -73,13 +80,54 @@ class ReviewedFile:
         """What the edits do; None without edits."""
         return self._applied if self.edits is not None else None
 
+    def held_by(self, output: Path) -> tuple[Edit, ...]:
+        """The edits that an earlier output holds, whose untouched segments can be copied.
+
+        Raises NotSplicedError, with the reason, where it cannot serve.
+        """
+        if self.analysis is None or self.edits is None:
+            raise NotSplicedError("there are no edits")
+        end, method = self.analysis.end, str(self.header.settings["method"])
+        if method not in (DRAWN, *MASKS):
+            raise NotSplicedError(f"surrogates of {method} cannot be made again without knowing who it is")
+        if method == DRAWN and (not end.key_check or end.key_check != key_check(self._key)):
+            raise NotSplicedError("the key is not the one of the earlier output")
+        if not output.is_file():
+            raise NotSplicedError("there is no earlier output")
+        sha256, rendered = FileSide.of(output).sha256, self.edits.rendered
+        if end.output is not None and sha256 == end.output.sha256:
+            held: tuple[Edit, ...] = ()
+        elif rendered is not None and sha256 == rendered.output_sha256:
+            held = rendered.edits
+        else:
+            raise NotSplicedError("the earlier output is not the one that was reviewed")
+        if needs_all(held, self.edits.done):
+            raise NotSplicedError("a new face takes who it is for")
+        return held
+
+    def recorded(self) -> Recorded:
+        """The recording as the analysis and the edits tell it."""
+        assert self.analysis is not None
+        return Recorded(self.analysis, self._applied)
+
+    def touched_since(self, held: tuple[Edit, ...]) -> list[tuple[int, int]]:
+        """Spans of frames whose picture may differ from that of an output that holds these edits."""
+        assert self.analysis is not None
+        return self._applied.touched_since(Applied(self._places, held))
+
     def reviewed(self) -> Reviewed:
         """What is laid around the parts of the stream."""
         if self.analysis is None:
             return Reviewed(lambda detect: Kept(detect, stored))
         analysis = self.analysis
         found: Detector = FoundBefore(analysis)
-        return Reviewed(lambda detect: found, self._edited)
+        kept = key_check(self._key)
+        same_key = bool(kept) and kept == analysis.end.key_check
+
+        def chosen(table: Surrogates) -> Choice:
+            return RecordedChoice(analysis, table) if same_key else table
+
+        return Reviewed(lambda detect: found, self._edited, chosen)
 
     def note(self, done: Done[Any], stream: Stream) -> None:
         """Keep what is known of a frame that was rendered. Raises OutputError."""
@@ -94,24 +142,41 @@ class ReviewedFile:
         if self.analysis is not None and len(self.analysis.frames) != frames:
             raise FailedClosed(f"the analysis has {len(self.analysis.frames)} frames, the recording {frames}")
 
+    def input(self, path: Path) -> FileSide:
+        """The recording."""
+        return FileSide(path.name, self.header.input.sha256, self.header.input.bytes)
+
     def finish(self, output: FileSide) -> None:
-        """The output is whole. Raises OutputError."""
+        """The output is whole: write the analysis, or which edits it holds, so that the next time only what changes
+        since is rendered. Raises OutputError."""
         if self._writer is not None:
             side = Side(output.sha256, output.bytes)
             self._writer.close(AnalysisEnd(self._chosen.by_person, side, key_check(self._key)))
+        path = self._asked.edits
+        if path is not None and self.edits is not None:
+            try:
+                with lock_edits(path):
+                    write_edits(path, replace(self.edits, rendered=Rendered(output.sha256, self.edits.done)))
+            except SettingsError:  # a desk has them open
+                _log.warning("%s is in use: the next run with it renders the whole recording", path)
 
     def abort(self) -> None:
         """Nothing of an analysis remains. Harmless after `finish`."""
         if self._writer is not None:
             self._writer.abort()
 
-    def report(self) -> ReviewReport:
-        """What is told of it."""
+    def report(self, frames_rendered: int | None = None) -> ReviewReport:
+        """What is told of it. frames_rendered: None when all were."""
         applied, edits = self.applied, self.edits
         if applied is None or edits is None:
             return ReviewReport(self.told)
         summary = applied.summary((), edits.looked_at)
-        return ReviewReport(self.told, asdict(summary), edits.reviewer, edits.reviewed)
+        counts = EditCounts(
+            visible_frames={str(person): visible for person, (visible, _) in summary.visible.items()},
+            wanted_frames={str(person): wanted for person, (_, wanted) in summary.visible.items()},
+            **{name: value for name, value in asdict(summary).items() if name != "visible"},
+        )
+        return ReviewReport(self.told, counts, edits.reviewer, edits.reviewed, frames_rendered)
 
     def _read(self, path: Path, overwrite: bool) -> None:
         analysis = read_analysis(path)
@@ -133,8 +198,9 @@ class ReviewedFile:
     def _read_edits(self, path: Path) -> None:
         assert self.analysis is not None
         self.edits = read_edits(path)
-        check(self.edits, self.analysis)
-        self._applied = Applied(Places.of(self.analysis), self.edits.done)
+        check_edits(self.analysis, self.edits)
+        self._places = Places.of(self.analysis)
+        self._applied = Applied(self._places, self.edits.done)
 
     def _edited(self, method: ReplaceFaces | MaskFaces, inner: Deidentifier) -> Deidentifier:
         if self.edits is None or self.analysis is None:
