@@ -12,10 +12,10 @@ from types import TracebackType
 import av
 from av.container import OutputContainer
 
+from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
 from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.core.process_usage import clear_new_memory
 from streamdeid.errors import FailedClosed, OutputError, SettingsError
-from streamdeid.video.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
 from streamdeid.video.files.copied_streams import CopiedStreams
 from streamdeid.video.files.source import SourceInfo
 from streamdeid.video.formats import ENCODERS, Container, container_for, encoder_for, encoder_options, encoder_threads
