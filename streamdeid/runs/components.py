@@ -59,6 +59,9 @@ _RATE = 25.0
 """Frames per second of a stream that does not say."""
 _MOST_WAITING = 512 << 20
 """Bytes of pictures that the look-ahead may hold; large pictures get a shorter look-ahead."""
+_SEGMENT = 2.0
+"""Seconds from key frame to key frame in an output that is reviewed: what an edit touches is rendered from one to the
+next. (`benchmarks/review/segments.py` measures what that costs in size.)"""
 _DEPTH = 2
 """Frames between the loop and the threads that decode and encode, each: they wait for the loop, not it for them."""
 _SELF_TEST_PERSON = 1
@@ -202,9 +205,13 @@ def open_source(path: Path, settings: Settings) -> FileSource:
     return FileSource(path, tolerant=settings.tolerant)
 
 
-def open_sink(path: Path, info: SourceInfo, settings: Settings, *, streams: bool = True) -> FileSink:
-    """The sink for a file like the one `info` describes, streams: with its sound and subtitles. Raises SettingsError
-    and OutputError."""
+def open_sink(
+    path: Path, info: SourceInfo, settings: Settings, *, streams: bool = True, reviewed: bool = False
+) -> FileSink:
+    """The sink for a file like the one `info` describes. Raises SettingsError and OutputError.
+
+    streams: whether with its sound and subtitles. reviewed: whether parts of it may be rendered again later.
+    """
     return FileSink(
         path,
         info,
@@ -216,6 +223,7 @@ def open_sink(path: Path, info: SourceInfo, settings: Settings, *, streams: bool
         overwrite=settings.overwrite,
         tolerant=settings.tolerant,
         streams=streams,
+        key_frames=_SEGMENT if reviewed else None,
     )
 
 

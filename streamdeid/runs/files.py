@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
+from streamdeid.core.atomic_file import check_paths
 from streamdeid.core.held_signals import signals_held
 from streamdeid.core.process_usage import let_go_of_code
 from streamdeid.detection.deadline import TimedDetector
@@ -36,7 +37,6 @@ from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogates
 from streamdeid.surrogates.guarantee import guarantee
 from streamdeid.surrogates.models import Models, load_models
-from streamdeid.video.atomic_file import check_paths
 from streamdeid.video.files.sink import FileSink
 from streamdeid.video.files.source import FileSource
 from streamdeid.video.files.spliced import NotSplicedError, segments_of, touched_segments
@@ -118,7 +118,7 @@ class FileRun:
         settings, info = self.settings, source.info
         with contextlib.ExitStack() as safe:
             with signals_held():
-                file_sink = open_sink(output, info, settings)
+                file_sink = open_sink(output, info, settings, reviewed=reviewed is not None)
                 sink = safe.enter_context(write_behind(file_sink))
             begun = time.perf_counter()
             tools = self.start()
@@ -139,15 +139,17 @@ class FileRun:
             lookahead = lookahead_frames(settings, info)
             with contextlib.closing(read_ahead(source)) as frames:
                 step: Step[None] = stream.step()
+                count = left = 0
                 for count, done in enumerate(filtered(frames, step, lookahead), 1):
                     sink.write(done.frame)
                     if reviewed is not None:
                         reviewed.note(done, stream)
                     if count == 1:  # what the first picture needed has been loaded
                         let_go_of_code()
+                    left += len(done.pending.left)
                     progress(count, info.frames, stream.covered)
             if reviewed is not None:
-                reviewed.check_length(file_sink.frames)
+                reviewed.check_length(count)
         report = FileReport(
             input=FileSide.of(source.path) if reviewed is None else reviewed.input(source.path),
             output=FileSide.of(output),
@@ -160,7 +162,7 @@ class FileRun:
             tracks=stream.tracks,
             surrogates=dict(stream.surrogates.counts) if stream.surrogates is not None else {},
             scene_cuts=stream.cuts(),
-            shown=stream.shown,
+            shown=left,
             filled_regions=stream.filled_regions,
             damaged_places=source.damaged,
             dropped_streams=file_sink.dropped_streams,
@@ -191,7 +193,7 @@ class FileRun:
             progress(counted.frames, total, counted.faces)
 
         def write(path: Path) -> FileSink:
-            return open_sink(path, info, settings, streams=False)
+            return open_sink(path, info, settings, streams=False, reviewed=True)
 
         if segments:
             Again(recorded, source, method, write).render(segments, output, output, told, overwrite=True)

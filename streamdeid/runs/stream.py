@@ -79,11 +79,6 @@ class Stream:
         return {outcome.value: count for outcome, count in self.persons.counts.items()}
 
     @property
-    def shown(self) -> int:
-        """Whitelisted faces left as they are so far, summed over the frames."""
-        return 0 if self.around.whitelist is None else self.around.whitelist.shown
-
-    @property
     def filled_regions(self) -> int:
         """Fixed areas filled so far, summed over the frames."""
         return 0 if self.around.regions is None else self.around.regions.filled

@@ -60,10 +60,11 @@ class FileSink:
         tolerant: bool = False,
         threads: int | None = None,
         streams: bool = True,
+        key_frames: float | None = None,
     ) -> None:
         """codec None: the container's default. threads: of the encoder, 0 for its own choice; None: as many as suit
         codec and preset (`formats.encoder_threads`). tolerant: as for `FileSource`. streams: whether sound and
-        subtitles are copied at all."""
+        subtitles are copied at all. key_frames: seconds from one to the next at most; None: the encoder's default."""
         self.path = Path(path)
         self.frames = 0
         """Frames written so far."""
@@ -71,6 +72,8 @@ class FileSink:
         self._container = container_for(extension)
         self._codec = encoder_for(codec, extension)
         options = encoder_options(self._codec, crf, preset, b_frames=self._container.b_frames)
+        if key_frames is not None:
+            options["g"] = str(max(1, round(key_frames * info.average_rate)))
         check_paths(self.path, info.path, overwrite)
         self._overwrite = overwrite
         self._info = info

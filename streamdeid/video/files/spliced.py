@@ -15,8 +15,8 @@ from typing import Any
 import av
 from av.container import InputContainer
 
+from streamdeid.core.atomic_file import put_in_place, reason_of, remove, reserve
 from streamdeid.errors import InputError, OutputError
-from streamdeid.video.atomic_file import put_in_place, reason_of, remove, reserve
 from streamdeid.video.files.sink import BITEXACT, muxer_options
 from streamdeid.video.formats import container_for
 from streamdeid.video.reading import fraction_of, is_cover, open_container
@@ -44,7 +44,7 @@ def segments_of(path: Path) -> list[Segment]:
     with _opened(path) as (container, stream):
         for packet in container.demux(stream):
             if packet.size:
-                if packet.pts is None or packet.dts is None:
+                if packet.pts is None:
                     raise NotSplicedError("the earlier output has no time stamps")
                 if packet.is_keyframe:
                     keys.append(len(times))
@@ -117,7 +117,7 @@ def _write(
             copy.time_base = one.time_base
             copy.metadata.update((key, text) for key, text in one.metadata.items() if key == "language")
             copy.disposition = int(one.disposition.value)  # type: ignore[assignment]  # PyAV 14 wants a number
-        waiting, number = list(pieces), -1
+        waiting, number, latest = list(pieces), -1, None
         for packet in container.demux():
             if not packet.size:
                 continue
@@ -128,11 +128,19 @@ def _write(
                 if waiting and number >= waiting[0][0].first:
                     if number == waiting[0][0].first:
                         for new in _packets(waiting[0], stream):
+                            latest = new.dts = _decoded_at(new, latest)
                             new.stream = outs[stream.index]
                             output.mux_one(new)
                     continue
+                latest = packet.dts = _decoded_at(packet, latest)
             packet.stream = outs[packet.stream_index]
             output.mux_one(packet)
+
+
+def _decoded_at(packet: av.Packet[Any], latest: int | None) -> int | None:
+    """When a coded picture is decoded, where its container does not say (Matroska, the first ones): with the one before
+    it, at the latest when it is shown. latest: of the one before."""
+    return packet.dts if packet.dts is not None else packet.pts if latest is None else latest
 
 
 def _packets(piece: tuple[Segment, Path], like: av.VideoStream) -> Iterator[av.Packet[av.VideoStream]]:
