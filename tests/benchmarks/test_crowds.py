@@ -1,12 +1,10 @@
-"""Crowds: nobody is ever shown with another's surrogate, and the stored table of `benchmarks/crowds.py` stays true."""
+"""Crowds: nobody is ever shown with another's surrogate, and the stored table of the benchmark `crowds` stays true."""
 
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,20 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.people import crowd_runs, crowds, identity_metrics
+from benchmarks.people.identity_metrics import Sighting
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.identity.identity_check import Estimate, IdentityCheck
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.surrogates.models import Models
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-import crowd_runs
-import crowds
-import identity_metrics
-from identity_metrics import Sighting
-
-sys.path.pop(0)
 
 FACE = Face((0, 0, 50, 50), 0.9)
 QUICK = list(crowds.groups(quick=True))
