@@ -15,7 +15,7 @@ from streamdeid.cli.progress import Bar
 from streamdeid.core.process_usage import be_frugal
 from streamdeid.core.settings_table import add_options, given, table
 from streamdeid.errors import ExitCode, OutputError
-from streamdeid.report.redaction_report import FileFailure, FileReport, Report, write_report
+from streamdeid.report.redaction_report import FileFailure, FileReport, Report, left_visible, write_report
 from streamdeid.runs.components import WRITABLE
 from streamdeid.runs.files import FileRun
 from streamdeid.runs.reviewed_file import Asked
@@ -142,7 +142,12 @@ def _tell(result: FileReport | FileFailure, job: Job, arguments: argparse.Namesp
     elif isinstance(result, FileReport) and not arguments.quiet:
         people = "" if result.people is None else f" of {result.people} {'person' if result.people == 1 else 'people'}"
         levels = ", ".join(f"{count} {name}" for name, count in result.levels.items())
-        shown = f", {result.shown} whitelisted faces NOT covered" if result.shown else ""
+        by_hand = left_visible([result])
+        shown = f", {result.shown} whitelisted faces NOT covered" if result.shown and not by_hand else ""
+        for line in by_hand:
+            print(line, flush=True)
+        if result.review is not None and result.review.analysis:
+            shown += f"; {result.review.analysis}"
         print(
             f"{job.output}: {result.frames} frames, {result.faces} faces{people}{f' ({levels})' if levels else ''}"
             f"{shown}, {result.timings.frames_per_second:.1f} frames per second",

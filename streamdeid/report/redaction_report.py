@@ -12,7 +12,7 @@ import json
 import math
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -219,8 +219,20 @@ def _installed(name: str) -> str:
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """The report as JSON values."""
-    return {"schema": SCHEMA, "version": VERSION, **asdict(report)}
+    """The report as JSON values; whom a reviewer left visible comes first."""
+    visible = left_visible(report.files)
+    return {**({"left_visible": visible} if visible else {}), "schema": SCHEMA, "version": VERSION, **asdict(report)}
+
+
+def left_visible(files: Sequence[FileReport]) -> list[str]:
+    """Whom a reviewer left visible, in words, by file and person."""
+    return [
+        f"{one.input.name}: person {person} VISIBLE in {frames} frames"
+        for one in files
+        if one.review is not None and one.review.edits is not None
+        for person, frames in one.review.edits.visible_frames.items()
+        if frames
+    ]
 
 
 def write_report(path: Path, report: Report) -> None:
