@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         StreamdeidError,
     )
     from streamdeid.identity.recognised_faces import Recogniser
-    from streamdeid.protect.fixed_regions import Region
+    from streamdeid.protect.region import Region
     from streamdeid.report.redaction_report import FileReport
     from streamdeid.runs.files import filter_file
     from streamdeid.runs.pictures import Filter
@@ -112,7 +112,7 @@ _HOMES = {
     "Planes": "core.frames",
     "PluggedIn": "detection.plugged_in",
     "Recogniser": "identity.recognised_faces",
-    "Region": "protect.fixed_regions",
+    "Region": "protect.region",
     "Settings": "settings",
     "SettingsError": "errors",
     "StreamdeidError": "errors",

@@ -16,7 +16,7 @@ from streamdeid.surrogates.models import load_models
 from streamdeid.video.files.sink import FileSink
 from streamdeid.video.files.source import FileSource
 
-STAGES = ("decode", "detect", "track", "observe", "deidentify", "encode")
+STAGES = ("decode", "detect", "track", "observe", "decide", "render", "encode")
 MARK = 1000
 _Result = TypeVar("_Result")
 
@@ -56,7 +56,8 @@ def by_stage(path: Path) -> dict[str, Any]:
     tracker, deidentifier = stream.tracker, stream.deidentifier
     tracker.update = watch.timed("track", tracker.update)  # type: ignore[method-assign]
     deidentifier.observe = watch.timed("observe", deidentifier.observe)  # type: ignore[method-assign]
-    deidentifier.deidentify = watch.timed("deidentify", deidentifier.deidentify)  # type: ignore[method-assign]
+    deidentifier.decide = watch.timed("decide", deidentifier.decide)  # type: ignore[method-assign]
+    deidentifier.render = watch.timed("render", deidentifier.render)  # type: ignore[method-assign]
     detect = watch.timed("detect", stream.detect)
     with (
         tempfile.TemporaryDirectory() as directory,
@@ -64,8 +65,8 @@ def by_stage(path: Path) -> dict[str, Any]:
     ):
         write = watch.timed("encode", sink.write)
         step: Step[None] = Step(detect, tracker, deidentifier)
-        for _, out in filtered(decoded, step, lookahead_frames(settings, source.info)):
-            write(out)
+        for done in filtered(decoded, step, lookahead_frames(settings, source.info)):
+            write(done.frame)
             count += 1
             if count == MARK:
                 memory["at frame 1,000"] = _resident_mib()

@@ -41,6 +41,7 @@ from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.lab.published_pictures import TrackRegister
 from streamdeid.observe.observation import Observer
 from streamdeid.observe.outline import reaching
+from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.surrogates.models import load_models
 from streamdeid.tracking.cuts import Cuts
@@ -87,15 +88,16 @@ def published(stage: Stage, shots: Sequence[Shot], faces: list[list[Face]]) -> t
     for version in range(2):
         deidentifier = ReplaceFaces(stage.fitting, _OneFace(), TrackRegister(set()))
         tracker, is_cut = FaceTracker(size=SIZE), Cuts()
-        waiting = []
+        waiting: list[PendingFrame[None]] = []
         for index, shot in enumerate(shots):
             time = Fraction(index, RATE)
             if is_cut(luma_pyramid(shot.planes[0].y)):
                 tracker.cut()
             tracks = tracker.update(faces[index], time)
-            deidentifier.observe(Frame(shot.planes[0], time, index), tracks)
-            waiting.append((Frame(shot.planes[version], time, index), tracks))
-        done = [deidentifier.deidentify(*one) for one in waiting]
+            waiting.append(PendingFrame(Frame(shot.planes[0], time, index), tracks, None))
+            deidentifier.observe(waiting[-1], waiting)
+            waiting[-1].frame = Frame(shot.planes[version], time, index)
+        done = [deidentifier.render(one, deidentifier.decide(one, one.tracks, ())) for one in waiting]
         outs.append([frame.planes for frame in done])
         levels = Counter(redaction.level for frame in done[STILL:] for redaction in frame.redactions)
     return outs, levels

@@ -50,7 +50,8 @@ def frames_of(
             else Silent(detect, (misses, zlib.crc32(video.name.encode())), float(info.average_rate))
         )
         step: Step[None] = Step(silent, stream.tracker, stream.deidentifier)
-        for pending, published in filtered(source, step, lookahead_frames(settings, info)):
+        for done in filtered(source, step, lookahead_frames(settings, info)):
+            pending, published = done.pending, done.frame
             boxes = [one.box for one in pending.tracks]
             moment = Moment(pending.frame.time, boxes, [one.box for one in published.redactions])
             yield pending.frame.planes, published.planes, moment

@@ -27,7 +27,7 @@ from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
 
-LEVELS = tuple(level.label for level in Level)
+LEVELS = tuple(level.label for level in Level if level is not Level.MASK)
 
 
 def one(path: Path, frames: int | None) -> dict[str, Any]:
@@ -41,8 +41,8 @@ def one(path: Path, frames: int | None) -> dict[str, Any]:
         )
         given = islice(source, frames)
         ahead = lookahead_frames(settings, info)
-        step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
-        row = counted(published for _, published in filtered(given, step, ahead))
+        step: Step[None] = stream.step()
+        row = counted(done.frame for done in filtered(given, step, ahead))
     causes = stream.inner.causes if isinstance(stream.inner, ReplaceFaces) else Counter[Cause]()
     return {"clip": path.stem, **row, "causes": told(causes)}
 

@@ -132,7 +132,8 @@ class Simulation:
         self._tracker = FaceTracker(coast=max(1.0, 3 / run.rate), size=width)
         self._looks = Looks(patches=False) if judged else None
         self._doubts: dict[int, dict[int, bool]] = {}
-        self._waiting: deque[tuple[Frame, list[tuple[int, Track | None]]]] = deque()
+        self._waiting: deque[tuple[Frame, list[tuple[int, Track | None]], dict[int, int]]] = deque()
+        """A frame, the people in it with their tracks, and the tracklet of each track."""
         self._ahead = round(run.lookahead * run.rate)
         self.sightings: list[Sighting] = []
 
@@ -156,7 +157,7 @@ class Simulation:
         self._check.settle(tracklets)
         of_face = {id(track.face): track for track in tracks if track.face is not None}
         seen = [(w.person, of_face.get(id(found[w.person]))) for w in walkers if w.hidden <= HIDDEN]
-        self._waiting.append((frame, seen))
+        self._waiting.append((frame, seen, {t.number: one.number for t, one in zip(tracks, tracklets, strict=True)}))
         if len(self._waiting) > self._ahead:
             self.publish()
 
@@ -180,15 +181,14 @@ class Simulation:
         """Publish the next frame that waits: as the filter does it, but for what pictures alone can tell."""
         if not self._waiting:
             return False
-        frame, seen = self._waiting.popleft()
+        frame, seen, tracklet = self._waiting.popleft()
         doubts = self._doubts.pop(frame.index)
         for person, track in seen:
             shown: Hashable | None = None
             if track is not None and track.face is not None and not doubts[track.number]:
                 wide = track.face.width >= _SMALLEST
-                shown = self._check.decide_person(self._check.tracklet(frame, track.number)) if wide else None
+                shown = self._check.decide_person(tracklet[track.number]) if wide else None
             self.sightings.append(Sighting(frame.index, person, shown))
-        self._check.published(frame)
         return True
 
 

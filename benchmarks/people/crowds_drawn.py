@@ -130,7 +130,8 @@ def drawn(run: Run, fitting: FitModel, gallery: Gallery) -> Identities:
     tracker = FaceTracker(coast=max(1.0, 3 / run.rate), size=stage.truth.size)
     sightings: list[Sighting] = []
     step: Step[None] = Step(lambda frame: stage.found[frame.index], tracker, deidentifier)
-    for _, frame in filtered(stage.frames(), step, round(run.lookahead * run.rate)):
+    for done in filtered(stage.frames(), step, round(run.lookahead * run.rate)):
+        frame = done.frame
         visible = [walker for walker in stage.truth.frames[frame.index] if walker.hidden <= HIDDEN]
         surrogates = deidentifier.vectors()
         shown: dict[int, bytes] = {}

@@ -19,7 +19,7 @@ from streamdeid.aam.pose import pose_of
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
-from streamdeid.runs.step import PendingFrame, Step, filtered
+from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models
 
@@ -38,7 +38,7 @@ KEY = bytes(range(32))
 """The same draws each time."""
 
 
-_Published = tuple[PendingFrame[None], DeidentifiedFrame]
+_Published = Done[None]
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,10 @@ class Filtering:
         with contextlib.closing(default_detector(self._settings)) as detect:
             size = (info.width, info.height)
             stream = assemble(self._settings, self._models, detect, key=self._key, size=size, rate=info.average_rate)
-            step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
+            step: Step[None] = stream.step()
             running = filtered(islice(source, self._most), step, lookahead_frames(self._settings, info))
             while (one := self._next(running)) is not None:
-                pending, published = one
-                yield pending.frame, published, pending.tracks
+                yield one.pending.frame, one.frame, one.pending.tracks
             self.breaks = _worded(getattr(stream.inner, "breaks", Counter()))
             self.causes = _worded(getattr(stream.inner, "causes", Counter()))
 

@@ -166,11 +166,11 @@ def _shown(path: Path, settings: Settings, tools: _Tools, more: Callable[[int], 
     source = open_source(path, settings)
     size, rate = (source.info.width, source.info.height), source.info.average_rate
     stream = assemble(settings, tools.models, tools.detect, key=tools.key, size=size, rate=rate, tested=tools.tested)
-    step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
+    step: Step[None] = stream.step()
     frames = itertools.takewhile(lambda frame: more(frame.index), source)
     with contextlib.closing(stream):
-        for pending, published in filtered(frames, step, lookahead_frames(settings, source.info)):
-            yield _Shown(pending.frame, pending.tracks, published)
+        for done in filtered(frames, step, lookahead_frames(settings, source.info)):
+            yield _Shown(done.pending.frame, done.pending.tracks, done.frame)
 
 
 def _filmed(path: Path, settings: Settings, tools: _Tools, most: tuple[int, int]) -> Filmed:

@@ -13,15 +13,15 @@ _LONGEST_NAME = 255
 """Bytes a file name may have on common file systems."""
 
 
-def check_paths(path: Path, source: Path, overwrite: bool) -> None:
-    """Raise SettingsError or OutputError when `path` cannot become the output of `source`."""
+def check_paths(path: Path, source: Path | None, overwrite: bool) -> None:
+    """Raise SettingsError or OutputError when `path` cannot become the output of `source`, where there is one."""
     if path.is_dir():
         raise OutputError(f"{path} cannot be written: it is a directory")
     if not path.parent.is_dir():
         raise OutputError(f"{path} cannot be written: its directory does not exist")
     if not path.exists():
         return
-    if path.samefile(source):  # by whatever name, link or hard link
+    if source is not None and path.samefile(source):  # by whatever name, link or hard link
         raise SettingsError(f"{path} is the input itself; choose another output")
     if not path.is_file():
         raise OutputError(f"{path} cannot be written: it is not a regular file")

@@ -1,0 +1,113 @@
+"""All places that were protected in a recording as columns: 45,000 frames with six people are looked through at once.
+
+A *part* of a recording's people is a tracklet under one person, as the analysis tells them: what joining and parting
+persons moves from one to another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.analysis.records import Analysis, Decision
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+SHOWN = "shown"
+"""Level of a face that was left as it is."""
+WITH_A_FACE = frozenset({"own face", "own face quiet"})
+"""Levels that show the surrogate of a person."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The decisions of a recording, (n,) or (n, 4) each, in the order of the frames."""
+
+    frames: int
+    """Of the recording."""
+    starts: Ints
+    """int64 (frames + 1,): where the rows of each frame begin, and where the last one's end."""
+    frame: Ints
+    track: Ints
+    tracklet: Ints
+    """0 for a place before the track's start, and for one that is no track's."""
+    extent: Floats
+    """x0, y0, x1, y1 in pixels: what was changed, and where the face is or may be."""
+    covers: Flags
+    """Whether it is a redaction of a track: no face left as it is, and no fixed region."""
+    with_a_face: Flags
+    """Whether a person's surrogate is shown."""
+    ambiguous: Flags
+    part: Ints
+    """Row of `persons` and `begins`; -1 for a place that is nobody's."""
+    persons: Ints
+    """int64 (p,): the person of each part."""
+    begins: Ints
+    """int64 (p,): the first frame of each part's tracklet."""
+
+    @staticmethod
+    def of(analysis: Analysis) -> Places:
+        """The places of an analysis."""
+        counts = [len(record.decisions) for record in analysis.frames]
+        rows = [one for record in analysis.frames for one in record.decisions]
+        frame = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+        track, tracklet, person = (
+            np.fromiter(values, np.int64, len(rows))
+            for values in ((o.track for o in rows), (o.tracklet for o in rows), (o.person for o in rows))
+        )
+        part, persons, begins = _parts(frame, track, tracklet, person)
+        return Places(
+            frames=len(counts),
+            starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            frame=frame,
+            track=track,
+            tracklet=tracklet,
+            extent=_extents(rows),
+            covers=(track > 0) & np.fromiter((o.level != SHOWN for o in rows), np.bool_, len(rows)),
+            with_a_face=np.fromiter((o.level in WITH_A_FACE for o in rows), np.bool_, len(rows)),
+            ambiguous=np.fromiter((o.ambiguous for o in rows), np.bool_, len(rows)),
+            part=part,
+            persons=persons,
+            begins=begins,
+        )
+
+    def rows(self, frame: int) -> slice:
+        """Where the rows of a frame are."""
+        return slice(int(self.starts[frame]), int(self.starts[frame + 1]))
+
+
+def _extents(rows: list[Decision]) -> Floats:
+    box = np.array([one.box for one in rows], dtype=np.float64).reshape(-1, 4)
+    place = np.array([one.place for one in rows], dtype=np.float64).reshape(-1, 4)
+    return np.concatenate([np.minimum(box[:, :2], place[:, :2]), np.maximum(box[:, 2:], place[:, 2:])], axis=1)
+
+
+def _parts(frame: Ints, track: Ints, tracklet: Ints, person: Ints) -> tuple[Ints, Ints, Ints]:
+    """The part of each row (n,), the person of each part and the first frame of its tracklet (p,).
+
+    Identity is certain within a tracklet, so its frames before its person was known are this person's, too, and so are
+    the places before a track's start. Where an analysis tells two persons of one tracklet, it says for no other frame
+    of it who that is.
+    """
+    owner = tracklet.copy()
+    own = np.flatnonzero(tracklet > 0)
+    tracks, firsts = np.unique(track[own], return_index=True)
+    before = np.flatnonzero((tracklet == 0) & (track > 0))
+    if len(tracks) and len(before):
+        at = np.minimum(np.searchsorted(tracks, track[before]), len(tracks) - 1)
+        owner[before] = np.where(tracks[at] == track[before], tracklet[own[firsts[at]]], 0)
+    known = np.flatnonzero((person > 0) & (owner > 0))
+    pairs, of_known = np.unique(np.stack([owner[known], person[known]], axis=1), axis=0, return_inverse=True)
+    part = np.full(len(frame), -1, dtype=np.int64)
+    single, first, count = np.unique(pairs[:, 0], return_index=True, return_counts=True)
+    if len(single):
+        at = np.minimum(np.searchsorted(single, owner), len(single) - 1)
+        part = np.where((single[at] == owner) & (count[at] == 1), first[at], -1)
+    part[known] = of_known.reshape(-1)
+    numbers, starts = np.unique(tracklet[own], return_index=True)  # rows are in the order of the frames
+    begins = frame[own[starts]][np.minimum(np.searchsorted(numbers, pairs[:, 0]), max(len(numbers) - 1, 0))]
+    return part.astype(np.int64), pairs[:, 1].astype(np.int64), begins.astype(np.int64)
