@@ -11,7 +11,7 @@ from streamdeid.errors import SettingsError
 from streamdeid.protect.mask_faces import MASKS
 from streamdeid.protect.region import Region, read_region
 from streamdeid.surrogates.attributes import ATTRIBUTES, GENDER
-from streamdeid.surrogates.choice import DRAWN, LEAST_Q, METHODS, MOST_Q
+from streamdeid.surrogates.choice import LEAST_Q, METHODS, MOST_Q, SAMPLED
 
 ALL_METHODS = (*METHODS, *MASKS)
 """Names for `--method`: synthetic faces first, then masks."""
@@ -46,7 +46,7 @@ class Settings:
 
     Raises SettingsError, one line, for a value that is not allowed."""
 
-    method: str = setting(DRAWN, "how a face is protected: a synthetic one, or a mask", FACES, choices=ALL_METHODS)
+    method: str = setting(SAMPLED, "how a face is protected: a synthetic one, or a mask", FACES, choices=ALL_METHODS)
     k: int = setting(5, "reference faces in a cluster, at most half the gallery", FACES, least=2)
     q: float = setting(
         0.5, "share of possible faces, the nearest, that a person never gets; k-diff-furthest only", FACES,
@@ -146,13 +146,13 @@ class Settings:
         return self.method in METHODS
 
     @property
-    def draws(self) -> bool:
-        """True for the method that draws with the key, the only one that q belongs to."""
-        return self.method == DRAWN
+    def samples(self) -> bool:
+        """True for the method that samples with the key, the only one that q belongs to."""
+        return self.method == SAMPLED
 
     def unused(self, given: Collection[str]) -> list[str]:
         """Those of some settings' names that mean nothing to the method."""
-        nothing = OF_FACES if not self.synthesises else () if self.draws else ("q",)
+        nothing = OF_FACES if not self.synthesises else () if self.samples else ("q",)
         return [name for name in nothing if name in given]
 
     def check_gallery(self, donors: int) -> None:

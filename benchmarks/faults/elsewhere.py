@@ -18,7 +18,7 @@ _STAGES = {
     "the tracker": ("tracking.tracker", "FaceTracker.update"),
     "observation": ("protect.replace_faces", "ReplaceFaces.observe"),
     "the filter": ("protect.replace_faces", "ReplaceFaces.deidentify"),
-    "drawing": ("protect.replace_faces", "draw_surrogate"),
+    "drawing": ("protect.replace_faces", "render_surrogate"),
     "the fit": ("observe.observation", "fit"),
     "the choice": ("surrogates.choice", "Surrogates.surrogate"),
     "the decoder": ("video.files.source", "planes_of"),

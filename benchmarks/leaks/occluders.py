@@ -28,7 +28,7 @@ from benchmarks.clips import VIDEOS, as_json, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.leaks.occluders_drawn import Change, Hidden, changes
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.synthesise import Patch, draw
+from streamdeid.aam.synthesise import Patch, render_patch
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.errors import StreamdeidError
@@ -37,7 +37,7 @@ from streamdeid.observe.observation import Observation, Observer
 from streamdeid.observe.occluders import OccluderMask
 from streamdeid.observe.opening import Opening, shown_through
 from streamdeid.observe.outline import reaching
-from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from streamdeid.runs.components import assemble, default_detector, open_source
@@ -150,7 +150,7 @@ class Run:
         counted(found, self._fitting, frame.planes, seen, opening, hidden)
         if out is not None and state.neutral.ready:
             neutral = state.neutral.neutral(float(frame.time))
-            draw_surrogate(
+            render_surrogate(
                 out,
                 frame.planes,
                 seen,
@@ -172,7 +172,7 @@ def counted(
         return
     points = reaching(seen.points, seen.places, seen.farthest, seen.width)
     texture = np.zeros((*model.frame_size[::-1], 3), np.float32)
-    patch = draw(texture, model.mean_shape, points, model.closed_triangles, planes.size, 0.08 * seen.width)
+    patch = render_patch(texture, model.mean_shape, points, model.closed_triangles, planes.size, 0.08 * seen.width)
     if patch is None:
         return
     there = np.zeros(patch.y.shape, np.float32) if hidden is None else _part(hidden, patch)

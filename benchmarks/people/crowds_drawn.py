@@ -30,7 +30,7 @@ from streamdeid.identity.tracklet_vectors import TrackletVectors
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.render.new_face import NewFace
 from streamdeid.runs.step import Step, filtered
-from streamdeid.surrogates.bank import draw_bank
+from streamdeid.surrogates.bank import sample_bank
 from streamdeid.surrogates.certificate import Plausibility, default_limits
 from streamdeid.surrogates.choice import Surrogates
 from streamdeid.surrogates.gallery import Gallery
@@ -53,7 +53,7 @@ class Stage:
         self._fitting, self._rate = fitting, run.rate
         donors = gallery.identities
         plausibility = Plausibility.of(donors, fitting.model.variances)
-        bank = draw_bank(donors, donors, plausibility, default_limits(donors, plausibility), 5, 0.5, 128, self._rng)
+        bank = sample_bank(donors, donors, plausibility, default_limits(donors, plausibility), 5, 0.5, 128, self._rng)
         chosen = bank.candidates[self._rng.choice(128, 5, replace=False)]
         self._faces = [_marked(NewFace.photographed(vector, fitting), self._rng) for vector in chosen]
         count = len(self.truth.frames)

@@ -1,7 +1,7 @@
 """Rendering a solid mesh with a z-buffer: of what lies behind one another only the nearest is seen.
 
-`synthesise.draw` draws a flat mesh; here a nose has a profile and hides the far eye. Like it, a texture is drawn into
-luma and chroma planes at their own sizes.
+`synthesise.render_patch` renders a flat mesh; here a nose has a profile and hides the far eye. Like it, a texture
+is rendered into luma and chroma planes at their own sizes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Solid:
     """The same at the size of chroma."""
 
 
-def draw_turned(
+def render_turned(
     texture_yuv: Pixels,
     frame_points: Points,
     mesh: Points,

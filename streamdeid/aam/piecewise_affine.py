@@ -1,7 +1,7 @@
 """Piecewise-affine warp over a triangle mesh (Matthews & Baker 2004), in numba kernels.
 
 Two directions: `sample` takes an image into the model's frame, pixel by pixel of the frame, with barycentric
-coordinates computed once; `render` draws a texture of the model's frame onto any mesh in an image.
+coordinates computed once; `render` renders a texture of the model's frame onto any mesh in an image.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def render(
     covered: NDArray[np.uint8],
     first: int = 0,
 ) -> None:
-    """Draw a texture, float32 (th, tw, n), onto the mesh at points (v, 2) of `out`, float32 (h, w, channels): as many
+    """Render a texture, float32 (th, tw, n), onto the mesh at points (v, 2) of `out`, float32 (h, w, channels): as many
     of its channels as `out` has, from the one with number `first` on.
 
     frame_points (v, 2): the mesh in the texture. covered, uint8 (h, w), is set to 1 where something was drawn.

@@ -1,4 +1,4 @@
-"""Drawing the model: a texture onto a mesh in a rectangle of a 4:2:0 picture, luma and chroma at their own sizes."""
+"""Rendering the model: a texture onto a mesh in a rectangle of a 4:2:0 picture, luma and chroma at their own sizes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Mask = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Patch:
-    """A drawn face in a rectangle of a picture. The rectangle starts at even pixels."""
+    """A rendered face in a rectangle of a picture. The rectangle starts at even pixels."""
 
     x0: int
     y0: int
@@ -24,7 +24,7 @@ class Patch:
     uv: Pixels
     """float32 (ceil(h / 2), ceil(w / 2), 2): chroma."""
     covered: Mask
-    """uint8 (ceil(h / 2), ceil(w / 2)): 1 where the mesh was drawn in chroma."""
+    """uint8 (ceil(h / 2), ceil(w / 2)): 1 where the mesh was rendered in chroma."""
     covered_luma: Mask
     """uint8 (h, w): the same in luma."""
 
@@ -53,7 +53,7 @@ def to_yuv(picture: Pixels, matrix: Pixels, offset: Pixels) -> Pixels:
     return np.asarray(cv2.transform(picture, np.concatenate([matrix, offset[:, None]], axis=1)), np.float32)
 
 
-def draw(
+def render_patch(
     texture_yuv: Pixels,
     frame_points: Points,
     points: Points,
@@ -61,7 +61,7 @@ def draw(
     frame_size: tuple[int, int],
     margin: float,
 ) -> Patch | None:
-    """Draw a YUV texture (th, tw, 3) onto the mesh at image points (v, 2), in the mesh's rectangle grown by `margin`
+    """Render a YUV texture (th, tw, 3) onto the mesh at image points (v, 2), in the mesh's rectangle grown by `margin`
     pixels and cut to a picture of frame_size (width, height). None when nothing of it lies inside."""
     low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
     x0, y0 = (max(0, int(v)) & ~1 for v in low)

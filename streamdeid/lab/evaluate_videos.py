@@ -37,7 +37,7 @@ from streamdeid.runs.components import (
 )
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.models import Models, load_models
 
 Progress = Callable[[str], None]
@@ -71,7 +71,7 @@ def video_chapters(
     directory: Path,
     *,
     models: Models | None = None,
-    method: str = DRAWN,
+    method: str = SAMPLED,
     key_file: Path | None = None,
     recogniser: Recogniser | None = None,
     quick: bool = False,

@@ -195,7 +195,7 @@ def line_in(block: Pixels, aside: int, parts: int) -> tuple[float, NDArray[np.in
     return max(strength, 0.0), chosen
 
 
-def draw_glasses(patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose, span: float, colour: Colour) -> None:
+def render_glasses(patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose, span: float, colour: Colour) -> None:
     """Draw a plain frame into a patch, in place.
 
     eyes (2, 2): middles of the drawn eyes, the picture's left one first; span: distance between the eyes in the model's

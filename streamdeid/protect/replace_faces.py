@@ -27,11 +27,11 @@ from streamdeid.protect.measured_faces import Followed, Judge, MeasuredFaces
 from streamdeid.protect.pending import Measured, PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
-from streamdeid.render.face import draw_surrogate
+from streamdeid.render.face import render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.masks import Box, fill
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.quiet_face import draw_quiet_face
+from streamdeid.render.quiet_face import render_quiet_face
 
 _DECODED = 64
 """Surrogates kept decoded; others are decoded again when they are needed."""
@@ -306,7 +306,7 @@ class ReplaceFaces:
                     return plan.level, plan.cause
             return self._redact(out, frame, replace(plan, level=self._hidden), plans), Cause.NO_LANDMARKS
         with _or_redacted():
-            if draw_quiet_face(out, plan.measured.seen, plan.face, self._fitting, self._light):
+            if render_quiet_face(out, plan.measured.seen, plan.face, self._fitting, self._light):
                 return plan.level, plan.cause
         if self._strict:  # what it was to be drawn into is a soft one
             self._redact(out, frame, replace(plan, level=self._hidden), plans)
@@ -317,7 +317,7 @@ class ReplaceFaces:
         shape = None
         if self._transfer is not None:
             shape, face = self._transfer(found.seen, neutral, face)
-        return draw_surrogate(
+        return render_surrogate(
             out,
             out,  # where a neighbour is redacted, rim and mouth are to show the redaction, not what it hides
             found.seen,

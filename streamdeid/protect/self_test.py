@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.synthesise import draw, to_yuv
+from streamdeid.aam.synthesise import render_patch, to_yuv
 from streamdeid.core.colour import yuv_from_rgb
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Plane, Planes
@@ -67,7 +67,7 @@ def known_face(fitting: FitModel) -> tuple[Frame, tuple[float, float, float, flo
     scale = _FACE * _SIDE / model.frame_size[0]
     points = (model.mean_shape - model.mean_shape.mean(axis=0)) * scale + _SIDE / 2
     texture = to_yuv(mean.picture, *yuv_from_rgb(grey.colour))
-    patch = draw(texture, model.mean_shape, points, model.closed_triangles, grey.size, 2.0)
+    patch = render_patch(texture, model.mean_shape, points, model.closed_triangles, grey.size, 2.0)
     if patch is None:
         raise FailedClosed("the self-test failed: the model's mean face lies outside the picture")
     height, width = patch.y.shape

@@ -100,7 +100,7 @@ def narrowed(yaw: float) -> float:
     return max(0.5, float(np.cos(yaw)))
 
 
-def draw_eye(
+def render_eye(
     patch: Patch,
     lids: Points,
     centre: Points,
@@ -109,7 +109,7 @@ def draw_eye(
     squash: float = 1.0,
     towards: Points | None = None,
 ) -> None:
-    """Draw an eye into a patch: lid points (6, 2) and iris centre (2,) in pixels of the picture, radius in pixels.
+    """Render an eye into a patch: lid points (6, 2) and iris centre (2,) in pixels of the picture, radius in pixels.
 
     squash: width of the iris over its height, less than 1 in a turned head. towards (2,): unit vector in the picture to
     where the light comes from; from above, a little from the left, when not given. An eye less open than a twentieth of
@@ -120,9 +120,9 @@ def draw_eye(
     light = _ABOVE if towards is None else np.asarray(towards, np.float64)
     glint = np.full(3, 128, np.float32)
     glint[0] = min(_BRIGHTEST, max(_GLINT * palette[0, 0], palette[0, 0] + 25))
-    _draw(patch.y[:, :, None], lids - origin, centre - origin, radius, squash, light, palette[:, :1], glint[:1], 1.0)
+    _render(patch.y[:, :, None], lids - origin, centre - origin, radius, squash, light, palette[:, :1], glint[:1], 1.0)
     halved, middle = (lids - origin - 0.5) / 2, (centre - origin - 0.5) / 2
-    _draw(patch.uv, halved, middle, radius / 2, squash, light, palette[:, 1:], glint[1:], 0.5)
+    _render(patch.uv, halved, middle, radius / 2, squash, light, palette[:, 1:], glint[1:], 0.5)
 
 
 @kernel
@@ -145,8 +145,8 @@ def _curve(u, v, a, b, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _draw(out, lids, centre, radius, squash, light, palette, glint_colour, unit):  # type: ignore[no-untyped-def]
-    """Draw into planes (h, w, c): luma alone is shaded, and has lashes. unit: pixels of this plane for one of luma."""
+def _render(out, lids, centre, radius, squash, light, palette, glint_colour, unit):  # type: ignore[no-untyped-def]
+    """Render into planes (h, w, c): luma alone is shaded and has lashes. unit: pixels of this plane for one of luma."""
     height, width, channels = out.shape
     ax, ay = lids[0]
     dx, dy = lids[3, 0] - ax, lids[3, 1] - ay

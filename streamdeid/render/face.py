@@ -12,10 +12,10 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, Triangles, spread
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.surface import slid_depth
-from streamdeid.aam.synthesise import Patch, draw
+from streamdeid.aam.synthesise import Patch, render_patch
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import CHIN, FOREHEAD, INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE, RING
-from streamdeid.observe.glasses import draw_glasses
+from streamdeid.observe.glasses import render_glasses
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening, shown_through
@@ -24,14 +24,14 @@ from streamdeid.observe.rest import at_rest, folds
 from streamdeid.render.blend import Blend, composed, feathered, feathers, membrane, no_membrane, soft_blur
 from streamdeid.render.copied_pixels import copy_polygon
 from streamdeid.render.expression import eye_maps, facing, transfer_expression
-from streamdeid.render.eyes import draw_eye, narrowed
+from streamdeid.render.eyes import narrowed, render_eye
 from streamdeid.render.hairline import Hairline
 from streamdeid.render.light import LightFrame, SoftSkin, StaticLight, light_change, static_light
 from streamdeid.render.lit_face import at_eye, dressed, hairs, lit_eye, lit_texture
-from streamdeid.render.mouth import draw_mouth
+from streamdeid.render.mouth import render_mouth
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.scene_grain import SceneGrain
-from streamdeid.render.turned_face import Copied, LitFace, TurnedMemory, draw_turned_face
+from streamdeid.render.turned_face import Copied, LitFace, TurnedMemory, render_turned_face
 from streamdeid.render.turned_light import turned_change
 
 _FEATHER = 0.07
@@ -102,7 +102,7 @@ class Blending:
         return self.membrane
 
 
-def draw_surrogate(
+def render_surrogate(
     out: Planes,
     original: Planes,
     seen: Observation,
@@ -115,7 +115,7 @@ def draw_surrogate(
     copy_eyes: bool = False,
     opening: Opening | None = None,
 ) -> bool:
-    """Draw a person's surrogate with the expression, gaze and light of this frame into `out`, in place.
+    """Render a person's surrogate with the expression, gaze and light of this frame into `out`, in place.
 
     original: the same picture, this face untouched and others as they are published (`out` itself will do); only the
     inside of an open mouth and what lies outside the hull are taken from it. shape (81, 2): the surrogate's shape with
@@ -144,7 +144,7 @@ def draw_surrogate(
         there = static.light.field + change + smile
         lit = LitFace(there, static.picture, face, light, original.colour, static.light.towards)
         copied = Copied(copy_eyes, opening is None or not opening.mouth)
-        turned = draw_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin, copied)
+        turned = render_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin, copied)
         if turned is None:
             return False
         _with_glasses(turned.patch, seen, turned.points, original, model)
@@ -158,19 +158,19 @@ def draw_surrogate(
     field = static.light.field + change + smile
     texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
     triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
-    patch = draw_ringed(texture, points, reached, triangles, model, out.size, margin)
+    patch = render_ringed(texture, points, reached, triangles, model, out.size, margin)
     if patch is None:
         return False
     # A cover grown for one quick frame is not to stay in the membrane's running mean: the one for a slow head does.
     rim: Patch | None = patch
     if reached is not points:
-        rim = draw(texture, model.mean_shape, points, triangles, out.size, margin)
+        rim = render_patch(texture, model.mean_shape, points, triangles, out.size, margin)
     if not copy_eyes and seen.iris is not None:
         maps = eye_maps(seen.points, points)
         for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
             towards, colours = static.light.towards, lit_eye(face, i, at_eye(field, i, model), original.colour)
             radius = float(model.iris[i, 2]) * seen.pose.scale
-            draw_eye(
+            render_eye(
                 patch, points[lids], linear @ seen.iris[i] + shift, radius, colours, narrowed(seen.pose.yaw), towards
             )
     _with_glasses(patch, seen, points, original, model)
@@ -179,7 +179,7 @@ def draw_surrogate(
         for lids in (LEFT_EYE, RIGHT_EYE):
             copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
     if opening is None or not opening.mouth:
-        draw_mouth(patch, original, _lips(seen), points[INNER_LIP])
+        render_mouth(patch, original, _lips(seen), points[INNER_LIP])
     alpha, sharp = feathers(patch.covered, (_FEATHER * seen.width / 2, _SHARP_FEATHER * seen.width / 2))
     if float(seen.bulge.max()) > 1:
         alpha = sharp_edge(alpha, sharp, patch, reached, seen)
@@ -213,7 +213,7 @@ def _blended(
     return composed(patch, Blend(alpha, correction), out)
 
 
-def draw_ringed(
+def render_ringed(
     texture: Pixels,
     points: Points,
     outer: Points,
@@ -222,11 +222,11 @@ def draw_ringed(
     size: tuple[int, int],
     margin: float,
 ) -> Patch | None:
-    """`synthesise.draw` of a YUV texture on the mesh at points (81, 2), and around it, out to the outline of another
-    mesh (81, 2), the colours of its rim: a cover grows so without a feature of the face being stretched."""
+    """`synthesise.render_patch` of a YUV texture on the mesh at points (81, 2), and around it, out to the outline of
+    another mesh (81, 2), the colours of its rim: a cover grows so without a feature of the face being stretched."""
     frame_points = np.concatenate([model.mean_shape, model.mean_shape[OUTLINE]])
     whole = np.concatenate([points, outer[OUTLINE]])
-    return draw(texture, frame_points, whole, np.concatenate([RING, triangles]), size, margin)
+    return render_patch(texture, frame_points, whole, np.concatenate([RING, triangles]), size, margin)
 
 
 def far_first(triangles: Triangles, shape: Points, depth: Points, pose: HeadPose) -> Triangles:
@@ -255,11 +255,11 @@ def sharp_edge(alpha: Pixels, sharp: Pixels, patch: Patch, points: Points, seen:
 
 
 def _with_glasses(patch: Patch, seen: Observation, points: Points, original: Planes, model: AppearanceModel) -> None:
-    """Draw a plain frame before the eyes of a drawn mesh (81, 2), in place, where glasses are worn."""
+    """Render a plain frame before the eyes of a drawn mesh (81, 2), in place, where glasses are worn."""
     if seen.glasses is not None:
         eyes = np.stack([points[LEFT_EYE].mean(axis=0), points[RIGHT_EYE].mean(axis=0)])
         span = float(np.linalg.norm(model.mean_shape[LEFT_EYE].mean(axis=0) - model.mean_shape[RIGHT_EYE].mean(axis=0)))
-        draw_glasses(patch, seen.glasses, eyes, seen.pose, span, original.colour)
+        render_glasses(patch, seen.glasses, eyes, seen.pose, span, original.colour)
 
 
 def _lips(seen: Observation) -> Points:

@@ -16,8 +16,8 @@ _CLOSED = 0.03
 """Opening over width below which a mouth is closed; the inside fades in up to twice that."""
 
 
-def draw_mouth(patch: Patch, planes: Planes, lips: Points, laid: Points, share: float = 1.0) -> None:
-    """Draw the inside of the original's inner lips (8, 2) between the new ones (8, 2), in pixels of the picture.
+def render_mouth(patch: Patch, planes: Planes, lips: Points, laid: Points, share: float = 1.0) -> None:
+    """Render the inside of the original's inner lips (8, 2) between the new ones (8, 2), in pixels of the picture.
     share: how much of it there is to be, 0 to 1."""
     width = float(np.linalg.norm(lips[4] - lips[0]))
     opening = float(np.linalg.norm(lips[1:4] - lips[:4:-1], axis=1).max())

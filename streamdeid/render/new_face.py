@@ -39,16 +39,16 @@ class NewFace:
         model: AppearanceModel = fitting.model
         shape, texture = model.decode(vector)
         picture = sharpened(model.albedo.even(extended(texture, model.table), beard), model)
-        return cls._drawable(vector, shape, picture, fitting, beard)
+        return cls._renderable(vector, shape, picture, fitting, beard)
 
     @classmethod
     def photographed(cls, vector: Points, fitting: FitModel) -> NewFace:
         """Decode a vector (d,) as somebody whom a camera sees: with skin of their own, and the training set's light."""
         shape, texture = fitting.model.decode(vector)
-        return cls._drawable(vector, shape, extended(texture, fitting.model.table), fitting, True)
+        return cls._renderable(vector, shape, extended(texture, fitting.model.table), fitting, True)
 
     @classmethod
-    def _drawable(cls, vector: Points, shape: Points, picture: Pixels, fitting: FitModel, beard: bool) -> NewFace:
+    def _renderable(cls, vector: Points, shape: Points, picture: Pixels, fitting: FitModel, beard: bool) -> NewFace:
         model = fitting.model
         small = reduced_texture(picture, fitting.table)
         left, right = (

@@ -15,12 +15,12 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Pixels, Points, sample
 from streamdeid.aam.pose import HeadPose
-from streamdeid.aam.synthesise import Patch, draw
+from streamdeid.aam.synthesise import Patch, render_patch
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
 from streamdeid.observe.observation import SMALL_WIDTH, Observation, reduced_face
 from streamdeid.render.blend import Blend, composed, feathered, no_membrane
-from streamdeid.render.eyes import draw_eye, narrowed
+from streamdeid.render.eyes import narrowed, render_eye
 from streamdeid.render.face import far_first
 from streamdeid.render.light import LightFrame, static_light
 from streamdeid.render.lit_face import at_eye, lit_eye, lit_texture
@@ -41,8 +41,8 @@ _SOFTNESS = 0.006
 around them lets expect."""
 
 
-def draw_quiet_face(out: Planes, seen: Observation, face: NewFace, fitting: FitModel, light: LightFrame) -> bool:
-    """Draw a surrogate at rest into a picture, in place, where `soft_redaction` has just redacted the head.
+def render_quiet_face(out: Planes, seen: Observation, face: NewFace, fitting: FitModel, light: LightFrame) -> bool:
+    """Render a surrogate at rest into a picture, in place, where `soft_redaction` has just redacted the head.
 
     Of what was seen only the pose is used, and of the picture only what is published. False, and nothing drawn, when
     the face is smaller than 12 pixels, lies outside the picture, is seen from behind, or its pixels are no numbers.
@@ -60,10 +60,10 @@ def draw_quiet_face(out: Planes, seen: Observation, face: NewFace, fitting: FitM
     texture = lit_texture(face.picture, field, out.colour, size)
     frame_points = (model.mean_shape + 0.5) * (np.array(size) / model.frame_size) - 0.5
     triangles = far_first(model.closed_triangles, face.shape, model.depth, pose)
-    patch = draw(texture, frame_points, points, triangles, out.size, _MARGIN)
+    patch = render_patch(texture, frame_points, points, triangles, out.size, _MARGIN)
     if patch is None:
         return False
-    _draw_eyes(patch, out, points, pose, face, field, model)
+    _render_eyes(patch, out, points, pose, face, field, model)
     _soften(patch, out, _SOFTNESS * width)
     alpha = feathered(patch.covered, _FEATHER * width / 2)
     return composed(patch, Blend(alpha, no_membrane()), out)
@@ -119,7 +119,7 @@ def _soften(patch: Patch, out: Planes, sigma: float) -> None:
     patch.y[:] = cv2.GaussianBlur(whole, (0, 0), max(sigma, 0.3))
 
 
-def _draw_eyes(
+def _render_eyes(
     patch: Patch, out: Planes, points: Points, pose: HeadPose, face: NewFace, field: Pixels, model: AppearanceModel
 ) -> None:
     """Open eyes between the surrogate's lids, looking straight ahead."""
@@ -128,4 +128,4 @@ def _draw_eyes(
         middle = np.array([x, y]) + (face.shape - model.mean_shape)[lids].mean(axis=0)
         iris = pose.to_image(middle[None], model.depth[lids].mean(keepdims=True))[0]
         colours = lit_eye(face, i, at_eye(field, i, model), out.colour)
-        draw_eye(patch, points[lids], iris, radius * pose.scale, colours, narrowed(pose.yaw))
+        render_eye(patch, points[lids], iris, radius * pose.scale, colours, narrowed(pose.yaw))

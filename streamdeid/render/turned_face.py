@@ -21,7 +21,7 @@ import numpy as np
 from streamdeid.aam.albedo import masked_blur
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.mesh_render import Owners, draw_turned
+from streamdeid.aam.mesh_render import Owners, render_turned
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.solid_face import seen as seen_by
@@ -33,12 +33,12 @@ from streamdeid.observe.observation import Observation
 from streamdeid.observe.turned_view import TurnedView
 from streamdeid.render.copied_pixels import copy_polygon
 from streamdeid.render.expression import eye_maps
-from streamdeid.render.eyes import draw_eye, narrowed
+from streamdeid.render.eyes import narrowed, render_eye
 from streamdeid.render.light import LightFrame
 from streamdeid.render.lit_face import at_eye, lit_eye, lit_texture
-from streamdeid.render.mouth import draw_mouth
+from streamdeid.render.mouth import render_mouth
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.turned_mouth import draw_inside
+from streamdeid.render.turned_mouth import render_inside
 from streamdeid.render.turned_rim import Profile, Reach, covering, weights
 from streamdeid.render.turned_shape import Growth, RestingSolid, gestured
 
@@ -145,7 +145,7 @@ def _surroundings(points: Points, scale: int) -> tuple[slice, slice]:
     return slice(y0, y1), slice(x0, x1)
 
 
-def draw_turned_face(
+def render_turned_face(
     lit: LitFace,
     flat: Points,
     seen: Observation,
@@ -177,14 +177,14 @@ def draw_turned_face(
             radius = float(model.iris[i, 2]) * view.pose.scale
             centre, squash = linear @ seen.iris[i] + shift, narrowed(view.pose.yaw)
             with turned.only(i + 1, turned.points[lids]) as patch:
-                draw_eye(patch, turned.points[lids], centre, radius, colours, squash, lit.towards)
+                render_eye(patch, turned.points[lids], centre, radius, colours, squash, lit.towards)
     mouth, lips = turned.points[INNER_LIP], seen.points[INNER_LIP]
     with turned.only(MOUTH, mouth) as patch:
         skin = _cheeks(texture, model)
         across = float(np.linalg.norm(model.mean_shape[64] - model.mean_shape[60])) * view.pose.scale
-        draw_inside(patch, mouth, skin, across, view.gesture.smile, share)
+        render_inside(patch, mouth, skin, across, view.gesture.smile, share)
         if share < 1 and copied.mouth:
-            draw_mouth(patch, original, lips, mouth, 1 - share)
+            render_mouth(patch, original, lips, mouth, 1 - share)
     return turned
 
 
@@ -213,7 +213,7 @@ def _rendered(
     outline = _outline(view, seen)
     reach = np.concatenate([mesh[:, :2], outline])
     corners = np.stack([reach.min(axis=0) - margin - before, reach.max(axis=0) + margin + before])
-    drawn = draw_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, original.size, corners)
+    drawn = render_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, original.size, corners)
     if drawn is None:
         return None
     profile = Profile.of(mesh, view.pose.yaw)

@@ -20,8 +20,8 @@ _MOST_TEETH = 0.075, 0.16
 """The same at most, share of the width of the lips seen from the front."""
 
 
-def draw_inside(patch: Patch, lips: Points, skin: Pixels, width: float, smile: float, strength: float) -> None:
-    """Draw a dark mouth with a hint of upper teeth between inner lips (8, 2), in pixels of the picture, in place.
+def render_inside(patch: Patch, lips: Points, skin: Pixels, width: float, smile: float, strength: float) -> None:
+    """Render a dark mouth with a hint of upper teeth between inner lips (8, 2), in pixels of the picture, in place.
 
     skin (3,): YUV of the skin about it. width: of the mouth seen from the front, pixels. smile, strength: 0 to 1.
     """

@@ -22,7 +22,7 @@ from streamdeid.core.arrays_file import read_arrays
 from streamdeid.errors import InputError, ModelError, SettingsError
 from streamdeid.protect.mask_faces import MASKS
 from streamdeid.report.redaction_report import SCHEMA, VERSION, FileReport, FileSide, Report
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes, shipped
 
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -140,7 +140,7 @@ def warnings_of(report: Report) -> list[str]:
                 f"{choice.method} can be undone: who masks his own photographs alike recognises faces",
             ),
             (
-                not mask and choice.method != DRAWN,
+                not mask and choice.method != SAMPLED,
                 f"{choice.method} is a paper's own map: no bound on what a look tells",
             ),
             (choice.eyes == "original", "the people's own eyes are shown, and eyes identify"),

@@ -28,7 +28,7 @@ from streamdeid.errors import FailedClosed
 from streamdeid.report.redaction_report import FileSide
 from streamdeid.runs.step import Done
 from streamdeid.settings import Settings
-from streamdeid.surrogates.choice import DRAWN, Surrogate
+from streamdeid.surrogates.choice import SAMPLED, Surrogate
 from streamdeid.surrogates.models import Models
 from streamdeid.video.files.source import SourceInfo
 
@@ -150,7 +150,7 @@ class ChosenSurrogates:
         for plan in done.plans:
             if plan.person and plan.person not in self.by_person:
                 one = chosen(plan.person)
-                if isinstance(one, Surrogate) and one.method == DRAWN:
+                if isinstance(one, Surrogate) and one.method == SAMPLED:
                     self.by_person[plan.person] = ChosenSurrogate(one.preserved, one.attempts - 1)
 
 

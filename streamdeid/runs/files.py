@@ -264,7 +264,7 @@ def _choice(settings: Settings, models: Models, surrogates: Surrogates | None) -
     return Choice(
         method=settings.method,
         k=settings.k if settings.synthesises else None,
-        q=settings.q if settings.draws else None,
+        q=settings.q if settings.samples else None,
         factor=finite(factor),
         preserved=settings.preserve if settings.synthesises else (),
         leakage_bits=surrogates.leakage.mean if surrogates is not None else 0.0,

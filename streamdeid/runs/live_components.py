@@ -131,7 +131,7 @@ class StreamParts:
         if earlier is not None:
             give_back_memory()
         elif stream.surrogates is not None:
-            stream.surrogates.draw_ahead()
+            stream.surrogates.sample_ahead()
         self._stream = stream
         return stream
 

@@ -35,7 +35,7 @@ from streamdeid.runs.analysed import (
 from streamdeid.runs.reviewed import Reviewed
 from streamdeid.runs.step import Done
 from streamdeid.runs.stream import Stream
-from streamdeid.surrogates.choice import DRAWN, Surrogates
+from streamdeid.surrogates.choice import SAMPLED, Surrogates
 from streamdeid.video.files.spliced import NotSplicedError
 
 _log = logging.getLogger(__name__)
@@ -88,9 +88,9 @@ class ReviewedFile:
         if self.analysis is None or self.edits is None:
             raise NotSplicedError("there are no edits")
         end, method = self.analysis.end, str(self.header.settings["method"])
-        if method not in (DRAWN, *MASKS):
+        if method not in (SAMPLED, *MASKS):
             raise NotSplicedError(f"surrogates of {method} cannot be made again without knowing who it is")
-        if method == DRAWN and (not end.key_check or end.key_check != key_check(self._key)):
+        if method == SAMPLED and (not end.key_check or end.key_check != key_check(self._key)):
             raise NotSplicedError("the key is not the one of the earlier output")
         if not output.is_file():
             raise NotSplicedError("there is no earlier output")

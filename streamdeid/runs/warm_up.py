@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.mesh_render import draw_turned
+from streamdeid.aam.mesh_render import render_turned
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.solid_face import seen
 from streamdeid.core.bytecode import write_bytecode
@@ -102,7 +102,7 @@ def _draw_what_is_seldom(fitting: FitModel, planes: Planes) -> None:
     mesh = seen(solid.mesh, HeadPose(0.2, turn, np.array([16.0, 8.0])))
     texture = np.full((*fitting.model.frame_size[::-1], 3), 128, np.float32)
     corners = np.array([[0.0, 0.0], [63.0, 63.0]])
-    drawn = draw_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, planes.size, corners)
+    drawn = render_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, planes.size, corners)
     if drawn is not None:
         outline = cv2.convexHull(mesh[:, :2].astype(np.float32)).reshape(-1, 2).astype(np.float64)
         patch = covering(drawn, planes, Reach(outline, 3.0, 5.0, Profile.of(mesh, yaw), 1.0), 40.0)

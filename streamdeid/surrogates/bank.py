@@ -1,13 +1,13 @@
-"""The bank: candidate surrogates, drawn with the key before any person is seen.
+"""The bank: candidate surrogates, sampled with the key before any person is seen.
 
 A candidate is built as k-Diff-furthest builds its output, from donors only:
 
     P = mean + G (c + u − mean),   u = s · A Σ_j w_j (donor_j − mean),   Σ w_j² = 1,
     A = Σ_i a_i v_i v_iᵀ,   G = Σ_i g_i v_i v_iᵀ
 
-c is the centroid of a cluster of k donors grown around a drawn donor: the far cluster. u is the residual: a drawn
+c is the centroid of a cluster of k donors grown around a sampled donor: the far cluster. u is the residual: a sampled
 positive mixture of three donors. s = √((n − 1) / (n − (Σ w_j)²)) makes the covariance of the mixture that of the
-donors, for donors drawn without replacement. v_i are the donors' principal axes, λ_i the donors' variance along v_i,
+donors, for donors sampled without replacement. v_i are the donors' principal axes, λ_i the donors' variance along v_i,
 and a_i = √max(0, 1 − var_i(c) / λ_i) leaves to the residual just what the centroids lack. So P varies as donors do
 along every axis: a particular face, not a bland mean. Few donors with positive weights keep it sharp and natural:
 beards, brows and skin stay what they are, where a negative weight would draw their opposite. The conditions below
@@ -36,29 +36,29 @@ Mask = NDArray[np.bool_]
 Accept = Callable[[Vectors], Mask]
 
 _RESIDUAL_DONORS = 3
-_MOST_DRAWS = 64  # as a multiple of the bank's size
+_MOST_SAMPLES = 64  # as a multiple of the bank's size
 _CALIBRATIONS = 3
 _CALIBRATION_SIZE = 1024
 
 
 @dataclass(frozen=True)
 class Bank:
-    """Candidates in the order in which they were drawn."""
+    """Candidates in the order in which they were sampled."""
 
     candidates: Vectors = field(repr=False)
     """float64 (m, d)."""
     donor_distance: Vector = field(repr=False)
     """Distance of each candidate to the nearest donor, float64 (m,)."""
-    drawn: int
-    """How many draws it took to fill the bank."""
+    sampled: int
+    """How many samples it took to fill the bank."""
 
     def allowed(self, y: Vector, q: float, donor_margin: float) -> tuple[Mask, int]:
         """Which candidates the person at y (d,) may get: bool (m,), and how many fail the certificate's (i).
 
         Exactly ⌊q m⌋ are excluded: first those that fail (i), then the nearest to y. The number does not depend on y,
-        so that a draw among the rest is any one of them with probability 1 / (m − ⌊q m⌋): at most 1 / (1 − q) times
+        so that a sample among the rest is any one of them with probability 1 / (m − ⌊q m⌋): at most 1 / (1 − q) times
         its probability 1 / m for a person unknown. When more than ⌊q m⌋ fail (i), all those are excluded, and the
-        caller must not draw: the second value says so.
+        caller must not sample: the second value says so.
         """
         to_person = distances(self.candidates, y)
         fails = to_person - self.donor_distance < donor_margin
@@ -74,7 +74,7 @@ def excluded_count(size: int, q: float) -> int:
     return int(np.floor(q * size))
 
 
-def draw_bank(
+def sample_bank(
     donors: Vectors,
     gallery: Vectors,
     plausibility: Plausibility,
@@ -89,7 +89,7 @@ def draw_bank(
 
     accept: which of the rows (m, d) may be candidates, bool (m,); None: all.
 
-    Raises ModelError when hardly any draw is acceptable, which means that gallery and model do not fit together.
+    Raises ModelError when hardly any sample is acceptable, which means that gallery and model do not fit together.
     """
     source = _source(donors, k)
     for _ in range(_CALIBRATIONS):
@@ -100,7 +100,7 @@ def draw_bank(
 
 @dataclass(frozen=True)
 class _Source:
-    """What candidates are drawn from."""
+    """What candidates are sampled from."""
 
     donors: Vectors
     mean: Vector
@@ -126,10 +126,10 @@ def _fill(
     accept: Accept | None = None,
 ) -> Bank:
     kept: list[Vectors] = []
-    count = drawn = 0
-    while drawn < _MOST_DRAWS * size:
-        batch = _draw(source, size, rng)
-        drawn += size
+    count = sampled = 0
+    while sampled < _MOST_SAMPLES * size:
+        batch = _sample(source, size, rng)
+        sampled += size
         if accept is not None:
             batch = batch[accept(batch)]
         to_gallery = pairwise(batch, gallery).min(axis=1)
@@ -145,8 +145,8 @@ def _fill(
         pool = pool[_far_for_many(pool, source.donors, q)]
         if len(pool) >= size:
             chosen = pool[:size]
-            return Bank(chosen, pairwise(chosen, gallery).min(axis=1), drawn)
-    raise ModelError(f"only {count} of {drawn} drawn faces are acceptable: gallery and model do not fit together")
+            return Bank(chosen, pairwise(chosen, gallery).min(axis=1), sampled)
+    raise ModelError(f"only {count} of {sampled} sampled faces are acceptable: gallery and model do not fit together")
 
 
 def _far_for_many(pool: Vectors, donors: Vectors, q: float) -> Mask:
@@ -200,7 +200,7 @@ def _source(donors: Vectors, k: int) -> _Source:
     return _Source(donors, mean, axes, centroids, places * np.sqrt(missing), np.ones(len(axes)))
 
 
-def _draw(source: _Source, count: int, rng: np.random.Generator) -> Vectors:
+def _sample(source: _Source, count: int, rng: np.random.Generator) -> Vectors:
     """`count` candidates, float64 (count, d), before any condition."""
     n = len(source.donors)
     mixed = min(_RESIDUAL_DONORS, n - 1)

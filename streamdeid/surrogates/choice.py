@@ -1,13 +1,13 @@
 """Surrogates of a stream: which vector P is published instead of a person's identity y (docs/architecture.md 3).
 
-The default method, `k-diff-furthest`, draws. A bank of m candidates is drawn with the key, whoever will be seen
+The default method, `k-diff-furthest`, samples. A bank of m candidates is sampled with the key, whoever will be seen
 (`surrogates.bank`). For each person the nearest fraction q of them is ruled out, and rejection sampling picks one of
 the rest: attempt t of person p proposes the candidate that the key gives for (p, t), whoever p is.
 
 Why the guarantee holds (docs/methods.md 2.2, G2). Bank and proposals do not depend on y. Exactly ⌊q m⌋ candidates are
 ruled out for every y, so a person shows any candidate with probability at most 1 / (m − ⌊q m⌋), which is
 `Surrogates.factor` ≤ 1 / (1 − q) times the 1 / m of a person unknown. By Bayes' rule that bounds an attacker's gain,
-on average over the draws, for every recogniser, gallery and computing power, even if he knows the bank. It is exact,
+on average over the samples, for every recogniser, gallery and computing power, even if he knows the bank. It is exact,
 not an estimate: the bank itself is the population of the quantile. Faces already in use are ruled out too, which adds a
 small term through the other people present. Attributes preserved choose among several banks: the sum over P of the
 largest probability of P for anybody, which bounds the gain whatever is known beforehand, is then the number of banks
@@ -43,7 +43,7 @@ from streamdeid.surrogates.attributes import (
     donors_of_class,
     rule_for,
 )
-from streamdeid.surrogates.bank import Accept, Bank, draw_bank, excluded_count
+from streamdeid.surrogates.bank import Accept, Bank, excluded_count, sample_bank
 from streamdeid.surrogates.banks import Banks
 from streamdeid.surrogates.certificate import (
     DONOR_MARGIN,
@@ -58,9 +58,9 @@ from streamdeid.surrogates.fixed_map import FixedMap, k_diff_map, k_same_furthes
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.surrogates.key import check_key, generator, new_key
 
-DRAWN = "k-diff-furthest"
+SAMPLED = "k-diff-furthest"
 MAPS = {"k-diff-furthest-paper": k_diff_map, "k-same-furthest": k_same_furthest_map, "k-same-m": k_same_m_map}
-METHODS = (DRAWN, *MAPS)
+METHODS = (SAMPLED, *MAPS)
 
 # The papers' maps shift and share as printed; only what their own theorem claims is enforced on them.
 _ENFORCED = {
@@ -70,7 +70,7 @@ _ENFORCED = {
 }
 LEAST_Q, MOST_Q = 0.1, 0.6
 """Below, more than q of the candidates may fail the certificate, and then nobody gets a surrogate. Above, a candidate
-is far for few people, and those that are far for too few are refused: of 5,735 drawn from the shipped gallery 3,610
+is far for few people, and those that are far for too few are refused: of 5,735 sampled from the shipped gallery 3,610
 pass at q = 0.5, 726 at 0.6, 26 at 0.7 and 4 at 0.8."""
 _SHRINK, _SHRINKINGS = 0.8, 8
 _MOST_PROPOSALS = 1 << 20
@@ -82,7 +82,7 @@ _log = logging.getLogger(__name__)
 class SurrogateSettings:
     """How surrogates are chosen. Raises SettingsError for values that make no sense."""
 
-    method: str = DRAWN
+    method: str = SAMPLED
     k: int = 5
     """Donors in a cluster."""
     q: float = 0.5
@@ -155,7 +155,7 @@ class Surrogates:
         self._rules: list[Discriminant] = [rule_for(gallery, attribute) for attribute in preserve]
         self._leakage = class_leakage(gallery, preserve, self._rules)
         self._maps: dict[str, FixedMap] = {}
-        draws: dict[str, Callable[[], Bank]] = {}
+        makes: dict[str, Callable[[], Bank]] = {}
         for label in sorted(self._possible_classes()):
             unsure = [rule.unsure for rule, name in zip(self._rules, label.split(", "), strict=False) if name == EITHER]
             donors = donors_of_class(gallery, preserve, label, self._rules)
@@ -163,13 +163,13 @@ class Surrogates:
                 of = f" of class {label!r}" if label else ""
                 raise SettingsError(f"the gallery has {len(donors)} donors{of}, fewer than k = {self._settings.k}")
             rng = generator(self._key, f"prepare {self._settings.method} {label}")
-            if self._settings.method == DRAWN:
-                draws[label] = partial(self._drawn_bank, donors, rng, *unsure)
+            if self._settings.method == SAMPLED:
+                makes[label] = partial(self._sampled_bank, donors, rng, *unsure)
             else:
                 self._maps[label] = MAPS[self._settings.method](donors, self._settings.k, rng)
-        self._banks = Banks(draws)
-        if len(draws) == 1:
-            self._banks[next(iter(draws))]
+        self._banks = Banks(makes)
+        if len(makes) == 1:
+            self._banks[next(iter(makes))]
         self._table: dict[int, Surrogate] = {}
         self.counts: Counter[str] = Counter()
         """How often: "chosen", "separation relaxed" (each step), "failed closed"."""
@@ -181,7 +181,7 @@ class Surrogates:
         Without the leakage of preserved attributes, which comes on top: multiply by `classes`, on average over people,
         or by 2 ** leakage.worst for somebody of the rarest class.
         """
-        if self._settings.method != DRAWN:
+        if self._settings.method != SAMPLED:
             return float("inf")
         size = self._settings.bank_size
         return size / (size - excluded_count(size, self._settings.q))
@@ -195,7 +195,7 @@ class Surrogates:
     def classes(self) -> int:
         """Classes that the preserved attributes make; 1 without any. Each has a bank of its own, so what P tells of who
         it is, is at most `factor` times as much as nothing for each of them: classes · `factor`, on average over all
-        people and draws, whatever was known beforehand."""
+        people and samples, whatever was known beforehand."""
         return len(self._possible_classes())
 
     @property
@@ -205,13 +205,13 @@ class Surrogates:
 
     @property
     def bank(self) -> Bank | None:
-        """What is drawn from; None for a fixed map and with preserved attributes. As secret as the key: it is here for
-        attacks by somebody who holds that."""
+        """What is sampled from; None for a fixed map and with preserved attributes. As secret as the key: it is here
+        for attacks by somebody who holds that."""
         return self._banks[""] if "" in self._banks.labels else None
 
     @property
     def fixed_map(self) -> FixedMap | None:
-        """Where a fixed map takes people; None when the method draws and with preserved attributes. Secret likewise."""
+        """Where a fixed map takes people; None when it samples and with preserved attributes. Secret likewise."""
         return self._maps.get("")
 
     def surrogate(self, person: int, y: Vector) -> Surrogate:
@@ -227,7 +227,7 @@ class Surrogates:
             raise FailedClosed(f"identity of person {person} is no finite vector of the model")
         label = ", ".join(rule.estimate(y) for rule in self._rules)
         try:
-            chosen = self._draw(person, y, label) if self._settings.method == DRAWN else self._map(person, y, label)
+            chosen = self._sample(person, y, label) if self._settings.method == SAMPLED else self._map(person, y, label)
         except FailedClosed:
             self.counts["failed closed"] += 1
             raise
@@ -245,7 +245,7 @@ class Surrogates:
         known = self._table.get(person)
         if known is not None:
             return known
-        if self._settings.method != DRAWN or label not in self._banks.labels or not 0 <= attempt < _MOST_PROPOSALS:
+        if self._settings.method != SAMPLED or label not in self._banks.labels or not 0 <= attempt < _MOST_PROPOSALS:
             raise FailedClosed(f"no surrogate of person {person} was chosen so")
         bank, limits = self._banks[label], self._limits
         vector = bank.candidates[self._proposal(label, person, attempt, len(bank.candidates))].copy()
@@ -253,7 +253,7 @@ class Surrogates:
         certificate = replace(certificate, donor_margin=float("nan"))  # as far as it can be measured without y
         vector.setflags(write=False)
         size, beard = self._settings.k, self._bearded(label)
-        self._table[person] = Surrogate(vector, certificate, DRAWN, attempt + 1, size, label, beard)
+        self._table[person] = Surrogate(vector, certificate, SAMPLED, attempt + 1, size, label, beard)
         return self._table[person]
 
     def _proposal(self, label: str, person: int, attempt: int, size: int) -> int:
@@ -263,21 +263,21 @@ class Surrogates:
     def holds(self, person: int, y: Vector) -> bool:
         """Whether a known person's surrogate would still be allowed for a better estimate y of the identity.
 
-        If not, draw again under a new person number, while the face is covered: docs/methods.md 2.3, provisional →
+        If not, sample again under a new person number, while the face is covered: docs/methods.md 2.3, provisional →
         committed.
         """
         chosen = self._table[person]
         in_use = self._in_use(person)
         certificate = certify(chosen.vector, y, self._donors, in_use, self._plausibility, chosen.certificate.limits)
-        if chosen.method != DRAWN:
+        if chosen.method != SAMPLED:
             return not certificate.failures & _ENFORCED[chosen.method]
         bank = self._banks[chosen.preserved]
         allowed, _ = bank.allowed(y, self._settings.q, self._limits.donor_margin)
         return bool(allowed[np.flatnonzero((bank.candidates == chosen.vector).all(axis=1))].all())
 
-    def draw_ahead(self) -> None:
-        """Draw in a thread what would otherwise be drawn when the first person of a class appears."""
-        self._banks.draw_ahead()
+    def sample_ahead(self) -> None:
+        """Sample in a thread what would otherwise be sampled when the first person of a class appears."""
+        self._banks.sample_ahead()
 
     def forget(self, person: int) -> None:
         """Drop a person who will not come back; the place in the identity space becomes free."""
@@ -298,10 +298,10 @@ class Surrogates:
         preserve = self._settings.preserve
         return GENDER not in preserve or label.split(", ")[preserve.index(GENDER)] == "male"
 
-    def _drawn_bank(self, donors: Vectors, rng: np.random.Generator, accept: Accept | None = None) -> Bank:
+    def _sampled_bank(self, donors: Vectors, rng: np.random.Generator, accept: Accept | None = None) -> Bank:
         chosen = self._settings
         limits, size = self._limits, chosen.bank_size
-        return draw_bank(donors, self._donors, self._plausibility, limits, chosen.k, chosen.q, size, rng, accept)
+        return sample_bank(donors, self._donors, self._plausibility, limits, chosen.k, chosen.q, size, rng, accept)
 
     def _in_use(self, person: int) -> Vectors:
         others = [chosen.vector for number, chosen in self._table.items() if number != person]
@@ -316,7 +316,7 @@ class Surrogates:
             _log.warning("person %d: surrogates may be %.0f %% as far apart as they should be", person, 100 * share)
             yield self._limits.with_separation(self._limits.separation * share)
 
-    def _draw(self, person: int, y: Vector, label: str) -> Surrogate:
+    def _sample(self, person: int, y: Vector, label: str) -> Surrogate:
         bank = self._banks[label]
         allowed, failing = bank.allowed(y, self._settings.q, self._limits.donor_margin)
         if failing > excluded_count(len(allowed), self._settings.q):
@@ -333,7 +333,7 @@ class Surrogates:
                 certificate = certify(vector, y, self._donors, in_use, self._plausibility, limits)
                 if not certificate.failures:
                     beard = self._bearded(label)
-                    return Surrogate(vector, certificate, DRAWN, attempt, self._settings.k, label, beard)
+                    return Surrogate(vector, certificate, SAMPLED, attempt, self._settings.k, label, beard)
         raise FailedClosed(f"no surrogate is free for person {person}: {len(in_use)} are in use")
 
     def _map(self, person: int, y: Vector, label: str) -> Surrogate:

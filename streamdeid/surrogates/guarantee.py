@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 
 _NOT_COVERED = (
     "This does not cover: the motion, pose, gaze, lighting and skin tone that we keep; the outline "
@@ -58,7 +58,7 @@ def guarantee(
 def _promise(method: str, *, q: float, factor: float, worst_bits: float, classes: int) -> str:
     if method in _MASKS:
         return f"{_MASKS[method]} {_NOT_COVERED}"
-    if method != DRAWN:
+    if method != SAMPLED:
         return f"{_MAPS[method]} {_KNOWN_PEOPLE} {_NOT_COVERED}"
     leakage = ""
     if worst_bits:

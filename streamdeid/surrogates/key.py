@@ -2,7 +2,7 @@
 
 Pseudo-random function: HMAC-SHA256 under the key of ``streamdeid/1 NUL purpose NUL person attempt`` (person and
 attempt as 8 bytes, big endian). The 256-bit result seeds a `numpy.random.Generator` (PCG64 behind a SeedSequence).
-The same key gives the same numbers with the same numpy; without the key no draw tells anything about another.
+The same key gives the same numbers with the same numpy; without the key no sample tells anything about another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_KEY_BYTES = 65536
 
 
 def new_key() -> bytes:
-    """Fresh random bytes from the operating system, for a session whose surrogates nobody can draw again."""
+    """Fresh random bytes from the operating system, for a session whose surrogates nobody can sample again."""
     return secrets.token_bytes(KEY_BYTES)
 
 

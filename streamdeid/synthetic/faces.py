@@ -8,12 +8,12 @@ import numpy as np
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.pose import HeadPose
-from streamdeid.aam.synthesise import Patch, draw, to_yuv
+from streamdeid.aam.synthesise import Patch, render_patch, to_yuv
 from streamdeid.core.colour import yuv_from_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE
 from streamdeid.render.blend import Blend, composed, feathered, no_membrane
-from streamdeid.render.eyes import EyeColours, draw_eye
+from streamdeid.render.eyes import EyeColours, render_eye
 from streamdeid.render.new_face import NewFace
 
 _FEATHER = 0.06
@@ -34,12 +34,12 @@ def draw_talking_face(
     lit = face.picture * (1 - _SIDE_LIGHT * np.float32(pose.yaw) * across)[None, :, None]
     matrix, offset = yuv_from_rgb(planes.colour)
     texture = to_yuv(np.clip(lit, 0, 255), matrix, offset)
-    patch = draw(texture, model.mean_shape, points, model.closed_triangles, planes.size, 3.0)
+    patch = render_patch(texture, model.mean_shape, points, model.closed_triangles, planes.size, 3.0)
     if patch is None:
         return
     for lids, centre, mean, own in zip((LEFT_EYE, RIGHT_EYE), iris, model.iris, face.eyes, strict=True):
         sclera, colour, pupil = to_yuv(np.stack([own.sclera, own.iris, own.pupil])[None], matrix, offset)[0]
-        draw_eye(patch, points[lids], centre, float(mean[2]) * pose.scale, EyeColours(sclera, colour, pupil))
+        render_eye(patch, points[lids], centre, float(mean[2]) * pose.scale, EyeColours(sclera, colour, pupil))
     _draw_inside(patch, points[INNER_LIP] - (patch.x0, patch.y0))
     composed(patch, Blend(feathered(patch.covered, _FEATHER * float(np.ptp(points[:, 0])) / 2), no_membrane()), planes)
 

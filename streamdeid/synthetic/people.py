@@ -21,7 +21,7 @@ from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.frames import Frame
 from streamdeid.core.ibug68 import LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS
 from streamdeid.render.new_face import NewFace
-from streamdeid.surrogates.bank import draw_bank
+from streamdeid.surrogates.bank import sample_bank
 from streamdeid.surrogates.certificate import Plausibility, default_limits
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.bodies import Body, background, draw_behind, draw_front, looks
@@ -149,7 +149,7 @@ def distinct_people(fitting: FitModel, gallery: Gallery, people: int, rng: np.ra
         if label not in banks:
             own = donors[gallery.gender == label]
             source = own if len(own) >= 2 * _NEIGHBOURHOOD else donors
-            bank = draw_bank(source, donors, plausibility, limits, _NEIGHBOURHOOD, _FAR, _CANDIDATES, rng)
+            bank = sample_bank(source, donors, plausibility, limits, _NEIGHBOURHOOD, _FAR, _CANDIDATES, rng)
             banks[label] = bank.candidates
         candidates = banks[label]
         apart = [min((float(np.linalg.norm(c - other)) for other in chosen), default=0.0) for c in candidates]

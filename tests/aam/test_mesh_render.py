@@ -12,7 +12,7 @@ from mediapipe.python.solutions.face_mesh_connections import FACEMESH_TESSELATIO
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.mesh_render import draw_turned
+from streamdeid.aam.mesh_render import render_turned
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.solid_face import seen
 from streamdeid.core.mesh_triangles import BESIDE, FILLED, LEFT_EYE, RIGHT_EYE, RIGID_VERTICES, SKIN, TRIANGLES
@@ -88,7 +88,7 @@ def test_the_nearest_triangle_is_seen_as_in_the_twin(seed: int) -> None:
     frame = rng.uniform(0, 9, (3 * count, 2))
     texture = rng.uniform(16, 235, (10, 10, 3)).astype(np.float32)
     corners = np.array([[0.0, 0.0], [_SIZE[0] - 1.0, _SIZE[1] - 1.0]])
-    drawn = draw_turned(texture, frame, mesh, triangles, _SIZE, corners)
+    drawn = render_turned(texture, frame, mesh, triangles, _SIZE, corners)
     assert drawn is not None
     step = 0.03 * float(np.ptp(mesh[:, 0]))
     owner, near, colours = _twin(texture, frame, mesh, triangles)
@@ -132,7 +132,9 @@ def test_a_nose_hides_the_far_eye(model: AppearanceModel, fitting: FitModel, yaw
     shown = {}
     for part in (far, near):
         alone = TRIANGLES[part == BESIDE]
-        whole, own = (draw_turned(texture, solid.mesh[:, :2], mesh, t, (256, 256), corners) for t in (TRIANGLES, alone))
+        whole, own = (
+            render_turned(texture, solid.mesh[:, :2], mesh, t, (256, 256), corners) for t in (TRIANGLES, alone)
+        )
         assert whole is not None and own is not None
         shown[part] = (BESIDE[whole.owner[whole.owner >= 0]] == part).sum() / (own.owner >= 0).sum()
     assert shown[far] < 0.6
@@ -143,4 +145,4 @@ def test_nothing_is_rendered_outside_the_picture(fitting: FitModel) -> None:
     texture = np.zeros((237, 200, 3), np.float32)
     mesh = fitting.solid.mesh + np.array([900.0, 0.0, 0.0])
     corners = np.stack([mesh[:, :2].min(axis=0), mesh[:, :2].max(axis=0)])
-    assert draw_turned(texture, fitting.solid.mesh[:, :2], mesh, TRIANGLES, (320, 320), corners) is None
+    assert render_turned(texture, fitting.solid.mesh[:, :2], mesh, TRIANGLES, (320, 320), corners) is None

@@ -17,7 +17,7 @@ from streamdeid.aam.photographs import identity_of, listed, read_labels, read_ph
 from streamdeid.core.faces import Face
 from streamdeid.errors import InputError, SettingsError
 from streamdeid.lab.published_pictures import MEAN_FACE, NOTHING_CHANGED, Publisher, even_planes, whole_rgb
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.gallery import Gallery
 from tests.drawn_faces import inside_hull
 from tests.drawn_photographs import photograph, photographs
@@ -82,7 +82,7 @@ def test_reducing_keeps_the_identity(model: AppearanceModel) -> None:
 
 def test_methods_publish_what_they_promise(fitting: FitModel, gallery: Gallery) -> None:
     people = photographs(fitting.model, range(3))
-    for method, same in ((MEAN_FACE, True), (DRAWN, False), ("k-diff-furthest-paper", False)):
+    for method, same in ((MEAN_FACE, True), (SAMPLED, False), ("k-diff-furthest-paper", False)):
         publisher = Publisher(fitting, gallery, method, KEY)
         pictures = [publisher.publish(i + 1, [p])[0] for i, p in enumerate(people)]
         assert all(picture is not None for picture in pictures)
@@ -100,7 +100,7 @@ def test_methods_publish_what_they_promise(fitting: FitModel, gallery: Gallery) 
 
 def test_a_second_picture_shows_the_same_surrogate_with_its_own_expression(fitting: FitModel, gallery: Gallery) -> None:
     closed, opened = (photograph(fitting.model, 5, expression=e) for e in ("neutral", "open"))
-    publisher = Publisher(fitting, gallery, DRAWN, KEY)
+    publisher = Publisher(fitting, gallery, SAMPLED, KEY)
     first, second, third = publisher.publish(1, [closed, opened, closed])
     assert first is not None and second is not None and third is not None
     lips = slice(205, 265), slice(110, 210)

@@ -24,11 +24,11 @@ from streamdeid.observe.outline import reaching
 from streamdeid.protect.levels import Level
 from streamdeid.protect.soft_head import head_of
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
-from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.masks import fill, fill_ellipse, solid_fill
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.quiet_face import draw_quiet_face
+from streamdeid.render.quiet_face import render_quiet_face
 from tests.drawn_faces import face_at, inside_hull, pose_at, scene, some_identity
 
 _STEP = 0.04
@@ -153,11 +153,11 @@ def survived(
         out = picture.copy()
         if level is Level.OWN_FACE:
             neutral = Neutral(seen.frontal, seen.small_texture, seen.hair)
-            assert draw_surrogate(out, picture, seen, neutral, face, fitting, light, Blending())
+            assert render_surrogate(out, picture, seen, neutral, face, fitting, light, Blending())
         else:
             head = head_of(face_at(points, model, 1.0).box, seen.raw, picture.size)
             soft_redaction(out, picture, head, SoftMemory())
-            assert draw_quiet_face(out, seen, face, fitting, light)
+            assert render_quiet_face(out, seen, face, fitting, light)
         outs.append(out.y.astype(np.float64))
     share: NDArray[np.float64] = np.where(
         np.abs(added) > 20, (outs[1] - outs[0]) / np.where(added == 0, 1, added), np.nan

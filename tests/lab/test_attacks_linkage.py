@@ -20,14 +20,14 @@ from streamdeid.lab.attacks.results import UNALTERED, UNRELATED, link_rank_1
 from streamdeid.lab.attacks.scoring import Scored
 from streamdeid.lab.attacks.verdicts import BREAKS_THE_PAPER, PAPER, verdicts
 from streamdeid.lab.tables import Chapter, Verdict
-from streamdeid.surrogates.choice import DRAWN, METHODS, SurrogateSettings
+from streamdeid.surrogates.choice import METHODS, SAMPLED, SurrogateSettings
 from tests import simulated_faces
 
 Array = NDArray[np.float64]
 
 GALLERY = simulated_faces.gallery()
 POPULATION = Population.of(GALLERY.identities)
-PEOPLE = POPULATION.draw(60, np.random.default_rng(1))
+PEOPLE = POPULATION.sample(60, np.random.default_rng(1))
 KEY = b"a key for the tests alone"
 SMALL = Size(people=60, trials=2, sessions=1, others=100, same_key_trials=1, same_key_pairs=100, replays=1)
 
@@ -95,7 +95,7 @@ def test_sessions_that_change_nothing_are_linked_and_independent_ones_are_not() 
         assert unlinkability(mated, other) > 0.7
 
     def independent(people: Array, key: bytes) -> Array:
-        return POPULATION.draw(len(people), np.random.default_rng(list(key)))
+        return POPULATION.sample(len(people), np.random.default_rng(list(key)))
 
     # Same key, same draws, another order: whoever came first is not the first again.
     for distances in linked(independent, POPULATION, PEOPLE, KEY, independent(PEOPLE, KEY), rng).values():
@@ -181,7 +181,7 @@ def findings(rate: float, rng: np.random.Generator) -> Findings:
 
 def judged(paper: float, drawn: float, unaltered: float, unrelated: float) -> dict[str, Verdict]:
     rng = np.random.default_rng(6)
-    found = {PAPER: paper, DRAWN: drawn, UNALTERED: unaltered, UNRELATED: unrelated}
+    found = {PAPER: paper, SAMPLED: drawn, UNALTERED: unaltered, UNRELATED: unrelated}
     measured = {name: findings(rate, rng) for name, rate in found.items()}
     return {verdict.claim: verdict for verdict in verdicts(measured, 0.5, 60, rng)}
 
@@ -204,11 +204,11 @@ def test_a_default_that_leaks_is_found_out() -> None:
 def test_who_holds_the_key_is_not_held_against_the_default() -> None:
     rng = np.random.default_rng(7)
     found = {name: findings(rate, rng) for name, rate in ((PAPER, 1.0), (UNALTERED, 1.0), (UNRELATED, 1 / 60))}
-    found[DRAWN] = findings(1 / 60, rng)
-    right = found[DRAWN].scores["A3 parrot, right key, whitened"]
+    found[SAMPLED] = findings(1 / 60, rng)
+    right = found[SAMPLED].scores["A3 parrot, right key, whitened"]
     right[:] = [Scored(np.ones(60), np.ones(60), 1 / 60)] * 3
     assert missed({verdict.claim: verdict for verdict in verdicts(found, 0.5, 60, rng)}) == []
-    found[DRAWN].distinct[1] = 59
+    found[SAMPLED].distinct[1] = 59
     assert len(missed({verdict.claim: verdict for verdict in verdicts(found, 0.5, 60, rng)})) == 1
 
 

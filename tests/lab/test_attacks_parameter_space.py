@@ -16,7 +16,7 @@ from streamdeid.lab.attacks.experiment import (
     Scene,
     Session,
     attacks,
-    drawn_attacks,
+    attacks_on_sampled,
     holds_key,
     new_session,
     pairs_of,
@@ -42,7 +42,9 @@ POPULATION = Population.of(DONORS)
 SETTINGS = SurrogateSettings(bank_size=512)
 KEY = b"a key for the tests alone"
 N = 60
-SCENE = Scene(POPULATION, POPULATION.draw(N, np.random.default_rng(1)), k_diff_map(DONORS, 5, np.random.default_rng(2)))
+SCENE = Scene(
+    POPULATION, POPULATION.sample(N, np.random.default_rng(1)), k_diff_map(DONORS, 5, np.random.default_rng(2))
+)
 
 
 def publisher(method: str) -> Publisher:
@@ -70,7 +72,7 @@ def permuted(seen: Array, key: bytes) -> Array:
 
 
 def independent(seen: Array, key: bytes) -> Array:
-    return POPULATION.draw(len(seen), seeded(key))
+    return POPULATION.sample(len(seen), seeded(key))
 
 
 def session(publish: Callable[[Array, bytes], Array], seed: int = 5) -> Session:
@@ -91,7 +93,7 @@ def paper() -> Session:
 
 def test_drawn_people_vary_as_donors_do_and_captures_add_their_noise() -> None:
     rng = np.random.default_rng(3)
-    people = POPULATION.draw(4000, rng)
+    people = POPULATION.sample(4000, rng)
     np.testing.assert_allclose(np.cov(POPULATION.places(people).T), np.eye(58), atol=0.15)
     np.testing.assert_allclose(np.trace(np.cov(people.T)), np.trace(np.cov(DONORS.T)), rtol=0.05)
     noise = POPULATION.places(POPULATION.capture(people, rng)) - POPULATION.places(people)
@@ -103,7 +105,7 @@ def test_axes_without_spread_get_no_people_and_finite_whitened_values() -> None:
     flat[:, -1] = 0.0
     population = Population.of(flat[:30])
     assert len(population.spread) == 29
-    people = population.draw(10, np.random.default_rng(4))
+    people = population.sample(10, np.random.default_rng(4))
     np.testing.assert_allclose(people[:, -1], 0.0, atol=1e-9)
     stranger = people + np.eye(58)[-1]
     assert np.isfinite(population.whitened(stranger)).all()
@@ -243,7 +245,7 @@ def test_learnt_weights_see_the_axes_that_a_method_leaves_alone() -> None:
 
 def test_lda_counts_axes_by_how_well_captures_agree_there() -> None:
     rng = np.random.default_rng(12)
-    others = POPULATION.draw(500, rng)
+    others = POPULATION.sample(500, rng)
     unsteady = np.where(np.arange(58) < 8, 3.0, 0.05) * POPULATION.spread
 
     def captured(identities: Array) -> Array:
@@ -342,9 +344,9 @@ def test_who_holds_the_key_draws_again_what_was_drawn() -> None:
 
 def test_attacks_on_the_default_alone_name_their_rows() -> None:
     drawn = publisher(METHODS[0])
-    result = drawn_attacks(drawn, session(drawn), 2, np.random.default_rng(17))
+    result = attacks_on_sampled(drawn, session(drawn), 2, np.random.default_rng(17))
     held = [name for name in result if holds_key(name)]
     assert len(result) == 2 and len(held) == 1
     assert np.isfinite(result[held[0]].rank_1).sum() == 2
-    assert drawn_attacks(publisher("k-same-m"), session(independent), 2, np.random.default_rng(17)) == {}
+    assert attacks_on_sampled(publisher("k-same-m"), session(independent), 2, np.random.default_rng(17)) == {}
     assert holds_key("A3 parrot, right key, whitened") and not holds_key("A3 parrot, wrong key, whitened")

@@ -29,7 +29,7 @@ from streamdeid.lab.picture_attacks.picture_sets import PictureSet, originals
 from streamdeid.lab.picture_attacks.relit import relit
 from streamdeid.lab.picture_attacks.scores import Known
 from streamdeid.lab.tables import Chapter
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.gallery import Gallery
 from tests.drawn_photographs import photographs
 
@@ -80,8 +80,8 @@ def test_who_is_told_apart_by_light_alone_is_lost_in_another_light(model: Appear
 
     def named(held: list[Photograph]) -> float:
         known = Known(np.array([_soft(p.image).ravel() for p in held]), tuple(p.person for p in held))
-        asked = {DRAWN: np.array([_soft(p.image).ravel() for p in people])}
-        return scores(asked, {DRAWN: originals(people, DRAWN)}, known)[DRAWN].rank_1.value
+        asked = {SAMPLED: np.array([_soft(p.image).ravel() for p in people])}
+        return scores(asked, {SAMPLED: originals(people, SAMPLED)}, known)[SAMPLED].rank_1.value
 
     assert named(people) == 1.0
     assert named(relit(people)) < 0.35
@@ -129,18 +129,18 @@ def test_each_photograph_is_published_plainly_and_with_gender(fitting: FitModel,
         tuple(photographs(fitting.model, range(2))), tuple(photographs(fitting.model, range(2), expression="open"))
     )
     sets = people_sets(people, fitting, gallery, [bytes(32), b"1" * 32])
-    assert len(sets[DRAWN].pictures) == len(sets[GENDERED].pictures) == 4
+    assert len(sets[SAMPLED].pictures) == len(sets[GENDERED].pictures) == 4
     assert np.array_equal(sets[UNALTERED].pictures[0], people.filtered[0].image)
-    assert not np.array_equal(sets[DRAWN].pictures[0], sets[GENDERED].pictures[0])
+    assert not np.array_equal(sets[SAMPLED].pictures[0], sets[GENDERED].pictures[0])
     assert people_sets(People(), fitting, gallery, [bytes(32)]) == {}
 
 
 def _chapter(ours: Array, floor: Array, known: Known, people: list[Photograph]) -> Chapter:
     given: PictureSet = originals(people, "given")
     near = known.vectors[: len(people)] + 0.01
-    same = {JPEG_AGAIN: near, BLACK_HULL: floor, DRAWN: ours}
-    others = {UNALTERED: near, BLACK_HULL: floor, DRAWN: floor, GENDERED: ours}
-    sets = dict.fromkeys((JPEG_AGAIN, UNALTERED, BLACK_HULL, DRAWN, GENDERED), given)
+    same = {JPEG_AGAIN: near, BLACK_HULL: floor, SAMPLED: ours}
+    others = {UNALTERED: near, BLACK_HULL: floor, SAMPLED: floor, GENDERED: ours}
+    sets = dict.fromkeys((JPEG_AGAIN, UNALTERED, BLACK_HULL, SAMPLED, GENDERED), given)
     by_light = {"dlib ResNet": scores(same, sets, known), "Eigenfaces": scores(same, sets, known)}
     by_photograph = {"dlib ResNet": scores(others, sets, known)}
     return other_photographs_chapter(by_light, by_photograph, sets, len(known.people), None)

@@ -38,7 +38,7 @@ from streamdeid.lab.picture_attacks.scores import Known, distances, score
 from streamdeid.lab.picture_attacks.sessions import sessions_chapter
 from streamdeid.lab.picture_attacks.soft_biometrics import soft_biometrics_chapter
 from streamdeid.lab.tables import Chapter, limits
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.gallery import Gallery
 from tests import simulated_faces
 from tests.drawn_photographs import photographs
@@ -104,15 +104,15 @@ def test_controls_hide_and_show_what_they_say(model: AppearanceModel) -> None:
 
 def test_every_session_has_its_own_faces(fitting: FitModel, gallery: Gallery) -> None:
     people = photographs(fitting.model, range(2))
-    made = published(people, fitting, gallery, DRAWN, [bytes(32), b"1" * 32])
+    made = published(people, fitting, gallery, SAMPLED, [bytes(32), b"1" * 32])
     assert made.people == [p.person for p in people] * 2 and made.sessions == (0, 0, 1, 1) and made.refused == 0
     assert not np.array_equal(made.pictures[0], made.pictures[2])
 
 
 def _vectors_chapter(ours: Array, paper: Array, floor: Array, known: Known, people: list[str]) -> Chapter:
     given = _set(people)
-    sets = dict.fromkeys((JPEG_AGAIN, BLACK_HULL, DRAWN, PAPER), given)
-    rows = {JPEG_AGAIN: known.vectors[: len(people)], BLACK_HULL: floor, DRAWN: ours, PAPER: paper}
+    sets = dict.fromkeys((JPEG_AGAIN, BLACK_HULL, SAMPLED, PAPER), given)
+    rows = {JPEG_AGAIN: known.vectors[: len(people)], BLACK_HULL: floor, SAMPLED: ours, PAPER: paper}
     return recognition_chapter(
         {"dlib ResNet": scores(rows, sets, known)}, sets, len(known.people), ("not run: something",), None
     )
@@ -139,7 +139,7 @@ def test_bars_are_met_by_strangers_and_missed_by_the_persons_themselves() -> Non
     missed = [verdict for verdict in good.verdicts if not verdict.met]
     assert [verdict.measured for verdict in missed] == ["not run: something"]
     bad = _vectors_chapter(near, far, far, known, people)
-    assert not any(_met(bad, f"{DRAWN} within")) and not any(_met(bad, "no true accept"))
+    assert not any(_met(bad, f"{SAMPLED} within")) and not any(_met(bad, "no true accept"))
     assert not any(_met(bad, "well above chance"))
 
 
@@ -149,7 +149,7 @@ def test_controls_notice_a_recogniser_that_knows_nobody_and_labels_that_are_not_
     given = {
         JPEG_AGAIN: _set(_names(30)),
         BLACK_HULL: _set(_names(30)),
-        DRAWN: _set(_names(30)),
+        SAMPLED: _set(_names(30)),
         PAPER: _set(_names(30)),
     }
     rows = {name: rng.standard_normal((30, 16)) for name in given}
@@ -178,13 +178,13 @@ def test_sessions_link_what_stays_and_not_what_is_drawn_anew() -> None:
     def same(names: list[str]) -> tuple[object, Array]:
         return _set(names), stays + 0.05 * rng.standard_normal((40, 16))
 
-    ours = {DRAWN: anew(people), PAPER: (_set(people), known.vectors + 0.1), BLACK_HULL: (_set(people, ()), stays)}
-    pairs = {DRAWN: (anew(donors), anew(donors)), PAPER: (same(donors), same(donors)),
+    ours = {SAMPLED: anew(people), PAPER: (_set(people), known.vectors + 0.1), BLACK_HULL: (_set(people, ()), stays)}
+    pairs = {SAMPLED: (anew(donors), anew(donors)), PAPER: (same(donors), same(donors)),
              BLACK_HULL: (same(donors), same(donors))}  # fmt: skip
     chapter = sessions_chapter("x", ours, known, pairs, 0.5)  # type: ignore[arg-type]
     assert all(verdict.met for verdict in chapter.verdicts) and len(chapter.verdicts) == 5
-    leaky = {**pairs, DRAWN: pairs[PAPER], PAPER: pairs[DRAWN], BLACK_HULL: (anew(donors), anew(donors))}
-    found = sessions_chapter("x", {**ours, DRAWN: ours[PAPER]}, known, leaky, 0.5)  # type: ignore[arg-type]
+    leaky = {**pairs, SAMPLED: pairs[PAPER], PAPER: pairs[SAMPLED], BLACK_HULL: (anew(donors), anew(donors))}
+    found = sessions_chapter("x", {**ours, SAMPLED: ours[PAPER]}, known, leaky, 0.5)  # type: ignore[arg-type]
     assert not any(verdict.met for verdict in found.verdicts)
     alone = sessions_chapter("x", ours, known, {}, 0.5)  # type: ignore[arg-type]
     assert "not run" in alone.text and len(alone.verdicts) == 1
@@ -197,12 +197,12 @@ def test_refitting_finds_a_kept_residual_and_nothing_in_a_drawn_face() -> None:
     drawn = simulated_faces.faces(30, 3)
     lost = drawn.copy()
     lost[0] = np.nan
-    probes = {PAPER: (shifted, people), DRAWN: (lost, people), "nobody": (np.full((30, 58), np.nan), people)}
+    probes = {PAPER: (shifted, people), SAMPLED: (lost, people), "nobody": (np.full((30, 58), np.nan), people)}
     chapter = refitted_chapter(probes, known, donors, 5, 0.5)
     assert all(verdict.met for verdict in chapter.verdicts)
-    assert [row[0] for row in chapter.tables[0].rows] == [PAPER, DRAWN]
+    assert [row[0] for row in chapter.tables[0].rows] == [PAPER, SAMPLED]
     assert chapter.tables[0].rows[1][-1] == "29 of 30"
-    swapped = refitted_chapter({PAPER: probes[DRAWN], DRAWN: (known.vectors, people)}, known, donors, 5, 0.5)
+    swapped = refitted_chapter({PAPER: probes[SAMPLED], SAMPLED: (known.vectors, people)}, known, donors, 5, 0.5)
     assert not any(verdict.met for verdict in swapped.verdicts)
 
 
@@ -210,10 +210,10 @@ def test_a_face_that_is_a_donors_is_noticed() -> None:
     rng = np.random.default_rng(7)
     donors, strangers = (Known(rng.standard_normal((30, 12)), tuple(_names(30, g))) for g in ("donors", "strangers"))
     people = _names(30, "strangers")
-    harmless = donors_chapter("x", {DRAWN: (rng.standard_normal((30, 12)) * 1.6, people)}, donors, strangers, DRAWN)
+    harmless = donors_chapter("x", {SAMPLED: (rng.standard_normal((30, 12)) * 1.6, people)}, donors, strangers, SAMPLED)
     assert all(verdict.met for verdict in harmless.verdicts) and len(harmless.verdicts) == 8
-    assert [row[0] for row in harmless.tables[0].rows] == [OWN_KIND, OTHER_KIND, DRAWN]
-    copied = donors_chapter("x", {DRAWN: (donors.vectors + 1e-3, people)}, donors, strangers, DRAWN)
+    assert [row[0] for row in harmless.tables[0].rows] == [OWN_KIND, OTHER_KIND, SAMPLED]
+    copied = donors_chapter("x", {SAMPLED: (donors.vectors + 1e-3, people)}, donors, strangers, SAMPLED)
     assert not any(verdict.met for verdict in copied.verdicts)
 
 
@@ -247,7 +247,7 @@ def test_the_whole_laboratory_on_drawn_people(
     def labels(name: str) -> Mapping[str, Mapping[str, str]]:
         return {p.person: {"face_gender": ("female", "male")[i % 2]} for i, p in enumerate(read(name))}
 
-    monkeypatch.setattr(whole, "QUICK", Amount(None, 2, 1, 3, (DRAWN, PAPER, "blackout")))
+    monkeypatch.setattr(whole, "QUICK", Amount(None, 2, 1, 3, (SAMPLED, PAPER, "blackout")))
     monkeypatch.setattr("streamdeid.identity.picture_recognisers.util.find_spec", lambda name: None)
     shares: list[float] = []
     chapters = whole.attack_pictures(
@@ -261,7 +261,7 @@ def test_the_whole_laboratory_on_drawn_people(
     assert len(chapters[0].tables) == 3 and "not run" in chapters[0].text
     eigenfaces = {str(row[0]): str(row[1]) for row in chapters[0].tables[0].rows}
     assert eigenfaces[f"control: {JPEG_AGAIN}"].startswith("100.0 %")
-    assert float(eigenfaces[DRAWN].split()[0]) < 60 < 100 == float(eigenfaces["control: " + JPEG_AGAIN].split()[0])
+    assert float(eigenfaces[SAMPLED].split()[0]) < 60 < 100 == float(eigenfaces["control: " + JPEG_AGAIN].split()[0])
 
 
 def test_subjects_give_the_attacker_one_photograph_of_each_donor(model: AppearanceModel) -> None:

@@ -32,7 +32,7 @@ from streamdeid.lab.picture_attacks.redacted_heads import (
 from streamdeid.lab.picture_attacks.redaction_inversion import Pairs, named, named_in_folds
 from streamdeid.lab.picture_attacks.redactions import ATTACKS, NAIVE, SAME, UNSEEN, redactions_chapter
 from streamdeid.lab.picture_attacks.scores import Known
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.gallery import Gallery
 from tests.drawn_photographs import photographs
 
@@ -126,7 +126,7 @@ class _Pixels:
 
 def test_the_chapter_on_drawn_people(model: AppearanceModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redactions, "_RUNS", 1)
-    monkeypatch.setattr(redactions, "_DRAWS", 1)
+    monkeypatch.setattr(redactions, "_SAMPLES", 1)
     unseen = tuple(photographs(model, range(6), group="unseen"))
     donors = photographs(model, range(20, 32), group="donors")
     donors += photographs(model, range(20, 32), group="donors", expression="open")
@@ -169,7 +169,7 @@ def test_more_than_the_surroundings_is_missed() -> None:
 def test_quiet_faces_are_published_once_for_each_key(
     fitting: FitModel, gallery: Gallery, people: list[Photograph]
 ) -> None:
-    given = published_quietly(people, fitting, gallery, DRAWN, [key_of(0), key_of(1)])
+    given = published_quietly(people, fitting, gallery, SAMPLED, [key_of(0), key_of(1)])
     assert len(given.pictures) + given.refused == 8 and given.refused <= 2
     assert set(given.sessions) == {0, 1}
     first = {s.person: p for s, p, n in zip(given.sources, given.pictures, given.sessions, strict=True) if n == 0}

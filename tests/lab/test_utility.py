@@ -31,7 +31,7 @@ from streamdeid.lab.utility.measure import measure_utility
 from streamdeid.lab.utility.refit import Refit, refit_originals, refit_published
 from streamdeid.lab.utility.results import ORIGINALS, Results, preserving
 from streamdeid.surrogates.attributes import ATTRIBUTES, Discriminant
-from streamdeid.surrogates.choice import DRAWN, METHODS
+from streamdeid.surrogates.choice import METHODS, SAMPLED
 from streamdeid.surrogates.gallery import Gallery
 from tests import simulated_faces
 from tests.drawn_faces import pose_at, scene, some_identity, with_mouth
@@ -197,7 +197,7 @@ def test_drawn_surrogates_differ_and_centroids_repeat() -> None:
     gallery = simulated_faces.gallery()
     people = drawn_people(gallery.identities, 40, np.random.default_rng(9))
     key = b"a key for the tests alone"
-    drawn = surrogates_of(people, gallery, simulated_faces.VARIANCES, DRAWN, key)
+    drawn = surrogates_of(people, gallery, simulated_faces.VARIANCES, SAMPLED, key)
     shared = surrogates_of(people, gallery, simulated_faces.VARIANCES, "k-same-furthest", key)
     assert (drawn.distinct, drawn.refused, drawn.relaxed) == (40, 0, 0)
     assert shared.distinct < 30
@@ -373,9 +373,9 @@ def test_the_whole_work_on_pictures_that_nobody_changed(
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     expression, moved, _, _, found = chapters
-    drawn = next(row for row in expression.tables[0].rows if row[0] == DRAWN)
+    drawn = next(row for row in expression.tables[0].rows if row[0] == SAMPLED)
     assert (drawn[1], drawn[5], drawn[6]) == (32, "100.0 %", pytest.approx(1.0))
-    assert [row[1] for row in moved.tables[0].rows if row[0] == DRAWN] == [pytest.approx(1.0)]
+    assert [row[1] for row in moved.tables[0].rows if row[0] == SAMPLED] == [pytest.approx(1.0)]
     assert {row[4] for row in found.tables[0].rows} == {"100.0 %"}
 
 

@@ -17,7 +17,7 @@ from streamdeid.observe import glasses
 from streamdeid.observe.glasses import GlassesReader, line_in
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation, Observer
-from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import Scene, pose_at, scene, some_identity
@@ -76,7 +76,7 @@ def test_the_frame_is_before_the_new_eyes(
     for seen in (worn, watched(made.planes, made, fitting)):
         out = made.planes.copy()
         neutral = Neutral(seen.frontal, seen.small_texture)
-        assert draw_surrogate(out, made.planes, seen, neutral, face, fitting, light, Blending())
+        assert render_surrogate(out, made.planes, seen, neutral, face, fitting, light, Blending())
         outs.append(out.y.astype(float))
     changed = outs[0] - outs[1]
     eye = worn.points[36:42].mean(axis=0)

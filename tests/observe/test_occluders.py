@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
-from streamdeid.aam.synthesise import Patch, draw
+from streamdeid.aam.synthesise import Patch, render_patch
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation, Observer
 from streamdeid.observe.occluders import OccluderMask, structure
 from streamdeid.observe.opening import Opening, coldness, shown_through
-from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import Scene, inside_hull, pose_at, scene, some_identity, with_mouth
@@ -99,7 +99,7 @@ def opened(opening: Opening | None) -> bool:
 def patch_of(seen: Observation, fitting: FitModel, size: tuple[int, int]) -> Patch:
     model = fitting.model
     texture = np.zeros((*model.frame_size[::-1], 3), np.float32)
-    patch = draw(texture, model.mean_shape, seen.points, model.closed_triangles, size, 10.0)
+    patch = render_patch(texture, model.mean_shape, seen.points, model.closed_triangles, size, 10.0)
     assert patch is not None
     return patch
 
@@ -257,7 +257,7 @@ def _published(
     neutral = Neutral(rest.seen.frontal, rest.seen.small_texture, rest.seen.hair)
     face = NewFace.of(some_identity(fitting.model, 8), fitting)
     out = planes.copy()
-    assert draw_surrogate(out, planes, stream.seen, neutral, face, fitting, light, Blending(), opening=opening)
+    assert render_surrogate(out, planes, stream.seen, neutral, face, fitting, light, Blending(), opening=opening)
     return out
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.synthesise import Patch, draw
+from streamdeid.aam.synthesise import Patch, render_patch
 from streamdeid.core.frames import Planes
 from streamdeid.render.blend import Blend, composed, feathered, membrane, no_membrane
 from tests.drawn_faces import inside_hull, pose_at
@@ -29,7 +29,7 @@ def _patch(
     points = pose_at(model, width, (80.3, 83.2)).to_image(model.mean_shape, model.depth)
     texture = np.empty((*model.frame_size[::-1], 3), np.float32)
     texture[:] = yuv
-    patch = draw(texture, model.mean_shape, points, model.closed_triangles, size, 0.08 * width)
+    patch = render_patch(texture, model.mean_shape, points, model.closed_triangles, size, 0.08 * width)
     assert patch is not None
     return patch
 

@@ -10,7 +10,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.synthesise import Patch
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
-from streamdeid.render.eyes import EyeColours, draw_eye, eye_colours, shut
+from streamdeid.render.eyes import EyeColours, eye_colours, render_eye, shut
 from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import some_identity
 from tests.eye_twin import eye_twin
@@ -41,7 +41,7 @@ def _patch() -> Patch:
 
 def _drawn(opening: float, at: tuple[float, float] = (50.0, 40.0), angle: float = 0.0) -> Patch:
     patch = _patch()
-    draw_eye(patch, _lids(opening, angle), np.array(at), _RADIUS, _COLOURS)
+    render_eye(patch, _lids(opening, angle), np.array(at), _RADIUS, _COLOURS)
     return patch
 
 
@@ -107,7 +107,7 @@ def test_the_kernel_draws_what_its_slow_twin_says(radius: float, opening: float,
     lids = (_lids(opening, angle) - (50, 40)) * scale + (50.3, 40.6)
     centre, light = np.array([50.3 + 8 * scale, 40.1]), np.array([0.8, -0.6])
     patch = _patch()
-    draw_eye(patch, lids, centre, radius, _COLOURS, squash, light)
+    render_eye(patch, lids, centre, radius, _COLOURS, squash, light)
     twin = eye_twin(150.0, (120.0, 120.0), lids, centre, radius, _COLOURS, squash, light)
     for y in range(0, 80):
         for x in range(0, 100):
@@ -121,7 +121,7 @@ def test_the_kernel_draws_what_its_slow_twin_says(radius: float, opening: float,
 @pytest.mark.parametrize("side", [-1.0, 1.0])
 def test_the_glint_lies_towards_the_light(side: float) -> None:
     patch = _patch()
-    draw_eye(patch, _lids(0.7), np.array([50.0, 40.0]), _RADIUS, _COLOURS, towards=np.array([side * 0.8, -0.6]))
+    render_eye(patch, _lids(0.7), np.array([50.0, 40.0]), _RADIUS, _COLOURS, towards=np.array([side * 0.8, -0.6]))
     iris = patch.y[34:47, 44:57]
     row, column = np.unravel_index(int(iris.argmax()), iris.shape)
     assert iris.max() > 150 and (column - 6) * side > 1 and row < 6
@@ -131,14 +131,14 @@ def test_a_glint_is_dark_in_the_dark() -> None:
     patch = _patch()
     patch.y[:] = 30
     dim = EyeColours(np.float32([40, 128, 128]), np.float32([25, 128, 128]), np.float32([18, 128, 128]))
-    draw_eye(patch, _lids(0.6), np.array([50.0, 40.0]), _RADIUS, dim)
+    render_eye(patch, _lids(0.6), np.array([50.0, 40.0]), _RADIUS, dim)
     assert 45 < patch.y.max() < 75
 
 
 def test_a_turned_head_narrows_the_iris() -> None:
     wide, narrow = _patch(), _patch()
     for patch, squash in ((wide, 1.0), (narrow, 0.6)):
-        draw_eye(patch, _lids(0.9), np.array([50.0, 40.0]), _RADIUS, _COLOURS, squash)
+        render_eye(patch, _lids(0.9), np.array([50.0, 40.0]), _RADIUS, _COLOURS, squash)
     across = [(patch.y[40, 35:66] < 130).sum() for patch in (wide, narrow)]
     down = [(patch.y[28:53, 50] < 130).sum() for patch in (wide, narrow)]
     assert across[1] == pytest.approx(0.6 * across[0], abs=1.5) and down[1] == pytest.approx(down[0], abs=1)
@@ -150,7 +150,7 @@ def test_moving_a_small_eye_by_less_than_a_pixel_changes_its_light_little() -> N
     sums = []
     for shift in np.linspace(0, 1, 11):
         patch, to = _patch(), np.array([50 + shift, 40.3 + 0.7 * shift])
-        draw_eye(patch, lids + to, to, 1.9, _COLOURS)
+        render_eye(patch, lids + to, to, 1.9, _COLOURS)
         sums.append(float(np.abs(patch.y - 150).sum()))
     assert np.ptp(sums) < 0.15 * np.mean(sums)
 
@@ -166,7 +166,7 @@ def test_sclera_iris_and_pupil_have_their_colours() -> None:
 def test_chroma_follows_luma() -> None:
     patch = _patch()
     colours = EyeColours(_COLOURS.sclera, np.float32([90, 60, 200]), np.float32([20, 60, 200]))
-    draw_eye(patch, _lids(0.6), np.array([62.0, 40.0]), _RADIUS, colours)
+    render_eye(patch, _lids(0.6), np.array([62.0, 40.0]), _RADIUS, colours)
     rows, columns = np.nonzero(patch.uv[:, :, 1] > 170)
     assert 2 * columns.mean() + 0.5 == pytest.approx(62, abs=1.5) and 2 * rows.mean() + 0.5 == pytest.approx(
         40, abs=1.5
@@ -178,8 +178,8 @@ def test_patch_origin_counts() -> None:
         _patch(),
         Patch(200, 100, *(getattr(_patch(), name) for name in ("y", "uv", "covered", "covered_luma"))),
     )
-    draw_eye(here, _lids(0.5), np.array([52.0, 40.0]), _RADIUS, _COLOURS)
-    draw_eye(there, _lids(0.5) + np.array([200, 100]), np.array([252.0, 140.0]), _RADIUS, _COLOURS)
+    render_eye(here, _lids(0.5), np.array([52.0, 40.0]), _RADIUS, _COLOURS)
+    render_eye(there, _lids(0.5) + np.array([200, 100]), np.array([252.0, 140.0]), _RADIUS, _COLOURS)
     np.testing.assert_allclose(here.y, there.y, atol=1e-3)
 
 
@@ -190,14 +190,14 @@ def test_an_eye_at_or_beyond_the_border_writes_nothing_outside(centre: tuple[flo
     patch = Patch(
         0, 0, canvas[20:100, 20:120], uv[10:50, 10:60], np.ones((40, 50), np.uint8), np.ones((80, 100), np.uint8)
     )
-    draw_eye(patch, _lids(0.6) - np.array([50, 40]) + np.array(centre), np.array(centre), _RADIUS, _COLOURS)
+    render_eye(patch, _lids(0.6) - np.array([50, 40]) + np.array(centre), np.array(centre), _RADIUS, _COLOURS)
     canvas[20:100, 20:120], uv[10:50, 10:60] = 150, 120
     assert (canvas == 150).all() and (uv == 120).all()
 
 
 def test_an_eye_of_no_size_draws_nothing() -> None:
     patch = _patch()
-    draw_eye(patch, np.full((6, 2), 40.0), np.array([40.0, 40.0]), 1.0, _COLOURS)
+    render_eye(patch, np.full((6, 2), 40.0), np.array([40.0, 40.0]), 1.0, _COLOURS)
     assert (patch.y == 150).all()
 
 

@@ -14,7 +14,7 @@ from streamdeid.core.frames import Planes
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observer
 from streamdeid.render import hairline, strands
-from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import Scene, inside_hull, pose_at, scene, some_identity
@@ -44,7 +44,7 @@ def published(
     for _ in range(frames):
         out = planes.copy()
         neutral = Neutral(seen.frontal, seen.small_texture)
-        assert draw_surrogate(out, planes, seen, neutral, face, fitting, light, blending)
+        assert render_surrogate(out, planes, seen, neutral, face, fitting, light, blending)
         seen = replace(seen, fresh=False)
     return out
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.synthesise import Patch
 from streamdeid.core.frames import Planes
-from streamdeid.render.mouth import draw_mouth
+from streamdeid.render.mouth import render_mouth
 
 _CENTRE = np.array([60.0, 50.0])
 
@@ -45,7 +45,7 @@ def _picture(size: tuple[int, int] = (120, 100)) -> Planes:
 @pytest.mark.parametrize("opening", [0.0, 0.01, 0.025])
 def test_a_closed_mouth_is_left_alone(opening: float) -> None:
     patch = _patch()
-    draw_mouth(patch, _picture(), _lips(opening), _lips(0.5))
+    render_mouth(patch, _picture(), _lips(opening), _lips(0.5))
     assert (patch.y == 10).all() and (patch.uv == 128).all()
 
 
@@ -53,14 +53,14 @@ def test_an_opening_mouth_fades_in() -> None:
     shown = []
     for opening in (0.035, 0.045, 0.055, 0.08):
         patch = _patch()
-        draw_mouth(patch, _picture(), _lips(opening), _lips(0.5))
+        render_mouth(patch, _picture(), _lips(opening), _lips(0.5))
         shown.append(float(patch.y[50, 60]))
     assert 10 < shown[0] < shown[1] < shown[2] < shown[3]
 
 
 def test_pixels_stay_where_they_are_when_the_lips_do() -> None:
     patch, picture = _patch(), _picture()
-    draw_mouth(patch, picture, _lips(0.6), _lips(0.6))
+    render_mouth(patch, picture, _lips(0.6), _lips(0.6))
     inside = np.s_[46:55, 48:73]
     np.testing.assert_allclose(patch.y[inside], picture.y[inside], atol=1.5)
     assert patch.uv[25, 30, 0] == pytest.approx(90, abs=1) and patch.uv[25, 30, 1] == pytest.approx(170, abs=1)
@@ -68,14 +68,14 @@ def test_pixels_stay_where_they_are_when_the_lips_do() -> None:
 
 def test_pixels_move_and_grow_with_the_lips() -> None:
     patch, picture = _patch(), _picture()
-    draw_mouth(patch, picture, _lips(0.6, 24.0, np.array([40.0, 40.0])), _lips(0.6))
+    render_mouth(patch, picture, _lips(0.6, 24.0, np.array([40.0, 40.0])), _lips(0.6))
     for x in (52, 60, 68):
         assert patch.y[50, x] == pytest.approx(float(picture.y[40, 40 + (x - 60) // 2]), abs=2.5)
 
 
 def test_nothing_beyond_the_new_lips_changes() -> None:
     patch = _patch()
-    draw_mouth(patch, _picture(), _lips(0.4), _lips(0.4))
+    render_mouth(patch, _picture(), _lips(0.4), _lips(0.4))
     rows, columns = np.nonzero(np.abs(patch.y - 10) > 0.5)
     assert columns.min() >= 60 - 24 - 4 and columns.max() <= 60 + 24 + 4
     assert rows.min() >= 50 - 10 - 5 and rows.max() <= 50 + 10 + 5
@@ -83,8 +83,8 @@ def test_nothing_beyond_the_new_lips_changes() -> None:
 
 def test_patch_origin_counts() -> None:
     near, far = _patch(), _patch(20, 10)
-    draw_mouth(near, _picture(), _lips(0.5), _lips(0.5))
-    draw_mouth(far, _picture(), _lips(0.5), _lips(0.5))
+    render_mouth(near, _picture(), _lips(0.5), _lips(0.5))
+    render_mouth(far, _picture(), _lips(0.5), _lips(0.5))
     np.testing.assert_allclose(far.y[20:60, 0:80], near.y[30:70, 20:100], atol=1e-3)
 
 
@@ -94,12 +94,12 @@ def test_a_mouth_at_or_beyond_the_border_writes_nothing_outside(centre: tuple[fl
     patch = Patch(
         0, 0, canvas[20:120, 20:140], uv[10:60, 10:70], np.ones((50, 60), np.uint8), np.ones((100, 120), np.uint8)
     )
-    draw_mouth(patch, _picture(), _lips(0.5), _lips(0.5, centre=np.array(centre)))
+    render_mouth(patch, _picture(), _lips(0.5), _lips(0.5, centre=np.array(centre)))
     canvas[20:120, 20:140], uv[10:60, 10:70] = 10, 128
     assert (canvas == 10).all() and (uv == 128).all()
 
 
 def test_lips_beyond_the_picture_repeat_its_border() -> None:
     patch, picture = _patch(), _picture()
-    draw_mouth(patch, picture, _lips(0.5, centre=np.array([-200.0, 50.0])), _lips(0.5))
+    render_mouth(patch, picture, _lips(0.5, centre=np.array([-200.0, 50.0])), _lips(0.5))
     assert patch.y[50, 60] == pytest.approx(float(picture.y[50, 0]), abs=1)

@@ -22,10 +22,10 @@ from streamdeid.protect.levels import Level
 from streamdeid.protect.soft_head import head_of
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.render.expression import transfer_expression
-from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.quiet_face import draw_quiet_face
+from streamdeid.render.quiet_face import render_quiet_face
 from tests.drawn_faces import (
     Scene,
     inside_hull,
@@ -100,10 +100,10 @@ def _pair(
     for made, observed, neutral in zip(scenes, seen, at_rest, strict=True):
         out = made.planes.copy()
         if level is Level.OWN_FACE:
-            drawn = draw_surrogate(out, made.planes, observed, neutral, face, fitting, light, Blending())
+            drawn = render_surrogate(out, made.planes, observed, neutral, face, fitting, light, Blending())
         else:
             soft_redaction(out, made.planes, head_of(made.face.box, first.raw, out.size), SoftMemory(), tone=False)
-            drawn = draw_quiet_face(out, observed, face, fitting, light)
+            drawn = render_quiet_face(out, observed, face, fitting, light)
         assert drawn
         published.append(out)
     laid = first.pose.to_image(transfer_expression(first.frontal, at_rest[0].shape, face.shape), model.depth)

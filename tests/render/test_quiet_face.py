@@ -18,7 +18,7 @@ from streamdeid.observe.observation import Observation, Observer
 from streamdeid.protect.soft_redaction import SoftMemory, head_of, soft_redaction
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.quiet_face import draw_quiet_face
+from streamdeid.render.quiet_face import render_quiet_face
 from tests.drawn_faces import Scene, inside_hull, pose_at, rotation, scene, some_identity, with_mouth
 
 
@@ -68,7 +68,7 @@ def test_a_face_is_drawn_softly_inside_the_head(
     made, seen = _seen(model, fitting, width, yaw=yaw)
     soft = _softened(made)
     out = soft.copy()
-    assert draw_quiet_face(out, seen, face, fitting, light)
+    assert render_quiet_face(out, seen, face, fitting, light)
     change = np.abs(out.y.astype(int) - soft.y)
     laid = seen.pose.to_image(face.shape, model.depth)
     assert change[~_silhouette(laid, -2.0)].max() == 0, "nothing beside the face"
@@ -96,11 +96,11 @@ def test_landmarks_of_two_people_in_one_pose_give_the_same_pixels(
     assert other.width != pytest.approx(seen.width, rel=0.01)
     soft = _softened(made)
     one, two = soft.copy(), soft.copy()
-    assert draw_quiet_face(one, seen, face, fitting, light) and draw_quiet_face(two, other, face, fitting, light)
+    assert render_quiet_face(one, seen, face, fitting, light) and render_quiet_face(two, other, face, fitting, light)
     assert _same(one, two)
     turned = replace(seen, pose=replace(seen.pose, shift=seen.pose.shift + 3.0))
     three = soft.copy()
-    assert draw_quiet_face(three, turned, face, fitting, light) and not _same(one, three), "the test notices a pose"
+    assert render_quiet_face(three, turned, face, fitting, light) and not _same(one, three), "the test notices a pose"
 
 
 def test_eyes_are_open_and_look_straight_ahead(
@@ -108,7 +108,7 @@ def test_eyes_are_open_and_look_straight_ahead(
 ) -> None:
     made, seen = _seen(model, fitting, 200.0)
     out = _softened(made)
-    assert draw_quiet_face(out, seen, face, fitting, light)
+    assert render_quiet_face(out, seen, face, fitting, light)
     laid = seen.pose.to_image(face.shape, model.depth)
     for lids in (LEFT_EYE, RIGHT_EYE):
         eye = laid[lids]
@@ -132,7 +132,7 @@ def test_brightness_and_colour_are_those_of_the_published_field(
             np.full_like(made.planes.y, level), np.full_like(made.planes.u, 118), np.full_like(made.planes.v, 140)
         )
         out = field.copy()
-        assert draw_quiet_face(out, seen, face, fitting, light)
+        assert render_quiet_face(out, seen, face, fitting, light)
         assert abs(float(np.median(out.y[where])) - level) < 0.15 * level
         assert abs(float(np.median(out.u[where[::2, ::2]])) - 118) < 6
         assert abs(float(np.median(out.v[where[::2, ::2]])) - 140) < 6
@@ -151,7 +151,7 @@ def test_a_head_turned_farther_than_60_degrees_is_posed_at_60(
     direction = far.rotation[:2, 2] / np.linalg.norm(far.rotation[:2, 2])
     soft = _softened(made)
     out = soft.copy()
-    assert draw_quiet_face(out, replace(seen, pose=far), face, fitting, light)
+    assert render_quiet_face(out, replace(seen, pose=far), face, fitting, light)
     changed = np.argwhere(np.abs(out.y.astype(int) - soft.y) > 2)[:, ::-1]
     assert len(changed) > 400, "not a crumpled mesh"
     middle = far.to_image(model.mean_shape.mean(axis=0)[None], model.depth.mean(keepdims=True))[0]
@@ -173,7 +173,7 @@ def test_a_pose_that_is_none_is_not_drawn(
     broken = replace(seen, pose=replace(seen.pose, **{part: value if part == "scale" else np.full_like(old, value)}))
     soft = _softened(made)
     out = soft.copy()
-    assert not draw_quiet_face(out, broken, face, fitting, light) and _same(out, soft)
+    assert not render_quiet_face(out, broken, face, fitting, light) and _same(out, soft)
 
 
 def test_what_is_seen_from_behind_too_small_or_outside_is_not_drawn(
@@ -187,7 +187,7 @@ def test_what_is_seen_from_behind_too_small_or_outside_is_not_drawn(
     outside = [replace(pose, shift=pose.shift + shift) for shift in ((400, 0), (0, 400), (-400, 0), (0, -400))]
     for one in (behind, small, *outside):
         out = soft.copy()
-        assert not draw_quiet_face(out, replace(seen, pose=one), face, fitting, light) and _same(out, soft)
+        assert not render_quiet_face(out, replace(seen, pose=one), face, fitting, light) and _same(out, soft)
 
 
 def test_a_surrogate_that_is_no_number_is_not_drawn(
@@ -197,7 +197,7 @@ def test_a_surrogate_that_is_no_number_is_not_drawn(
     soft = _softened(made)
     out = soft.copy()
     broken = replace(face, picture=np.full_like(face.picture, np.nan))
-    assert not draw_quiet_face(out, seen, broken, fitting, light) and _same(out, soft)
+    assert not render_quiet_face(out, seen, broken, fitting, light) and _same(out, soft)
 
 
 @pytest.mark.parametrize("shift", [(-70.0, 0.0), (75.0, 0.0), (0.0, 80.0), (0.0, -85.0)])
@@ -210,7 +210,7 @@ def test_a_face_cut_by_the_border_is_drawn_up_to_it(
     field = Planes(np.full(size[::-1], 120, np.uint8), np.full(half, 118, np.uint8), np.full(half, 140, np.uint8))
     pose = replace(seen.pose, shift=seen.pose.shift - 60 + np.array(shift))
     out = field.copy()
-    assert draw_quiet_face(out, replace(seen, pose=pose), face, fitting, light)
+    assert render_quiet_face(out, replace(seen, pose=pose), face, fitting, light)
     edge = {(-1, 0): out.y[:, 0], (1, 0): out.y[:, -1], (0, 1): out.y[-1], (0, -1): out.y[0]}
     sign = (int(np.sign(shift[0])), int(np.sign(shift[1])))
     assert (edge[sign] != 120).sum() > 20

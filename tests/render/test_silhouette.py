@@ -25,11 +25,11 @@ from streamdeid.protect.levels import Level
 from streamdeid.protect.mask_faces import face_extent, grown
 from streamdeid.protect.soft_head import head_of
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
-from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.masks import fill
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.quiet_face import draw_quiet_face
+from streamdeid.render.quiet_face import render_quiet_face
 from tests.drawn_faces import SIZE, Scene, face_at, inside_hull, inside_lips, mesh_at, pose_at, scene, some_identity
 
 Mask = NDArray[np.bool_]
@@ -67,13 +67,13 @@ def redacted(
     extent = face_extent(Track(1, face.box, face, 0, False), face)
     if level is Level.OWN_FACE:
         neutral = Neutral(seen.frontal, seen.small_texture)
-        assert draw_surrogate(out, original, seen, neutral, new, fitting, light, Blending())
+        assert render_surrogate(out, original, seen, neutral, new, fitting, light, Blending())
     elif level is Level.SOLID:
         fill(out, grown(extent, out.size))
     else:
         soft_redaction(out, original, head_of(extent, seen.raw, out.size), SoftMemory())
         if level is Level.QUIET:
-            assert draw_quiet_face(out, seen, new, fitting, light)
+            assert render_quiet_face(out, seen, new, fitting, light)
     return out
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.mesh_render import draw_turned
+from streamdeid.aam.mesh_render import render_turned
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.solid_face import seen as seen_by
@@ -26,7 +26,7 @@ from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation, Observer
 from streamdeid.observe.turned_view import Gesture, TurnedReader
 from streamdeid.protect.levels import Cause, as_drawn, recognisable, severities, turned_away, unblemished
-from streamdeid.render.face import Blending, draw_surrogate
+from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.turned_shape import Growth, RestingSolid, gestured
@@ -65,7 +65,7 @@ def _head(fitting: FitModel, mesh: Points, behind: float | None = None) -> tuple
     corners = np.array([[0.0, 0.0], [319.0, 319.0]])
     for channel in range(3):
         grey = np.repeat(extended(texture, model.table)[:, :, channel, None], 3, axis=2)
-        drawn = draw_turned(grey, fitting.solid.mesh[:, :2], mesh[:468], TRIANGLES, _SIZE, corners)
+        drawn = render_turned(grey, fitting.solid.mesh[:, :2], mesh[:468], TRIANGLES, _SIZE, corners)
         assert drawn is not None
         here = drawn.patch.covered_luma > 0
         picture[: here.shape[0], : here.shape[1], channel][here] = drawn.patch.y[here]
@@ -99,7 +99,7 @@ def _drawn(
 ) -> Planes:
     out = planes.copy()
     rest = neutral or Neutral(fitting.model.mean_shape, seen.small_texture, None)
-    assert draw_surrogate(out, planes, seen, rest, face, fitting, light, blending or Blending())
+    assert render_surrogate(out, planes, seen, rest, face, fitting, light, blending or Blending())
     return out
 
 

@@ -88,7 +88,7 @@ def stage(model: AppearanceModel, fitting: FitModel, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(measured_faces, "sampled_face", lambda planes, face, fitting: sampled)
     monkeypatch.setattr(MeasuredFaces, "_estimate", estimate)
     monkeypatch.setattr(FusedTemplates, "choose", lambda self, good: ())
-    monkeypatch.setattr(replace_faces, "draw_surrogate", lambda *given, **named: True)
+    monkeypatch.setattr(replace_faces, "render_surrogate", lambda *given, **named: True)
     made = ReplaceFaces(fitting, choice, PersonRegister(new_persons(reentry=True, rate=10)))
     blank = np.zeros((64, 64), np.uint8)
     assert isinstance(found, Observation)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from streamdeid.errors import FailedClosed, ModelError, SettingsError
 from streamdeid.k_same.clusters import pairwise
 from streamdeid.surrogates.attributes import EITHER, rule_for
-from streamdeid.surrogates.bank import Bank, draw_bank, excluded_count, quantiles
+from streamdeid.surrogates.bank import Bank, excluded_count, quantiles, sample_bank
 from streamdeid.surrogates.banks import Banks
 from streamdeid.surrogates.certificate import Limits, Plausibility, default_limits
 from streamdeid.surrogates.choice import METHODS, Surrogate, Surrogates, SurrogateSettings
@@ -50,7 +50,7 @@ def rank_1(probes: Array, originals: Array) -> float:
 
 @pytest.fixture(scope="module")
 def bank() -> Bank:
-    return draw_bank(DONORS, DONORS, PLAUSIBILITY, LIMITS, 5, 0.5, 4096, np.random.default_rng(5))
+    return sample_bank(DONORS, DONORS, PLAUSIBILITY, LIMITS, 5, 0.5, 4096, np.random.default_rng(5))
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +206,7 @@ def test_limits_that_nobody_meets_are_a_model_error() -> None:
 
 def test_a_bank_is_drawn_when_somebody_of_its_class_appears_and_is_the_same_whenever_that_is() -> None:
     late, early = preserving("gender", size=512), preserving("gender", size=512)
-    early.draw_ahead()
+    early.sample_ahead()
     man, woman = (DONORS[GALLERY.gender == each].mean(axis=0) * 1.5 for each in ("male", "female"))
     assert not late._banks._made
     late.surrogate(1, woman)
@@ -227,7 +227,7 @@ def test_a_bank_that_cannot_be_filled_raises_each_time_and_in_each_thread() -> N
     limits = Limits(donor_margin=0.0, separation=0.0, donor_distance=1e9, mahalanobis=1e9)
     settings = SurrogateSettings(limits=limits, bank_size=100, preserve=("gender",))
     surrogates = Surrogates(LEARNT, simulated_faces.VARIANCES, settings, KEY)
-    surrogates.draw_ahead()
+    surrogates.sample_ahead()
     for _ in range(2):
         with pytest.raises(ModelError, match="do not fit together"):
             surrogates.surrogate(1, PEOPLE[0])

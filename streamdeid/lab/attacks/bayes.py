@@ -16,7 +16,7 @@ from streamdeid.errors import SettingsError
 from streamdeid.k_same.clusters import Vectors
 from streamdeid.lab.attacks.publish import Publisher
 from streamdeid.lab.attacks.scoring import Scored
-from streamdeid.surrogates.choice import DRAWN, SurrogateSettings
+from streamdeid.surrogates.choice import SAMPLED, SurrogateSettings
 
 Mask = NDArray[np.bool_]
 
@@ -27,7 +27,7 @@ def suspects(publisher: Publisher, seen: Vectors, published: Vectors, key: bytes
     seen and published (n, d); rows of nan have no suspects. Raises SettingsError when the method does not draw or the
     surrogates are not from the bank of this key.
     """
-    if publisher.method != DRAWN:
+    if publisher.method != SAMPLED:
         raise SettingsError(f"{publisher.method} does not draw its surrogates")
     session = publisher.session(key)
     bank = session.bank

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streamdeid.k_same.clusters import Vectors
-from streamdeid.lab.attacks.experiment import Scene, attacks, drawn_attacks, new_session, same_key_attacks, train
+from streamdeid.lab.attacks.experiment import Scene, attacks, attacks_on_sampled, new_session, same_key_attacks, train
 from streamdeid.lab.attacks.linkage import linked
 from streamdeid.lab.attacks.open_set import Verified, verified
 from streamdeid.lab.attacks.publish import Publish, Publisher
@@ -70,10 +70,10 @@ def run_trials(
         if trial < size.same_key_trials:
             result |= same_key_attacks(publish, scene, session, size.same_key_pairs, rng)
         if isinstance(publish, Publisher):
-            result |= drawn_attacks(publish, session, 0 if trial else size.replays, rng)
+            result |= attacks_on_sampled(publish, session, 0 if trial else size.replays, rng)
         for attack, score in result.items():
             found.scores.setdefault(attack, []).append(score)
-        strangers = scene.population.capture(scene.population.draw(size.people, rng), rng)
+        strangers = scene.population.capture(scene.population.sample(size.people, rng), rng)
         theirs = (
             publish.to_others(strangers, session.key)
             if isinstance(publish, Publisher)

@@ -24,7 +24,7 @@ from streamdeid.lab.attacks.null_space import projected, residual
 from streamdeid.lab.attacks.people import Population
 from streamdeid.lab.attacks.publish import Publish, Publisher
 from streamdeid.lab.attacks.scoring import Scored, scored
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.fixed_map import FixedMap
 
 HOLDS_KEY = ("right key", "right pairs")
@@ -95,7 +95,7 @@ def pairs_of(
 
     `sparse`: one at a time, so that thousands fit in one session.
     """
-    identities = population.draw(people, rng)
+    identities = population.sample(people, rng)
     seen, photographs = population.capture(identities, rng), population.capture(identities, rng)
     publish = publish.to_others if sparse and isinstance(publish, Publisher) else publish
     published = publish(seen, key)
@@ -165,12 +165,14 @@ def same_key_attacks(
     }
 
 
-def drawn_attacks(publisher: Publisher, session: Session, replays: int, rng: np.random.Generator) -> dict[str, Scored]:
+def attacks_on_sampled(
+    publisher: Publisher, session: Session, replays: int, rng: np.random.Generator
+) -> dict[str, Scored]:
     """Attacks on the drawn default alone: the optimal attacker, and one who holds the key.
 
     The latter draws again, for everybody in his gallery, what the first `replays` who came would have got.
     """
-    if publisher.method != DRAWN:
+    if publisher.method != SAMPLED:
         return {}
     mask = suspects(publisher, session.seen, session.published, session.key)
     found = {"Bayes, knows the bank and everybody's exact identity": named_by(mask)}

@@ -68,11 +68,11 @@ def attack_parameters(
     donors = gallery.identities
     # Real people differ also where donors do not: they belong to the population that captures and whitening rest on.
     population = Population.of(donors if people is None else np.concatenate([donors, people]))
-    identities = population.draw(size.people, rng) if people is None else people
+    identities = population.sample(size.people, rng) if people is None else people
     scene = Scene(population, identities, k_diff_map(donors, settings.k, rng))
     publishers: dict[str, Publish] = {name: Publisher(name, gallery, variances, settings) for name in METHODS}
     publishers[UNALTERED] = lambda seen, _key: seen
-    publishers[UNRELATED] = lambda seen, key: population.draw(len(seen), np.random.default_rng(list(key)))
+    publishers[UNRELATED] = lambda seen, key: population.sample(len(seen), np.random.default_rng(list(key)))
     found: dict[str, Findings] = {}
     for name, publish in publishers.items():
         found[name] = run_trials(name, publish, scene, size, rng, progress)

@@ -35,7 +35,7 @@ class Population:
         spread = singular / np.sqrt(len(donors) - 1)
         return Population(mean, axes, spread[spread > 1e-6 * spread[0]])
 
-    def draw(self, count: int, rng: np.random.Generator) -> Vectors:
+    def sample(self, count: int, rng: np.random.Generator) -> Vectors:
         """`count` people nobody has seen: float64 (count, d)."""
         return self._from_places(rng.standard_normal((count, len(self.spread)))) + self.mean
 

@@ -12,7 +12,7 @@ from streamdeid.lab.attacks.results import UNALTERED, UNRELATED, link_area, link
 from streamdeid.lab.attacks.scoring import interval
 from streamdeid.lab.identification import Interval
 from streamdeid.lab.tables import Verdict, limits, percent
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 
 PAPER = "k-diff-furthest-paper"
 BREAKS_THE_PAPER = {
@@ -36,34 +36,34 @@ def verdicts(found: Mapping[str, Findings], q: float, people: int, rng: np.rando
             limits(measured),
             measured.low > _MANY * chance,
         )
-    yield _default_stands(found[DRAWN], q, rng)
+    yield _default_stands(found[SAMPLED], q, rng)
     for metric in ("Euclid", "whitened"):
-        distances = found[DRAWN].links[f"new key, {metric}"]
+        distances = found[SAMPLED].links[f"new key, {metric}"]
         rank = link_rank_1(distances, rng)
         yield Verdict(
-            f"two sessions of {DRAWN} with different keys are not linked, rank-1, {metric}",
+            f"two sessions of {SAMPLED} with different keys are not linked, rank-1, {metric}",
             f"95 % interval contains chance ({percent(chance)})",
             limits(rank),
             rank.low <= chance <= rank.high,
         )
         yield Verdict(
-            f"two sessions of {DRAWN} with different keys are linked no more often than its promise allows, {metric}",
+            f"two sessions of {SAMPLED} with different keys are linked no more often than its promise allows, {metric}",
             f"rank-1, lower 95 % limit at most {1.0 / (1.0 - q):.2f} times chance ({percent(chance / (1.0 - q))})",
             limits(rank),
             rank.low <= chance / (1.0 - q),
         )
         area = link_area(distances, rng)
         yield Verdict(
-            f"two sessions of {DRAWN} with different keys are not linked, area under the curve, {metric}",
+            f"two sessions of {SAMPLED} with different keys are not linked, area under the curve, {metric}",
             "95 % interval contains 0.5",
             f"{area.value:.3f} ({area.low:.3f}-{area.high:.3f})",
             area.low <= 0.5 <= area.high,
         )
-    least = min(found[DRAWN].distinct)
+    least = min(found[SAMPLED].distinct)
     yield Verdict(
-        f"{DRAWN} gives {people} people of a session {people} different surrogates",
+        f"{SAMPLED} gives {people} people of a session {people} different surrogates",
         f"{people} in every session",
-        f"{least} at least, of {len(found[DRAWN].distinct)} sessions",
+        f"{least} at least, of {len(found[SAMPLED].distinct)} sessions",
         least == people,
     )
 
@@ -78,7 +78,7 @@ def _default_stands(default: Findings, q: float, rng: np.random.Generator) -> Ve
     worst = max(measured, key=lambda attack: measured[attack][0].low / measured[attack][1])
     said = f"{len(above)} above; nearest: {worst}, {limits(measured[worst][0])}"
     return Verdict(
-        f"no attack that does not hold the key gains more on {DRAWN} than its promise allows",
+        f"no attack that does not hold the key gains more on {SAMPLED} than its promise allows",
         f"rank-1, lower 95 % limit of each of {len(measured)} attacks at most {factor:.2f} times chance",
         said,
         not above,

@@ -43,7 +43,7 @@ from streamdeid.lab.published_pictures import MEAN_FACE
 from streamdeid.lab.recognisers import Refit, recognisers
 from streamdeid.lab.tables import Chapter
 from streamdeid.protect.mask_faces import MASKS
-from streamdeid.surrogates.choice import DRAWN, SurrogateSettings
+from streamdeid.surrogates.choice import SAMPLED, SurrogateSettings
 from streamdeid.surrogates.gallery import Gallery
 
 _WIDTH = 300.0
@@ -99,7 +99,7 @@ def attack_pictures(
     held = originals(subjects.known, "gallery")
     attackers, missing = recognisers((held.pictures, held.landmarks), fitting.model, detect, onnx)
     sets = picture_sets(subjects, fitting, gallery, amount, lambda done, text: progress(_PUBLISHING * done, text))
-    if not sets[DRAWN].pictures:
+    if not sets[SAMPLED].pictures:
         raise FailedClosed("the default method published none of the photographs: nothing can be measured")
     measured = _measure(attackers, subjects, sets, np.sqrt(fitting.model.variances), progress)
     by_recogniser = {name: scores(rows, sets, measured.known[name]) for name, rows in measured.vectors.items()}
@@ -237,7 +237,7 @@ def _donors(name: str, measured: _Measured, synthetic: Sequence[str]) -> Chapter
         measured.probes(name, synthetic),
         Known(known.vectors[count:], known.people[count:]),
         Known(known.vectors[:count], known.people[:count]),
-        DRAWN,
+        SAMPLED,
     )
 
 

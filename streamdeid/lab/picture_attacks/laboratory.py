@@ -28,7 +28,7 @@ from streamdeid.lab.picture_attacks.quiet_faces import published_quietly
 from streamdeid.lab.picture_attacks.scores import Known, Score, Vectors, score
 from streamdeid.lab.published_pictures import MEAN_FACE, NOTHING_CHANGED
 from streamdeid.protect.mask_faces import MASKS
-from streamdeid.surrogates.choice import DRAWN, METHODS
+from streamdeid.surrogates.choice import METHODS, SAMPLED
 from streamdeid.surrogates.gallery import Gallery
 
 Progress = Callable[[float, str], None]
@@ -37,10 +37,10 @@ PAPER = "k-diff-furthest-paper"
 BLACK_HULL, SURROUNDINGS = "black hull", "surroundings only"
 JPEG_AGAIN, OTHER_PHOTOGRAPH = "unaltered, through JPEG again", "unaltered, another photograph (donors smiling)"
 SHUFFLED = "k-diff-furthest-paper, labels shuffled"
-HULL_ONLY = f"{DRAWN}, hull only"
-QUIET = f"{DRAWN}, quiet"
+HULL_ONLY = f"{SAMPLED}, hull only"
+QUIET = f"{SAMPLED}, quiet"
 """The default method's surrogates as quiet faces."""
-GENDERED = f"{DRAWN}, gender preserved"
+GENDERED = f"{SAMPLED}, gender preserved"
 CONTROLS = (JPEG_AGAIN, OTHER_PHOTOGRAPH, SHUFFLED, NOTHING_CHANGED, MEAN_FACE, BLACK_HULL, SURROUNDINGS, HULL_ONLY)
 _SHUFFLES = 50
 _SEED = 314
@@ -102,24 +102,24 @@ def picture_sets(
     smiling = [p for p in subjects.donors if p.expression != NEUTRAL]
     if smiling:
         sets[OTHER_PHOTOGRAPH] = originals(smiling, OTHER_PHOTOGRAPH)
-        for method in (DRAWN, PAPER):
+        for method in (SAMPLED, PAPER):
             name = from_another_photograph(method)
             sets[name] = replace(published(smiling, fitting, gallery, method, [key_of(0)]), name=name)
     wanted = {NOTHING_CHANGED: 1, MEAN_FACE: 1}
     wanted |= {name: 1 if name in MASKS else amount.other_keys for name in amount.methods}
-    wanted[DRAWN] = amount.keys
+    wanted[SAMPLED] = amount.keys
     for done, (name, keys) in enumerate(wanted.items()):
 
         def tell(text: str, done: int = done) -> None:
             progress(done / len(wanted), f"publishing: {text}")
 
         sets[name] = published(subjects.unseen, fitting, gallery, name, [key_of(i) for i in range(keys)], tell)
-    sets[HULL_ONLY] = hull_only(sets[DRAWN])
+    sets[HULL_ONLY] = hull_only(sets[SAMPLED])
     sessions = [key_of(i) for i in range(amount.other_keys)]
     if knows_gender(gallery):
         sets[GENDERED] = gendered(subjects.unseen, fitting, gallery, sessions)
-    sets[QUIET] = published_quietly(subjects.unseen, fitting, gallery, DRAWN, sessions)
-    order = [*(name for name in CONTROLS if name in sets), DRAWN, GENDERED, QUIET, *amount.methods, *sets]
+    sets[QUIET] = published_quietly(subjects.unseen, fitting, gallery, SAMPLED, sessions)
+    order = [*(name for name in CONTROLS if name in sets), SAMPLED, GENDERED, QUIET, *amount.methods, *sets]
     return {name: sets[name] for name in dict.fromkeys(order) if name in sets}
 
 
@@ -132,7 +132,7 @@ def gendered(
     photographs: Sequence[Photograph], fitting: FitModel, gallery: Gallery, keys: Sequence[bytes]
 ) -> PictureSet:
     """Photographs as the default method publishes them with the person's gender preserved, once per key."""
-    return replace(published(photographs, fitting, gallery, DRAWN, keys, preserve=("gender",)), name=GENDERED)
+    return replace(published(photographs, fitting, gallery, SAMPLED, keys, preserve=("gender",)), name=GENDERED)
 
 
 def from_another_photograph(method: str) -> str:

@@ -33,11 +33,11 @@ from streamdeid.lab.picture_attacks.recognition import beside_black_hull
 from streamdeid.lab.picture_attacks.scores import COLUMNS, Score
 from streamdeid.lab.published_pictures import MEAN_FACE
 from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.gallery import Gallery
 
 UNALTERED = "unaltered"
-COMPARED = (JPEG_AGAIN, UNALTERED, MEAN_FACE, BLACK_HULL, HULL_ONLY, DRAWN, GENDERED, PAPER)
+COMPARED = (JPEG_AGAIN, UNALTERED, MEAN_FACE, BLACK_HULL, HULL_ONLY, SAMPLED, GENDERED, PAPER)
 """Sets of pictures that are compared; the first five are controls."""
 _CONTROLS = COMPARED[:5]
 RELIT, OTHERS = "the same photographs in another light", "other photographs of the same people"
@@ -98,10 +98,10 @@ def people_sets(people: People, fitting: FitModel, gallery: Gallery, keys: Seque
         UNALTERED: originals(people.filtered, UNALTERED),
         BLACK_HULL: black_hull(people.filtered),
         MEAN_FACE: published(people.filtered, fitting, gallery, MEAN_FACE, keys[:1]),
-        DRAWN: published(people.filtered, fitting, gallery, DRAWN, keys),
+        SAMPLED: published(people.filtered, fitting, gallery, SAMPLED, keys),
         PAPER: published(people.filtered, fitting, gallery, PAPER, keys[:1]),
     }
-    sets[HULL_ONLY] = hull_only(sets[DRAWN])
+    sets[HULL_ONLY] = hull_only(sets[SAMPLED])
     if knows_gender(gallery):
         sets[GENDERED] = gendered(people.filtered, fitting, gallery, keys)
     return {name: sets[name] for name in COMPARED if name in sets}
@@ -158,7 +158,7 @@ def _verdicts(name: str, scores: Mapping[str, Score]) -> list[Verdict]:
             unaltered.value >= _KNOWN_AGAIN,
         )
     ]
-    for method in (DRAWN, GENDERED):
+    for method in (SAMPLED, GENDERED):
         if method in scores:
             found += beside_black_hull(name, method, scores, "true accepts at FAR 1e-2")
     return found

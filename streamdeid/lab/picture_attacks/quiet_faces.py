@@ -14,7 +14,7 @@ from streamdeid.observe.observation import Observer
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.quiet_face import draw_quiet_face
+from streamdeid.render.quiet_face import render_quiet_face
 from streamdeid.surrogates.choice import Surrogates, SurrogateSettings
 from streamdeid.surrogates.gallery import Gallery
 
@@ -51,4 +51,4 @@ def _quiet(photograph: Photograph, face: NewFace, fitting: FitModel, light: Ligh
     out = planes.copy()
     if seen is None or soft_redaction(out, planes, head_in(photograph), SoftMemory()) is None:
         return None
-    return whole_rgb(out) if draw_quiet_face(out, seen, face, fitting, light) else None
+    return whole_rgb(out) if render_quiet_face(out, seen, face, fitting, light) else None

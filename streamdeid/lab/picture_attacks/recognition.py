@@ -21,7 +21,7 @@ from streamdeid.lab.picture_attacks.laboratory import (
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet
 from streamdeid.lab.picture_attacks.scores import COLUMNS, Score
 from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 
 _ACCEPTED = 0.05
 """A threshold for one impostor in a hundred may accept so many strangers among people who look more alike."""
@@ -60,7 +60,7 @@ def recognition_chapter(
         verdicts += _quiet(name, scores)
         if deep:
             verdicts += _bars(name, scores, 1 / gallery)
-    verdicts += [Verdict(f"{DRAWN} against a deep recogniser", "measured", line, False) for line in missing]
+    verdicts += [Verdict(f"{SAMPLED} against a deep recogniser", "measured", line, False) for line in missing]
     return Chapter("recognition", "Recognition of published pictures", text, tables, tuple(verdicts))
 
 
@@ -101,9 +101,9 @@ def _controls(name: str, scores: Mapping[str, Score], chance: float, deep: bool)
 
 def _quiet(name: str, scores: Mapping[str, Score]) -> list[Verdict]:
     """Quiet faces tell an attacker no more than own faces do."""
-    if QUIET not in scores or DRAWN not in scores:
+    if QUIET not in scores or SAMPLED not in scores:
         return []
-    quiet, own = scores[QUIET].rank_1, scores[DRAWN].rank_1
+    quiet, own = scores[QUIET].rank_1, scores[SAMPLED].rank_1
     return [
         Verdict(
             f"{name}: quiet faces name nobody more often than own faces",
@@ -130,11 +130,11 @@ def beside_black_hull(name: str, method: str, scores: Mapping[str, Score], accep
 
 
 def _bars(name: str, scores: Mapping[str, Score], chance: float) -> list[Verdict]:
-    ours = scores[DRAWN]
-    found = beside_black_hull(name, DRAWN, scores, "TAR at FAR 1e-2")
+    ours = scores[SAMPLED]
+    found = beside_black_hull(name, SAMPLED, scores, "TAR at FAR 1e-2")
     found.append(
         Verdict(
-            f"{name}: no true accept of {DRAWN} at FAR 1e-3",
+            f"{name}: no true accept of {SAMPLED} at FAR 1e-3",
             f"0 of {ours.probes}",
             f"{ours.accepts_3} of {ours.probes}",
             ours.accepts_3 == 0,

@@ -20,7 +20,7 @@ AXES = (30, 80)
 """Principal axes kept of each side: few for what is soft, more for what is not. Each is an attack."""
 _PENALTIES = (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0)
 _LEAST = 1e-9
-_FOLDS, _DRAWN = 5, 6
+_FOLDS, _SPLITS = 5, 6
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ def named_in_folds(learnt: Pairs, probes: Pairs, known: Pairs, axes: int, runs: 
     return hits / runs
 
 
-def named_in_draws(learnt: Pairs, probes: Pairs, known: Pairs, axes: int, runs: int) -> Vectors:
+def named_in_samples(learnt: Pairs, probes: Pairs, known: Pairs, axes: int, runs: int) -> Vectors:
     """The same for people who are not learnt from: share of the runs (m,) in which each probe is named, each run with
     a sixth of the pairs left out at random."""
     hits = np.zeros(len(probes.people))
     for run in range(runs):
-        kept = np.random.default_rng(run).permutation(len(learnt.people)) % _DRAWN > 0
+        kept = np.random.default_rng(run).permutation(len(learnt.people)) % _SPLITS > 0
         hits += named(_some(learnt, kept), probes, known, axes)
     return hits / runs
 

@@ -29,7 +29,7 @@ from streamdeid.lab.picture_attacks.redacted_heads import (
     heads_alone,
     redacted_heads,
 )
-from streamdeid.lab.picture_attacks.redaction_inversion import AXES, Pairs, named_in_draws, named_in_folds
+from streamdeid.lab.picture_attacks.redaction_inversion import AXES, Pairs, named_in_folds, named_in_samples
 from streamdeid.lab.picture_attacks.scores import Known, Vectors, distances
 from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
 
@@ -38,7 +38,7 @@ _SIDE = 16
 """Side in pixels of the small pictures that are learnt from and asked for."""
 _FACE, _HEAD, _AROUND = 0.8, 1.0, 2.2
 """What they reach to, half axes: the face that is asked for, a head alone, a head with its surroundings."""
-_RUNS, _DRAWS = 3, 6
+_RUNS, _SAMPLES = 3, 6
 """Divisions of the donors into fifths, and draws from them: what a single learner finds varies by three points."""
 _POINTS = 0.03
 """So much more than the surroundings alone the soft redaction may tell (issue 11)."""
@@ -131,7 +131,7 @@ def _attacked(
         NAIVE: identified(distances(probes, known.vectors), np.array(sets[2].people), np.array(known.people)) * 1.0,
         SAME: np.mean([named_in_folds(learnt, neutral, neutral, axes, _RUNS) for axes in AXES], axis=0),
         OTHER: np.mean([named_in_folds(learnt, smiling, neutral, axes, _RUNS) for axes in AXES], axis=0),
-        UNSEEN: np.mean([named_in_draws(learnt, unseen, unseen, axes, _DRAWS) for axes in AXES], axis=0),
+        UNSEEN: np.mean([named_in_samples(learnt, unseen, unseen, axes, _SAMPLES) for axes in AXES], axis=0),
         PARROT: np.mean([identified(each, people, people) for each in (apart, apart.T)], axis=0),
     }
 

@@ -21,7 +21,7 @@ from streamdeid.lab.picture_attacks.laboratory import PAPER
 from streamdeid.lab.picture_attacks.scores import Known, share
 from streamdeid.lab.published_pictures import MEAN_FACE
 from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.fixed_map import k_diff_map
 
 _SEED = 535
@@ -89,10 +89,10 @@ def _verdicts(found: Mapping[str, Mapping[str, Interval]], chance: float, q: flo
         for attack in ("whitened", "null space", "inversion, whitened")
         if PAPER in found
     ]
-    for attack, ours in found.get(DRAWN, {}).items():
+    for attack, ours in found.get(SAMPLED, {}).items():
         verdicts.append(
             Verdict(
-                f"{DRAWN}, refitted: {attack} gains no more than P's promise allows",
+                f"{SAMPLED}, refitted: {attack} gains no more than P's promise allows",
                 f"lower limit at most {percent(chance / (1 - q))}, chance / (1 - q)",
                 limits(ours),
                 ours.low <= chance / (1 - q),
@@ -102,7 +102,7 @@ def _verdicts(found: Mapping[str, Mapping[str, Interval]], chance: float, q: flo
             bland = found[MEAN_FACE][attack]
             verdicts.append(
                 Verdict(
-                    f"{DRAWN}, refitted: {attack} names no more people than if all had one mean face",
+                    f"{SAMPLED}, refitted: {attack} names no more people than if all had one mean face",
                     f"at most {percent(bland.value)}",
                     limits(ours),
                     ours.value <= bland.value,

@@ -18,7 +18,7 @@ from streamdeid.lab.picture_attacks.laboratory import BLACK_HULL, PAPER
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet
 from streamdeid.lab.picture_attacks.scores import Known, Vectors, distances, share
 from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 
 _SEED = 159
 PARROT = "parrot, or two keys linked: rank-1"
@@ -87,11 +87,11 @@ def _share(hits: Sequence[Hits], rng: np.random.Generator) -> Interval:
 
 
 def _reverse_verdicts(found: Mapping[str, Interval], chance: float, q: float) -> list[Verdict]:
-    if DRAWN not in found:
+    if SAMPLED not in found:
         return []
-    ours = found[DRAWN]
+    ours = found[SAMPLED]
     return [
-        Verdict(f"{DRAWN}: reverse recognition gains no more than P's promise allows",
+        Verdict(f"{SAMPLED}: reverse recognition gains no more than P's promise allows",
                 f"lower limit at most {percent(chance / (1 - q))}, chance / (1 - q)", limits(ours),
                 ours.low <= chance / (1 - q))
     ]  # fmt: skip
@@ -99,19 +99,19 @@ def _reverse_verdicts(found: Mapping[str, Interval], chance: float, q: float) ->
 
 def _parrot_verdicts(found: Mapping[str, Interval], chance: float, q: float) -> list[Verdict]:
     verdicts = []
-    if DRAWN in found:
-        ours = found[DRAWN]
+    if SAMPLED in found:
+        ours = found[SAMPLED]
         verdicts = [
-            Verdict(f"{DRAWN}: two keys are linked no more often than P's promise allows",
+            Verdict(f"{SAMPLED}: two keys are linked no more often than P's promise allows",
                     f"lower limit at most {percent(chance / (1 - q))}, chance / (1 - q)", limits(ours),
                     ours.low <= chance / (1 - q)),
-            Verdict(f"{DRAWN}: two keys are not linked", f"limits around chance ({percent(chance)})", limits(ours),
+            Verdict(f"{SAMPLED}: two keys are not linked", f"limits around chance ({percent(chance)})", limits(ours),
                     ours.low <= chance <= ours.high),
         ]  # fmt: skip
         if BLACK_HULL in found:
             hull = found[BLACK_HULL]
             verdicts.append(
-                Verdict(f"{DRAWN}: two keys are linked no better than black hulls are",
+                Verdict(f"{SAMPLED}: two keys are linked no better than black hulls are",
                         f"at most {percent(hull.value)}", limits(ours), ours.value <= hull.value)
             )  # fmt: skip
     if PAPER in found:

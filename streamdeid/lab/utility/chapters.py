@@ -12,7 +12,7 @@ from streamdeid.lab.utility.expression_agreement import expression_agreement
 from streamdeid.lab.utility.landmark_geometry import MEASURES, geometry
 from streamdeid.lab.utility.results import ORIGINALS, SETTLED, Results, preserving
 from streamdeid.surrogates.attributes import ATTRIBUTES, donor_labels, fit_discriminant, leave_one_out_accuracy
-from streamdeid.surrogates.choice import DRAWN, METHODS
+from streamdeid.surrogates.choice import METHODS, SAMPLED
 from streamdeid.surrogates.gallery import Gallery
 
 _LONDON, _CANADA = "london", "canada"
@@ -32,7 +32,7 @@ def expression_chapter(results: Results) -> Chapter:
     right = math.nan
     for name in results.with_smiles(_LONDON):
         found = expression_agreement(results.training, again, results.refits[_LONDON, name].vectors)
-        right = found.right if name == DRAWN else right
+        right = found.right if name == SAMPLED else right
         shares = (found.right, found.neutral_right, found.smiling_right, found.as_original)
         follows = (found.intensity_r, found.intensity_concordance, found.change_r)
         rows.append((name, found.pictures, *(_share(value) for value in shares), *follows))
@@ -55,7 +55,7 @@ def expression_chapter(results: Results) -> Chapter:
         "which looks at the opening of mouth and eyes and at head turn, takes some closed smiles for the neutral face "
         "and then has nothing to transfer. The appearance model was trained on these people, and they are the donors."
     )
-    claim = f"{DRAWN}: neutral and smiling are told apart on published pictures of unseen people"
+    claim = f"{SAMPLED}: neutral and smiling are told apart on published pictures of unseen people"
     verdict = Verdict(claim, "at least 86 % right (P2, unseen people)", percent(right), right >= _UNSEEN)
     return Chapter("utility-expression", "Expression: is a smile still a smile?", text, (table,), (verdict,))
 
@@ -75,7 +75,7 @@ def geometry_chapter(results: Results) -> Chapter:
         pairs = range(len(MEASURES))
         r = [pearson(before[..., i], after[..., i]) for i in pairs]
         smiles = [pearson(change[..., i], after[:, 1, i] - after[:, 0, i]) for i in pairs]
-        drawn = list(zip(r, smiles, strict=True)) if name == DRAWN else drawn
+        drawn = list(zip(r, smiles, strict=True)) if name == SAMPLED else drawn
         every.append((name, *r))
         agree.append((name, *(concordance(before[..., i], after[..., i]) for i in pairs)))
         added.append((name, *smiles))
@@ -95,7 +95,7 @@ def geometry_chapter(results: Results) -> Chapter:
     )
     verdicts = tuple(
         Verdict(
-            f"{DRAWN}: {name} follows the original, over all pictures",
+            f"{SAMPLED}: {name} follows the original, over all pictures",
             f"r at least {_GEOMETRY_R}",
             f"r = {r:.2f} (what the smile changes: {smile:.2f})",
             r >= _GEOMETRY_R,
@@ -124,7 +124,7 @@ def attribute_chapter(results: Results, labels: Rows, gallery: Gallery) -> Chapt
                 meant = attribute_agreement(drawn, wanted, rule).agreement if drawn is not None else math.nan
                 shown[way] = found.agreement
                 rows.append((people, way, found.faces, _share(found.agreement), _share(found.chance), _share(meant)))
-            verdicts.append(_preserved_verdict(attribute, people, shown[DRAWN], shown[preserving((attribute,))]))
+            verdicts.append(_preserved_verdict(attribute, people, shown[SAMPLED], shown[preserving((attribute,))]))
         if rows:
             columns = ("people", "way", "faces", "agrees", "chance", "surrogate itself agrees")
             names = ", ".join(rule.names)
@@ -161,9 +161,9 @@ def detection_chapter(results: Results) -> Chapter:
         tuple(rows),
         "Not shown: no surrogate could be certified, or the pose is too strong; a stream shows no new face there.",
     )
-    ratio = _ratio(hits[DRAWN]) / _ratio(hits[ORIGINALS])
+    ratio = _ratio(hits[SAMPLED]) / _ratio(hits[ORIGINALS])
     verdict = Verdict(
-        f"{DRAWN}: published faces are still detected as faces",
+        f"{SAMPLED}: published faces are still detected as faces",
         "at least 95 % of the originals' rate (docs/methods.md 5.2)",
         percent(ratio),
         ratio >= _DETECTED,

@@ -10,7 +10,7 @@ from streamdeid.core.faces import Points
 from streamdeid.lab.tables import Cell, Chapter, Table, Verdict
 from streamdeid.lab.utility.distinguishability import TABLE_I, Crowd, Distances, drawn_people, surrogates_of
 from streamdeid.lab.utility.results import ORIGINALS, Results
-from streamdeid.surrogates.choice import DRAWN, METHODS
+from streamdeid.surrogates.choice import METHODS, SAMPLED
 from streamdeid.surrogates.gallery import Gallery
 
 _CANADA, _LONDON = "canada", "london"
@@ -29,12 +29,12 @@ def distinguishability_chapter(
     vectors = [_row("originals", originals, originals)]
     least: list[float] = []
     for key in keys:
-        found = Distances.of(surrogates_of(identities, gallery, variances, DRAWN, key).vectors)
+        found = Distances.of(surrogates_of(identities, gallery, variances, SAMPLED, key).vectors)
         least.append(found.least / originals.least)
         if key == keys[0]:
-            vectors.append(_row(DRAWN, found, originals))
+            vectors.append(_row(SAMPLED, found, originals))
     for method in METHODS:
-        if method != DRAWN:
+        if method != SAMPLED:
             found = Distances.of(surrogates_of(identities, gallery, variances, method, keys[0]).vectors)
             vectors.append(_row(method, found, originals))
     rendered: list[tuple[Cell, ...]] = []
@@ -46,7 +46,7 @@ def distinguishability_chapter(
             both = np.isfinite(again[ORIGINALS]).all(axis=1) & np.isfinite(faces).all(axis=1)
             found, reference = Distances.of(faces[both]), Distances.of(again[ORIGINALS][both])
             rendered.append((people, *_row(name, found, reference)))
-            if (people, name) == (_CANADA, DRAWN):
+            if (people, name) == (_CANADA, SAMPLED):
                 worth = [found.least, reference.least]
     crowds = {method: _crowd(gallery, variances, method, keys[0]) for method in METHODS}
     figures = ("faces", "least", "largest", "mean", "std", "least x", "largest x", "mean x", "std x")
@@ -62,16 +62,16 @@ def distinguishability_chapter(
             tuple(_crowd_row(method, crowd) for method, crowd in crowds.items()),
         ),
     )
-    crowd = crowds[DRAWN]
+    crowd = crowds[SAMPLED]
     verdicts = (
         Verdict(
-            f"{DRAWN}: the most alike of the surrogates differ as much as the most alike of the originals (vectors)",
+            f"{SAMPLED}: the most alike of the surrogates differ as much as the most alike of the originals (vectors)",
             f"at least 1.00 times the originals' least distance with each of {len(keys)} keys",
             f"{min(least):.2f} to {max(least):.2f} times",
             min(least) >= 1.0,
         ),
         Verdict(
-            f"{DRAWN}: the same on rendered pictures, measured again",
+            f"{SAMPLED}: the same on rendered pictures, measured again",
             f"at least {worth[1]:.0f}",
             f"{worth[0]:.0f}",
             worth[0] >= worth[1],

@@ -25,7 +25,7 @@ from streamdeid.lab.utility.crowd_chapter import distinguishability_chapter
 from streamdeid.lab.utility.refit import Refit, refit_originals, refit_published
 from streamdeid.lab.utility.results import ORIGINALS, SETTLED, Results, preserving
 from streamdeid.protect.mask_faces import MASKS
-from streamdeid.surrogates.choice import DRAWN, METHODS
+from streamdeid.surrogates.choice import METHODS, SAMPLED
 from streamdeid.surrogates.gallery import Gallery
 
 LONDON, CANADA = "london", "canada"
@@ -135,12 +135,12 @@ def _runs(london: int, canada: int, quick: bool) -> list[_Run]:
     runs = [_Run(ORIGINALS, LONDON, everybody), _Run(ORIGINALS, CANADA, strangers)]
     for method in METHODS:
         runs.append(_Run(method, LONDON, everybody, method))
-        runs.append(_Run(method, CANADA, strangers if method == DRAWN else some_strangers, method))
-    runs.append(_Run(SETTLED, LONDON, some, DRAWN, neutral_times=_SETTLED_TIMES))
+        runs.append(_Run(method, CANADA, strangers if method == SAMPLED else some_strangers, method))
+    runs.append(_Run(SETTLED, LONDON, some, SAMPLED, neutral_times=_SETTLED_TIMES))
     for preserve in (("gender",), ("age",)):
         name = preserving(preserve)
-        runs.append(_Run(name, LONDON, some, DRAWN, preserve, pictures=1))
-        runs.append(_Run(name, CANADA, some_strangers, DRAWN, preserve, pictures=1))
+        runs.append(_Run(name, LONDON, some, SAMPLED, preserve, pictures=1))
+        runs.append(_Run(name, CANADA, some_strangers, SAMPLED, preserve, pictures=1))
     runs += [_Run(mask, LONDON, masked, mask) for mask in MASKS]
     return runs
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from streamdeid.core.faces import Points
 from streamdeid.lab.utility.refit import Refit
-from streamdeid.surrogates.choice import DRAWN
+from streamdeid.surrogates.choice import SAMPLED
 
 Place = tuple[str, str]
 """Set ("london" or "canada") and way of publishing."""
 
 ORIGINALS = "originals, detected again"
-SETTLED = f"{DRAWN}, neutral seen 5 times"
+SETTLED = f"{SAMPLED}, neutral seen 5 times"
 
 
 @dataclass(frozen=True)
@@ -35,4 +35,4 @@ class Results:
 
 def preserving(attributes: Sequence[str]) -> str:
     """Name of the default method with preserved attributes."""
-    return f"{DRAWN} --preserve {','.join(attributes)}"
+    return f"{SAMPLED} --preserve {','.join(attributes)}"
