@@ -118,6 +118,21 @@ class Applied:
             persons={number: person for number, person in named if number and person},
         )
 
+    @property
+    def person(self) -> Ints:
+        """int64 (n,): who each place is of, after joining and parting; 0 for nobody known. Not to be written to."""
+        return self._person
+
+    @property
+    def visible(self) -> Flags:
+        """bool (n,): places left open because their person is to be visible. Not to be written to."""
+        return self._visible
+
+    @property
+    def removed(self) -> Flags:
+        """bool (n,): places whose redaction was taken away as false. Not to be written to."""
+        return self._removed
+
     @cached_property
     def persons(self) -> Mapping[int, int]:
         """By tracklet: its person after joining and parting; those of nobody, or of more than one, are left out."""

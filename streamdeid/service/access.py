@@ -18,7 +18,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streamdeid.service.http_settings import HttpSettings
 
-COOKIE = "streamdeid"
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -60,28 +59,42 @@ def refusal(request: Request, http: HttpSettings) -> Response | None:
         return PlainTextResponse("this came from another site\n", 403)
     if request.headers.get("sec-fetch-site") == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate":
         return PlainTextResponse("this came from another site\n", 403)
+    if (http.token is None or http.own_pages_only) and _name(request) not in (*_LOCAL, http.host):
+        return PlainTextResponse("this name is not served here\n", 421)
+    if http.own_pages_only and not _from_own_page(request):
+        return PlainTextResponse("this came from another site\n", 403)
     if http.token is None:
-        name = request.headers.get("host", "").lower()
-        name = name.rpartition(":")[0] if name.rpartition(":")[2].isdigit() else name
-        return None if name in (*_LOCAL, http.host) else PlainTextResponse("this name is not served here\n", 421)
+        return None
     given = request.query_params.get("token")
     if given is not None:
         if not _same(given, http.token):
             return _stranger()
-        return _come_again(request, http.token)
+        return _come_again(request, http)
     kind, _, bearer = request.headers.get("authorization", "").partition(" ")
     if (kind.lower() == "bearer" and _same(bearer.strip(), http.token)) or _same(
-        request.cookies.get(COOKIE, ""), _cookie(http.token)
+        request.cookies.get(http.cookie, ""), _cookie(http.token)
     ):
         return None
     return _stranger()
 
 
-def _come_again(request: Request, token: str) -> Response:
+def _name(request: Request) -> str:
+    """By which name it was called, without the port."""
+    name = request.headers.get("host", "").lower()
+    return name.rpartition(":")[0] if name.rpartition(":")[2].isdigit() else name
+
+
+def _from_own_page(request: Request) -> bool:
+    """Whether a page that calls, where one does, came from this very host and port."""
+    origin = request.headers.get("origin")
+    return origin is None or origin.lower() == f"http://{request.headers.get('host', '').lower()}"
+
+
+def _come_again(request: Request, http: HttpSettings) -> Response:
     rest = urlencode([(name, value) for name, value in request.query_params.multi_items() if name != "token"])
     # A path that begins with two slashes would lead to another host.
     response = RedirectResponse("/" + request.url.path.lstrip("/\\") + (f"?{rest}" if rest else ""), 303)
-    response.set_cookie(COOKIE, _cookie(token), httponly=True, samesite="strict", path="/")
+    response.set_cookie(http.cookie, _cookie(http.token or ""), httponly=True, samesite="strict", path="/")
     return response
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from fractions import Fraction
-from importlib import resources
 from typing import Protocol
 
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -23,17 +22,14 @@ from streamdeid.service.camera_report import CameraReport
 from streamdeid.service.http_settings import HttpSettings
 from streamdeid.service.metrics import metrics_text
 from streamdeid.service.preview import MOST_AGE, jpeg
+from streamdeid.service.shipped_pages import shipped_pages
 
 MOST_VIEWERS = 8
 """Streams of one camera that are sent at a time."""
 _PATIENCE = 3.0
 """Seconds to wait for a picture."""
 _BOUNDARY = "streamdeid-picture"
-_FILES = {
-    "/": ("index.html", "text/html"),
-    "/page.css": ("page.css", "text/css"),
-    "/page.js": ("page.js", "text/javascript"),
-}
+_FILES = {"/": "index.html", "/page.css": "page.css", "/page.js": "page.js"}
 
 
 class Viewed(Protocol):
@@ -146,20 +142,11 @@ def app_of(overview: Overview, http: HttpSettings, over: asyncio.Event) -> ASGIA
         Route("/cameras/{name}/stream.mjpeg", stream),
         Route("/cameras/{name}/snapshot.jpg", snapshot, methods=["GET", "POST"]),
         Route("/favicon.ico", nothing),
-        *(Route(path, _file(*of)) for path, of in _FILES.items()),
+        *shipped_pages("streamdeid.service", "preview_page", _FILES),
     ]
     app = Starlette(routes=routes)
     app.router.redirect_slashes = False  # a redirection would name http:// behind a proxy that speaks TLS
     return guarded(app, http)
-
-
-def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
-    content = (resources.files("streamdeid.service") / "preview_page" / name).read_bytes()
-
-    async def answer(request: Request) -> Response:
-        return Response(content, media_type=kind)
-
-    return answer
 
 
 def _part(data: bytes) -> bytes:

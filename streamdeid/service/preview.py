@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 
 from streamdeid.core.colour import rectangle_to_rgb
-from streamdeid.core.frames import DeidentifiedFrame
+from streamdeid.core.frames import DeidentifiedFrame, Planes
 from streamdeid.errors import FailedClosed
 
 PREVIEW_WIDTH = 640
@@ -19,9 +19,14 @@ def jpeg(frame: DeidentifiedFrame, widest: int | None = None, quality: int = SNA
     """The frame as a JPEG file, no wider than `widest` pixels. Raises FailedClosed for a raw one."""
     if not isinstance(frame, DeidentifiedFrame):
         raise FailedClosed("a frame that was not filtered was to be shown")
-    width, height = frame.planes.size
+    return planes_as_jpeg(frame.planes, widest, quality)
+
+
+def planes_as_jpeg(planes: Planes, widest: int | None = None, quality: int = SNAPSHOT_QUALITY) -> bytes:
+    """A picture as a JPEG file, whatever it shows: who calls it answers for that. Raises FailedClosed."""
+    width, height = planes.size
     scale = 1.0 if widest is None else min(1.0, widest / width)
-    rgb = rectangle_to_rgb(frame.planes, 0, 0, width, height, scale)
+    rgb = rectangle_to_rgb(planes, 0, 0, width, height, scale)
     done, data = cv2.imencode(".jpg", rgb[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
     if not done:
         raise FailedClosed("a picture could not be encoded")

@@ -14,6 +14,7 @@ from typing import Any
 
 from streamdeid.core.addresses import scrubbed
 from streamdeid.errors import FailedClosed, SettingsError
+from streamdeid.service.app import app_of
 from streamdeid.service.camera import Camera
 from streamdeid.service.cameras_file import CamerasFile, read_cameras
 from streamdeid.service.notify import VARIABLES, Notify
@@ -60,7 +61,8 @@ class Supervisor:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, self._stop_for, number)
                 safe.callback(loop.remove_signal_handler, number)
-            server = WebServer(self._file.http, self) if self._file.http is not None else None
+            http = self._file.http
+            server = None if http is None else WebServer(http, lambda over: app_of(self, http, over))
             loop.add_signal_handler(signal.SIGHUP, self.reload)
             safe.callback(loop.remove_signal_handler, signal.SIGHUP)
             for line in self._file.warnings:

@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import logging
 import socket
+from collections.abc import Callable
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from streamdeid.service.app import Overview, app_of
 from streamdeid.service.connections import bounded
 from streamdeid.service.http_settings import HttpSettings
 
@@ -24,11 +25,12 @@ _GRACE = 0.5
 class WebServer:
     """Listens from the start; `run` serves until `stop`. Raises SettingsError when it cannot listen."""
 
-    def __init__(self, http: HttpSettings, overview: Overview) -> None:
+    def __init__(self, http: HttpSettings, app_of: Callable[[asyncio.Event], ASGIApp]) -> None:
+        """app_of: makes the application, given what is set when the server ends, so that streams end."""
         self._socket: socket.socket = http.opened()
         self._over = asyncio.Event()
         config = uvicorn.Config(
-            app_of(overview, http, self._over),
+            app_of(self._over),
             http=bounded(MOST_CONNECTIONS, PATIENCE),  # type: ignore[arg-type]
             ws="none",
             loop="none",

@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from streamdeid.core.status import LATENCY_BOUNDS, LiveStatus, SinkState, SourceState
 from streamdeid.errors import SettingsError
 from streamdeid.service import web_server
-from streamdeid.service.app import MOST_VIEWERS
+from streamdeid.service.app import MOST_VIEWERS, app_of
 from streamdeid.service.camera_report import CameraReport
 from streamdeid.service.http_settings import HttpSettings
 from streamdeid.service.web_server import WebServer
@@ -99,7 +99,7 @@ def _served(settings: HttpSettings, *reports: CameraReport, service: Service | N
     ports: list[int] = []
 
     async def serve() -> None:
-        server = WebServer(settings, service or Service(*reports))
+        server = WebServer(settings, lambda over: app_of(service or Service(*reports), settings, over))
         running = asyncio.create_task(server.run())
         await server.started(running)
         ports.append(int(server.address.rstrip("/").rpartition(":")[2]))

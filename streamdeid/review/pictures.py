@@ -1,0 +1,164 @@
+"""What the desk shows of a frame: the picture as it will be published, with the edits laid over the earlier output.
+
+A preview: redactions themselves are made anew by `filter --edits`. What is to be left open shows the recording's
+pixels, what is to be covered one plain colour; in doubt that colour. A snapshot holds no pixel of the recording.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from streamdeid.analysis.applied import FrameEdits
+from streamdeid.analysis.records import Box
+from streamdeid.core.frames import Plane, Planes
+from streamdeid.errors import InputError
+from streamdeid.review.recorded import Recorded
+from streamdeid.service.preview import planes_as_jpeg
+from streamdeid.video.files.seeking import SeekingSource
+
+_QUALITY = 85
+_WIDEST = 1280
+"""Pixels to which pictures on the page are reduced."""
+_FILL = 64, 128, 128
+"""Luma and chroma of what is to be covered."""
+_THUMBNAIL = 112
+"""Pixels of a thumbnail's sides."""
+_AROUND = 0.25
+"""Share of a redaction's sides that a thumbnail shows around it."""
+
+
+class Pictures:
+    """Frames of a recording and of what was published of it. Several threads may ask."""
+
+    def __init__(self, recording: Path, output: Path, times: Sequence[Fraction]) -> None:
+        """times: of the recording's frames, seconds. Raises InputError for files that do not fit together."""
+        self._recording = SeekingSource(recording, times)
+        self._output = SeekingSource(output, times)
+        if _size(self._recording) != _size(self._output):
+            raise InputError(f"{output} was not made of {recording}: its pictures have another size")
+
+    def prepare(self) -> None:
+        """List the packets of both files, before the first picture of each is asked for."""
+        self._output.prepare()
+        self._recording.prepare()
+
+    def published(self, frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdits) -> bytes:
+        """JPEG of a frame as it will be published. now: what the edits do to it. rendered: those in the output."""
+        planes = self._output.frame(frame)
+        opened, covered = _changes(frame, recorded, now, rendered)
+        if opened or covered:
+            planes = planes.copy()
+            if opened:
+                original = self._recording.frame(frame)
+                for box in opened:
+                    _copy(original, planes, box)
+                # What stays covered has the last word.
+                published = self._output.frame(frame)
+                for box in _staying(frame, recorded, now):
+                    _copy(published, planes, box)
+            for box in covered:
+                _fill(planes, box)
+        return planes_as_jpeg(planes, _WIDEST, _QUALITY)
+
+    def snapshot(self, frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdits) -> bytes:
+        """JPEG of a frame of the output at full size, with what is to be covered filled: nothing of the recording that
+        the output does not hold."""
+        planes = self._output.frame(frame).copy()
+        for box in _changes(frame, recorded, now, rendered)[1]:
+            _fill(planes, box)
+        return planes_as_jpeg(planes)
+
+    def original(self, frame: int) -> bytes:
+        """JPEG of a frame of the recording: not to be kept anywhere."""
+        return planes_as_jpeg(self._recording.frame(frame), _WIDEST, _QUALITY)
+
+    def luma(self, frame: int) -> Plane:
+        """Brightness of a frame of the recording, uint8 (h, w), for following a patch in it; not to be written to."""
+        return self._recording.frame(frame).y
+
+    def thumbnail(self, frame: int, box: Box) -> bytes:
+        """JPEG of a redaction in the output."""
+        planes = self._output.frame(frame)
+        width, height = planes.size
+        side = max(box[2] - box[0], box[3] - box[1]) * (0.5 + _AROUND)
+        x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+        x0, y0, x1, y1 = _even((x - side, y - side, x + side, y + side), width, height)
+        if x1 <= x0 or y1 <= y0:
+            x0, y0, x1, y1 = 0, 0, width, height
+        cut = Planes(
+            planes.y[y0:y1, x0:x1],
+            planes.u[y0 // 2 : (y1 + 1) // 2, x0 // 2 : (x1 + 1) // 2],
+            planes.v[y0 // 2 : (y1 + 1) // 2, x0 // 2 : (x1 + 1) // 2],
+            planes.colour,
+        )
+        return planes_as_jpeg(cut, _THUMBNAIL, _QUALITY)
+
+    def forget_recording(self) -> None:
+        """Let go of all pictures of the recording."""
+        self._recording.forget()
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._recording.close()
+        self._output.close()
+
+
+def _size(source: SeekingSource) -> tuple[int, int]:
+    """Rounded up: an output has even sizes where its codec needs them."""
+    return (source.info.width + 1) // 2, (source.info.height + 1) // 2
+
+
+def _changes(frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdits) -> tuple[list[Box], list[Box]]:
+    """Boxes that the edits open, and boxes that they cover, against the output."""
+    opened: list[Box] = []
+    covered: list[Box] = [*(box for _, box in now.places), *now.regions]
+    for track, box in _boxes(frame, recorded).items():
+        if track in now.open:
+            opened.append(box)
+        elif track in rendered.open:  # what the output shows is to be covered again
+            covered.append(box)
+    return opened, covered
+
+
+def _boxes(frame: int, recorded: Recorded) -> Mapping[int, Box]:
+    """What was changed in a frame, by track."""
+    rows = recorded.places.rows(frame)
+    tracks, boxes = recorded.places.track[rows].tolist(), recorded.box[rows].tolist()
+    return {track: (x0, y0, x1, y1) for track, (x0, y0, x1, y1) in zip(tracks, boxes, strict=True) if track}
+
+
+def _staying(frame: int, recorded: Recorded, now: FrameEdits) -> list[Box]:
+    rows = recorded.places.rows(frame)
+    kept = zip(recorded.places.track[rows].tolist(), recorded.places.extent[rows].tolist(), strict=True)
+    return [(x0, y0, x1, y1) for track, (x0, y0, x1, y1) in kept if track not in now.open]
+
+
+def _even(box: Box, width: int, height: int) -> tuple[int, int, int, int]:
+    """The whole pixels around a box, at even places, inside a picture."""
+    x0, y0 = (max(math.floor(value) // 2 * 2, 0) for value in box[:2])
+    x1, y1 = (-(-math.ceil(value) // 2) * 2 for value in box[2:])
+    return x0, y0, min(x1, width), min(y1, height)
+
+
+def _copy(source: Planes, target: Planes, box: Box) -> None:
+    width, height = (min(a, b) for a, b in zip(source.size, target.size, strict=True))
+    x0, y0, x1, y1 = _even(box, width, height)
+    if x1 > x0 and y1 > y0:
+        target.y[y0:y1, x0:x1] = source.y[y0:y1, x0:x1]
+        halves = np.s_[y0 // 2 : (y1 + 1) // 2, x0 // 2 : (x1 + 1) // 2]
+        target.u[halves] = source.u[halves]
+        target.v[halves] = source.v[halves]
+
+
+def _fill(target: Planes, box: Box) -> None:
+    x0, y0, x1, y1 = _even(box, *target.size)
+    if x1 > x0 and y1 > y0:
+        target.y[y0:y1, x0:x1] = _FILL[0]
+        halves = np.s_[y0 // 2 : (y1 + 1) // 2, x0 // 2 : (x1 + 1) // 2]
+        target.u[halves] = _FILL[1]
+        target.v[halves] = _FILL[2]

@@ -1,0 +1,248 @@
+"""Any frame of a video file by its number, exactly: decoded from the key frame before it.
+
+A list of the file's packets, made once without decoding anything, says which frame is where. Pictures on the way that
+no other picture is made from are not decoded, which halves the way where the encoder made such ones.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+from av.container import InputContainer
+
+from streamdeid.core.frames import Planes
+from streamdeid.errors import InputError
+from streamdeid.video.files.source import FileSource, SourceInfo
+from streamdeid.video.pictures import planes_of, turn_upright
+from streamdeid.video.reading import fraction_of, is_cover, open_container
+
+_CACHE = 96 << 20
+"""Bytes of pictures that are kept."""
+_BEFORE = 8
+"""Frames before the one asked for that are kept, too: whoever looks at one steps back."""
+_ONWARDS = 24
+"""Frames by which decoding goes on from where it is rather than from a key frame that is nearer."""
+
+
+@dataclass(frozen=True)
+class _Index:
+    """Where the frames are, by the stamps of the packets, in units of the stream's time base."""
+
+    stamps: tuple[int, ...]
+    """Presentation time of each frame, in order. Of a file that has none they are the frames' own numbers."""
+    keys: tuple[int, ...]
+    """Presentation times of the frames that decoding can begin at, rising."""
+    stamped: bool
+    """Whether the file has presentation times; without, frames are counted from its beginning."""
+
+
+class SeekingSource:
+    """A video file whose frames are asked for by number, from 0, in the order in which `FileSource` yields them.
+
+    Several threads may ask; one is served at a time. Raises InputError, in the constructor too.
+    """
+
+    def __init__(self, path: Path, times: Sequence[Fraction] = (), *, cache: int = _CACHE) -> None:
+        """times: presentation time, seconds, of each frame, where an earlier pass knows it: should the packets be
+        others in number (a place of damage that was left out), frames are found by it. cache: bytes to keep."""
+        self._path = path
+        self._times = times
+        self._room = cache
+        self.info: SourceInfo = FileSource(path, tolerant=True).info
+        self._cache: OrderedDict[int, Planes] = OrderedDict()
+        self._lock = threading.Lock()
+        self._index: _Index | None = None
+        self._container: InputContainer | None = None
+        self._pictures: Iterator[tuple[int, av.VideoFrame]] = iter(())
+        self._at = 0
+        """Number of the frame decoded last."""
+        self._near = 0
+        """Stamp from which on every picture is decoded."""
+
+    def __enter__(self) -> SeekingSource:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def prepare(self) -> int:
+        """Make the list of packets, where it is not there yet; the number of frames."""
+        with self._lock:
+            return len(self._known().stamps)
+
+    def keys(self) -> tuple[int, ...]:
+        """Numbers of the frames that decoding can begin at, rising; the first is 0."""
+        with self._lock:
+            index = self._known()
+            return tuple(sorted({0, *(bisect_left(index.stamps, key) for key in index.keys)}))
+
+    def frame(self, number: int) -> Planes:
+        """A frame, upright; not to be written to. Raises InputError for one that is not there or not decodable."""
+        with self._lock:
+            if not 0 <= number < len(self._known().stamps):
+                raise InputError(f"{self._path} has no frame {number}")
+            if number in self._cache:
+                self._cache.move_to_end(number)
+                return self._cache[number]
+            try:
+                found = self._decoded(number)
+            except (av.FFmpegError, ValueError, OSError) as error:
+                found = None
+                reason: Exception | None = error
+            else:
+                reason = None
+            if found is None:
+                self._stop()
+                raise InputError(f"frame {number} of {self._path} cannot be decoded") from reason
+            return found
+
+    def forget(self) -> None:
+        """Let go of all pictures."""
+        with self._lock:
+            self._cache.clear()
+            self._stop()
+
+    def close(self) -> None:
+        """Let go of pictures and file; it is opened again when a frame is asked for."""
+        self.forget()
+
+    def _known(self) -> _Index:
+        if self._index is None:
+            self._index = _index_of(self._path, self._times)
+        return self._index
+
+    def _decoded(self, number: int) -> Planes | None:
+        index = self._known()
+        wanted = index.stamps[number]
+        self._near = index.stamps[max(number - _BEFORE, 0)]
+        key = max(bisect_right(index.keys, wanted) - 1, 0)
+        onwards = self._container is not None and self._at < number
+        if onwards and (number - self._at <= _ONWARDS or index.stamps[self._at] >= index.keys[key]):
+            found = self._read_to(number)
+            if found is not None:
+                return found
+        for begin in range(key, -1, -1):  # one that decoding cannot begin at after all has an earlier one
+            self._pictures = self._from(begin)
+            self._at = -1
+            found = self._read_to(number)
+            if found is not None:
+                return found
+        return None
+
+    def _read_to(self, number: int) -> Planes | None:
+        """Decode up to a frame; None when it does not come. Those shortly before it are kept, too."""
+        stamps = self._known().stamps
+        for stamp, picture in self._pictures:
+            at = bisect_left(stamps, stamp)
+            if at == self._at:  # stamps that repeat
+                at += 1
+            if at >= len(stamps) or stamps[at] != stamp:
+                continue
+            self._at = at
+            if at > number:
+                return None
+            if at >= number - _BEFORE:
+                planes = turn_upright(planes_of(picture, self.info.colour), self.info.orientation)
+                self._keep(at, planes)
+                if at == number:
+                    return planes
+        return None
+
+    def _keep(self, number: int, planes: Planes) -> None:
+        self._cache[number] = planes
+        self._cache.move_to_end(number)
+        each = planes.y.nbytes + planes.u.nbytes + planes.v.nbytes
+        while len(self._cache) > max(self._room // each, 1):
+            self._cache.popitem(last=False)
+
+    def _stop(self) -> None:
+        self._pictures = iter(())
+        if self._container is not None:
+            self._container.close()
+            self._container = None
+
+    def _from(self, key: int) -> Generator[tuple[int, av.VideoFrame], None, None]:
+        """Pictures with their stamps from a key frame on, in display order."""
+        index = self._known()
+        if not index.stamped:
+            self._stop()
+        if self._container is None:
+            self._container = open_container(self._path)
+            _video_of(self._container).thread_type = "AUTO"
+            _video_of(self._container).thread_count = 0  # as many as there are cores
+        container = self._container
+        stream = _video_of(container)
+        context: Any = stream.codec_context
+        if not index.stamped:
+            for number, picture in enumerate(container.decode(stream)):
+                yield number, picture
+            return
+        for packet in self._packets(container, stream, key):
+            stamp = packet.pts
+            context.skip_frame = "NONREF" if stamp is not None and stamp < self._near else "DEFAULT"
+            for picture in stream.decode(packet):
+                if picture.pts is not None:
+                    yield picture.pts, picture
+
+    def _packets(self, container: InputContainer, stream: av.VideoStream, key: int) -> Iterator[Any]:
+        """Packets from a key frame on, an earlier one where seeking misses it, and an empty last one."""
+        keys = self._known().keys
+        for begin in range(key, -1, -1):
+            container.seek(keys[begin], stream=stream)
+            packets = iter(container.demux(stream))
+            for packet in packets:
+                if packet.is_keyframe and packet.pts in keys[: key + 1]:
+                    yield packet
+                    yield from packets
+                    return
+                if packet.pts is None or packet.pts > keys[key]:
+                    break  # too far
+
+
+def _video_of(container: InputContainer) -> av.VideoStream:
+    """The stream that `FileSource` reads."""
+    return next(stream for stream in container.streams.video if not is_cover(stream))
+
+
+def _index_of(path: Path, times: Sequence[Fraction]) -> _Index:
+    """Read all packets. Raises InputError."""
+    shown: list[int] = []
+    keys: list[int] = []
+    unstamped = count = 0
+    try:
+        with open_container(path) as container:
+            stream = _video_of(container)
+            base = fraction_of(stream.time_base)
+            for packet in container.demux(stream):
+                if not packet.size or packet.is_discard or not (count or packet.is_keyframe):
+                    continue
+                count += 1
+                if packet.pts is None:
+                    unstamped += 1
+                    continue
+                shown.append(packet.pts)
+                if packet.is_keyframe:
+                    keys.append(packet.pts)
+    except (av.FFmpegError, ValueError, OSError, StopIteration) as error:
+        if not count:
+            raise InputError(f"{path} cannot be read") from error
+    if unstamped or base is None:
+        return _Index(tuple(range(len(times) or count)), (0,), False)
+    first = keys[0]  # what is shown before it hangs on pictures from before the file began
+    stamps = sorted(stamp for stamp in shown if stamp >= first)
+    if times and len(times) != len(stamps):
+        stamps = [_nearest(stamps, time / base) for time in times]
+    return _Index(tuple(stamps), tuple(sorted(keys)), True)
+
+
+def _nearest(stamps: Sequence[int], wanted: Fraction) -> int:
+    at = bisect_left(stamps, wanted)
+    return min(stamps[max(at - 1, 0) : at + 1], key=lambda stamp: abs(stamp - wanted))
