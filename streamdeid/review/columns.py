@@ -57,6 +57,11 @@ class Columns:
     covered: Covered
     found: Found
 
+    def rows(self, frame: int) -> slice:
+        """Where the redactions of a frame are among the covered ones."""
+        low, high = np.searchsorted(self.covered.frame, [frame, frame + 1]).tolist()
+        return slice(low, high)
+
     @staticmethod
     def of(analysis: Analysis) -> Columns:
         """The columns of an analysis."""

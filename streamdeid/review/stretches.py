@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from streamdeid.analysis.records import Box
+from streamdeid.core.faces import SURE
 from streamdeid.review.columns import Columns, Flags, Floats, Ints
 
 _LIKE_A_FACE = 0.4, 0.8
@@ -65,9 +67,9 @@ class Stretch:
         better = np.sort(self.evidence[self.seen])[int(self.seen.sum()) // 2 :]
         low, high = _LIKE_A_FACE
         sure = float(np.clip((better.mean() - low) / (high - low), 0, 1))
-        landmarks = float((self.presence[self.seen] >= 0.5).mean())
+        landmarks = float((self.presence[self.seen] >= SURE).mean())
         often = min(float(self.seen.sum()) / _PLENTY, 1.0) * float(self.seen.mean()) ** 0.5
-        return (0.6 * sure + 0.4 * landmarks) * (0.4 + 0.6 * often)
+        return float((0.6 * sure + 0.4 * landmarks) * (0.4 + 0.6 * often))
 
 
 def stretches(columns: Columns) -> list[Stretch]:
@@ -104,3 +106,19 @@ def stretches(columns: Columns) -> list[Stretch]:
 def sides(boxes: Floats) -> Floats:
     """The shorter side of boxes (n, 4), (n,)."""
     return np.asarray(np.minimum(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]), dtype=np.float64)
+
+
+def centres(boxes: Floats) -> Floats:
+    """The middles of boxes (n, 4), (n, 2)."""
+    return np.asarray((boxes[:, :2] + boxes[:, 2:]) / 2, dtype=np.float64)
+
+
+def around(boxes: Floats) -> Box:
+    """The box around one or more boxes (n, 4)."""
+    return corners(np.concatenate([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)]))
+
+
+def corners(box: Floats) -> Box:
+    """A box (4,) as a tuple."""
+    x0, y0, x1, y1 = (float(value) for value in box)
+    return x0, y0, x1, y1
