@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from streamdeid.analysis.edits_file import read_edits, write_edits
-from streamdeid.analysis.file import read_analysis
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.analysis.edits import (
@@ -26,6 +25,7 @@ from streamdeid.analysis.edits import (
     ShowPerson,
     Span,
 )
+from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis
 from streamdeid.cli.main import main
 from streamdeid.core.frames import Planes
