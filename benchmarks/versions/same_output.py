@@ -22,7 +22,13 @@ from benchmarks.clips import markdown
 from benchmarks.command_line import parser_of
 from streamdeid.video.files.source import FileSource
 
-_COMMAND = "from streamdeid.cli.main import run; run()"
+_COMMAND = """
+import sys, streamdeid
+if not streamdeid.__file__.startswith(sys.argv.pop(1)):
+    sys.exit(f"another version was imported: {streamdeid.__file__}")
+from streamdeid.cli.main import run
+run()
+"""
 _HERE = Path(__file__).resolve().parents[2]
 
 
@@ -32,9 +38,16 @@ def published(tree: Path, clip: Path, out: Path, live: bool) -> list[str] | None
     key.write_bytes(bytes(range(32)))
     key.chmod(0o600)
     ways = ["--realtime", "--json"] if live else ["--quiet", "--codec", "ffv1"]  # without loss
-    command = [sys.executable, "-c", _COMMAND, "filter", str(clip), str(out), "--key-file", str(key), "--overwrite"]
-    environment = {**os.environ, "PYTHONPATH": str(tree.resolve())}
-    ran = subprocess.run([*command, *ways], env=environment, capture_output=True, text=True, check=False)
+    home = str(tree.resolve())
+    words = ["filter", str(clip.resolve()), str(out), "--key-file", str(key), "--overwrite", *ways]
+    ran = subprocess.run(
+        [sys.executable, "-c", _COMMAND, home, *words],
+        env={**os.environ, "PYTHONPATH": home},
+        cwd=out.parent,  # Python looks for modules here first: in a repository it would find that one's
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if ran.returncode:
         raise RuntimeError(f"{tree}: {clip.name} ended with {ran.returncode}: {ran.stderr.strip()}")
     if live and _left_out(ran.stdout):
