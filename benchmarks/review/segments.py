@@ -17,11 +17,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from streamdeid.analysis.edits_file import write_edits
-
 from benchmarks.command_line import parser_of
 from benchmarks.review.long_recording import RATE, LongRecording, long_recording
 from streamdeid.analysis.edits import Edits, ShowPerson, Span
+from streamdeid.analysis.edits_file import write_edits
 from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.runs.files import filter_file
 from streamdeid.video.files.source import FileSource
