@@ -2,6 +2,8 @@
 
 uvicorn waits for ever for the rest of a request, and for a visitor that reads nothing; each such connection holds a
 file descriptor, and the service needs those to start camera processes. No token is needed to open a connection.
+Its options do not help (0.54): `limit_concurrency` answers 503 to a request that came whole, and `timeout_keep_alive`
+begins after the first answer.
 """
 
 from __future__ import annotations
