@@ -26,7 +26,7 @@ Picture = NDArray[np.uint8]
 Vector = NDArray[np.float64]
 
 ACCEPT, REJECT, MARGIN = 0.29, 0.36, 0.03
-"""Of unit vectors: a tracklet's mean of 1 to 8 against a person's (`benchmarks/recogniser.py` has the figures).
+"""Of unit vectors: a tracklet's mean of 1 to 8 against a person's (`benchmarks/people/recogniser.py` has the figures).
 
 Chosen on 77 pieces of 15 clips, 19 people: of 5,526 comparisons of different people the nearest is .317; of 326 of one
 person 97 % (one vector) to 99 % (five or more) are accepted, the farthest is .332 (.30). In 60 random orders the pieces

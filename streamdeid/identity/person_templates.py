@@ -4,7 +4,7 @@ Where a face recogniser is installed (`person_recogniser`), a template is the me
 Where none is, it is fused from two views: the model's identity vector says how a face is built and coloured, the upper
 face (`upper_face`) how brows, eyes and nose look in detail. Of the pairs of one person in clips of 19 people the model
 alone has 48 % nearer than one in a thousand pairs of two people, the upper face 84 %, both 75 %, one vector of the
-recogniser 97 % (`benchmarks/recogniser.py`).
+recogniser 97 % (`benchmarks/people/recogniser.py`).
 
 Templates are biometric data: they stay in memory, are never written or logged, and go when the person is forgotten.
 """

@@ -36,7 +36,7 @@ LEAST_SHARPNESS = 1.0
 """Sharpness (`signals`) below which a face is too blurred to be told from others that are blurred as much. Of pairs
 of London pictures blurred alike by 0, 0.5, 0.75 and 1 % of the face's width, both sharper than this, the built-in
 recogniser accepts 0 of 20,604, 3 of 19,015, 6 of 12,803 and 0 of 3,705; at 1.5 % none is so sharp
-(`benchmarks/whitelist.py`). Sharp photographs are above it."""
+(`benchmarks/people/whitelist.py`). Sharp photographs are above it."""
 _GROWN = 1.2
 """The crop for a recogniser, over the width of the model's frame."""
 

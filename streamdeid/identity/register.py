@@ -32,7 +32,7 @@ class Distances:
 FUSED = Distances(3600.0, 7000.0, 600.0, 0.4, 1.25)
 """Of the fused vector of model and upper face (`identity.person_templates`), in units of the identity space: it takes
 39 % of the pairs of one person's tracklets in clips of 19 people for one person, and none of two people's
-(`benchmarks/recogniser.py`). Wider it would take people of one studio for each other."""
+(`benchmarks/people/recogniser.py`). Wider it would take people of one studio for each other."""
 _RECOGNISED = 0.23
 """Seconds after which a recogniser has told two vectors (`identity.tracklet_vectors`): enough to know somebody by,
 not to know that it is nobody known."""

@@ -6,7 +6,7 @@ appearance model. Two vectors of one person in sharp pictures by the same camera
 other light or a strong expression separates them, and then the person is covered.
 
 The model's own identity vector was tried first: at a threshold that accepts one in a thousand strangers of the London
-set it accepts one in nine of another set of one camera (`benchmarks/whitelist.py --compare`). Distances of whole
+set it accepts one in nine of another set of one camera (`benchmarks/people/whitelist.py --compare`). Distances of whole
 pictures carry over from set to set, as long as they are sharp. What a camera does to all its pictures can bring
 strangers nearer: of pairs of London pictures that are both blurred by 1.5 % of the face's width 35 of 5,151 are
 accepted. So a face has to be sharp, in the whitelisted picture and in the stream (`recognised_faces.LEAST_SHARPNESS`).
@@ -24,7 +24,7 @@ from streamdeid.core.colour import LUMA
 
 ACCEPT = 0.4
 """Largest distance that is taken for the same person: of different people of the London set no pair is as near, neither
-sharp nor equally soft (`benchmarks/whitelist.py`). 1 in 10,000 sharp ones is within 0.44, soft ones within 0.41."""
+sharp nor equally soft (`benchmarks/people/whitelist.py`). 1 in 10,000 sharp ones is within 0.44, soft ones within 0.41."""
 _FLOOR = 8.0
 """Grey levels added before the logarithm: dark pixels are mostly noise."""
 _FINE, _COARSE = 1.2 / 200, 12 / 200

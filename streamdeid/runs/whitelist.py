@@ -32,7 +32,7 @@ LEAST_WIDTH = 80.0
 """Pixels that a face in a whitelisted picture is wide at least."""
 DLIB_ACCEPT = 0.45
 """Largest distance that is taken for the same person by dlib's recogniser: 1 in 10,000 pairs of different people of the
-London set are as near (`benchmarks/whitelist.py --dlib`)."""
+London set are as near (`benchmarks/people/whitelist.py --dlib`)."""
 _FACE = 0.5
 """Detector score from which something without landmarks counts as another face; hair and collars reach less."""
 
