@@ -42,7 +42,7 @@ _AMBIGUOUS, _NEAR = 1, 2
 _SCHEMA = (_FRAMES, _FOUND, _DECISIONS)
 
 
-class BadTable(Exception):
+class BadTable(ValueError):
     """A table that nothing can have written; the text says why."""
 
 

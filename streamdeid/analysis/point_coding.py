@@ -104,7 +104,7 @@ def from_planes(data: bytes, at: int, shape: tuple[int, ...], dtype: str) -> NDA
     size = np.dtype(dtype).itemsize
     count = int(np.prod(shape))
     flat = np.frombuffer(data, np.uint8, count * size, at)
-    return np.ascontiguousarray(flat.reshape(size, count).T).reshape(-1).view(dtype).reshape(shape)
+    return np.array(flat.reshape(size, count).T, order="C").reshape(-1).view(dtype).reshape(shape)
 
 
 def _kinds(parts: Sequence[int]) -> list[int]:

@@ -146,7 +146,7 @@ def _check_index(file: _File, index: NDArray[Any], frames: int) -> None:
         raise file.wrong("it has too many faces")
     limit = layout.LARGEST_TIME
     base, first, last = index["base"], index["time"], index["last_time"]
-    if (base < 1).any() or (base > limit).any() or (np.maximum(np.abs(first), np.abs(last)) > limit).any():
+    if (base < 1).any() or (base > limit).any() or (first < -limit).any() or (last > limit).any():
         raise file.wrong("its index has a time that cannot be")
     if (last < first).any() or (index["last_scene"] < index["scene"]).any():
         raise file.wrong("its times or scenes run backwards")

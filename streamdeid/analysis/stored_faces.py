@@ -36,7 +36,12 @@ HAS_LANDMARKS, OF_MESH, HAS_IRIS, HAS_DEPTH, HAS_MESH = 1, 2, 4, 8, 16
 """Bits of `FaceNumbers.parts`. OF_MESH: landmarks, forehead points and depth follow from the mesh and are not kept."""
 
 _STEPS = 900
-"""Steps of the landmarks in the longer side of a box, at least; a quarter more at most."""
+"""Steps of the landmarks in the longer side of a box, at least; a quarter more at most.
+
+What is rendered from kept faces, against what is from the exact ones, inside redactions: medians of 49.5 dB (glasses),
+55 (presenter_hevc_portrait), 57 (night_turning) and 65 (stage_and_audience), 45 dB and more in 89, 100, 99 and 99 % of
+them. With 512 steps night_turning's was 33, as if the person had another surrogate; with 1,200 glasses' is 51, with 45
+dB and more in 85 %."""
 _BEYOND = 2.0**30
 """Pixels, farther than any point that is kept."""
 _FINEST = 2.0**-10

@@ -18,6 +18,7 @@ from streamdeid.analysis.chunk_table import (
     MOST_DECISIONS,
     MOST_FACES,
     MOST_WORDS,
+    check_table,
     table_bytes,
     table_of,
 )
@@ -142,6 +143,7 @@ class AnalysisWriter:
         table = table_of(self._records, self._faces, steps, self._levels, self._causes)
         if max(len(self._levels), len(self._causes)) > MOST_WORDS:
             raise ValueError(f"more than {MOST_WORDS} levels or causes")
+        check_table(table, len(self._levels), len(self._causes))
         blocks = [zlib.compress(data, _EFFORT) for data in (table_bytes(table), coded(self._faces))]
         entry = np.zeros(1, layout.ENTRY)
         for name, block in zip(("table", "points"), blocks, strict=True):
