@@ -107,16 +107,21 @@ class Applied:
         here, track = self._places.rows(frame), self._places.track
         visible, wanted = self._visible[here], self._wanted[here]
         named = list(zip(track[here].tolist(), self._person[here].tolist(), strict=True))
+        places, regions = self.besides(frame)
         return FrameEdits(
             removed=frozenset(track[here][self._removed[here]].tolist()),
             visible={number: person for (number, person), yes in zip(named, visible, strict=True) if yes},
             kept={number: person for (number, person), yes in zip(named, wanted & ~visible, strict=True) if yes},
-            places=tuple((one.number, one.boxes[frame - one.first]) for one in self._drawn if _in(one, frame)),
-            regions=tuple(
-                one.box for one in self._regions if _first_last(one.span, frame + 1)[0] <= frame <= _end(one)
-            ),
+            places=places,
+            regions=regions,
             persons={number: person for number, person in named if number and person},
         )
+
+    def besides(self, frame: int) -> tuple[Sequence[tuple[int, Box]], Sequence[Box]]:
+        """Places, with their numbers, and regions that are covered besides in a frame, counted from 0."""
+        places = tuple((one.number, one.boxes[frame - one.first]) for one in self._drawn if _in(one, frame))
+        regions = (one for one in self._regions if _first_last(one.span, frame + 1)[0] <= frame <= _end(one))
+        return places, tuple(one.box for one in regions)
 
     @property
     def person(self) -> Ints:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import islice
 from typing import Any
 
@@ -100,6 +101,13 @@ def columns_of(frames: Sequence[FrameRecord]) -> AnalysisColumns:
             times += [float(record.time) for record in records]
         levels, causes = tuple(known_levels), tuple(known_causes)
     return _joined(tables, times, levels, causes)
+
+
+def exact_times(frames: Sequence[FrameRecord]) -> list[Fraction]:
+    """Presentation time of each frame, seconds; from a file without the points. Raises InputError."""
+    if not isinstance(frames, AnalysisFrames):
+        return [record.time for record in frames]
+    return [time for chunk in range(frames.chunks) for time in frames.times_of(chunk, frames.table(chunk))]
 
 
 def _runs(frames: Sequence[FrameRecord]) -> Iterator[list[FrameRecord]]:

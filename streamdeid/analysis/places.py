@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.analysis.records import Analysis, Decision
+from streamdeid.analysis.columns import columns_of
+from streamdeid.analysis.records import Analysis
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -42,6 +43,8 @@ class Places:
     with_a_face: Flags
     """Whether a person's surrogate is shown."""
     ambiguous: Flags
+    level: NDArray[np.str_]
+    """Protection level (`records.Decision.level`)."""
     part: Ints
     """Row of `persons` and `begins`; -1 for a place that is nobody's."""
     persons: Ints
@@ -52,24 +55,24 @@ class Places:
     @staticmethod
     def of(analysis: Analysis) -> Places:
         """The places of an analysis."""
-        counts = [len(record.decisions) for record in analysis.frames]
-        rows = [one for record in analysis.frames for one in record.decisions]
-        frame = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
-        track, tracklet, person = (
-            np.fromiter(values, np.int64, len(rows))
-            for values in ((o.track for o in rows), (o.tracklet for o in rows), (o.person for o in rows))
+        columns = columns_of(analysis.frames)
+        known, starts = columns.decisions, columns.decision_start
+        frame, track, tracklet, person = (
+            one.astype(np.int64) for one in (known.frame, known.track, known.tracklet, known.person)
         )
         part, persons, begins = _parts(frame, track, tracklet, person)
+        levels = np.array([*columns.levels, ""])[known.level]
         return Places(
-            frames=len(counts),
-            starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            frames=len(columns.time),
+            starts=starts.astype(np.int64),
             frame=frame,
             track=track,
             tracklet=tracklet,
-            extent=_extents(rows),
-            covers=(track > 0) & np.fromiter((o.level != SHOWN for o in rows), np.bool_, len(rows)),
-            with_a_face=np.fromiter((o.level in WITH_A_FACE for o in rows), np.bool_, len(rows)),
-            ambiguous=np.fromiter((o.ambiguous for o in rows), np.bool_, len(rows)),
+            extent=_extents(known.box, known.place),
+            covers=np.asarray((track > 0) & (levels != SHOWN), np.bool_),
+            with_a_face=np.isin(levels, sorted(WITH_A_FACE)),
+            ambiguous=known.ambiguous,
+            level=levels,
             part=part,
             persons=persons,
             begins=begins,
@@ -80,10 +83,9 @@ class Places:
         return slice(int(self.starts[frame]), int(self.starts[frame + 1]))
 
 
-def _extents(rows: list[Decision]) -> Floats:
-    box = np.array([one.box for one in rows], dtype=np.float64).reshape(-1, 4)
-    place = np.array([one.place for one in rows], dtype=np.float64).reshape(-1, 4)
-    return np.concatenate([np.minimum(box[:, :2], place[:, :2]), np.maximum(box[:, 2:], place[:, 2:])], axis=1)
+def _extents(box: NDArray[np.float32], place: NDArray[np.float32]) -> Floats:
+    both = np.concatenate([np.minimum(box[:, :2], place[:, :2]), np.maximum(box[:, 2:], place[:, 2:])], axis=1)
+    return np.asarray(both, np.float64)
 
 
 def _parts(frame: Ints, track: Ints, tracklet: Ints, person: Ints) -> tuple[Ints, Ints, Ints]:

@@ -24,7 +24,8 @@ from streamdeid.core.colour import LUMA
 
 ACCEPT = 0.4
 """Largest distance that is taken for the same person: of different people of the London set no pair is as near, neither
-sharp nor equally soft (`benchmarks/people/whitelist.py`). 1 in 10,000 sharp ones is within 0.44, soft ones within 0.41."""
+sharp nor equally soft (`benchmarks/people/whitelist.py`). 1 in 10,000 sharp ones is within 0.44, soft ones within
+0.41."""
 _FLOOR = 8.0
 """Grey levels added before the logarithm: dark pixels are mostly noise."""
 _FINE, _COARSE = 1.2 / 200, 12 / 200

@@ -14,16 +14,18 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.analysis.applied import Applied
 from streamdeid.analysis.edits import AnotherSurrogate, Edit, PartPerson
+from streamdeid.analysis.places import SHOWN, Places
 from streamdeid.analysis.records import Analysis
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.protect.plan import Deidentifier
-from streamdeid.runs.analysed import SHOWN
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.surrogates.choice import Surrogate, Surrogates
 from streamdeid.video.files.sink import FileSink
@@ -43,6 +45,8 @@ class Recorded:
 
     analysis: Analysis
     applied: Applied
+    places: Places
+    """Of the analysis."""
 
     def known(self, index: int) -> Mapping[int, KnownTrack]:
         """The tracks of a frame."""
@@ -119,6 +123,8 @@ class Again:
     """Makes what protects faces, edits applied, anew for each segment."""
     write: Callable[[Path], FileSink]
     """The sink for the pictures of a segment."""
+    times: Sequence[Fraction]
+    """Of all frames, seconds."""
 
     def render(
         self,
@@ -145,8 +151,7 @@ class Again:
         begin = max(0, segment.first - round(_WARM * analysis.header.rate))
         step: Step[None] = Step(self.recorded.faces, RecordedTracks(self.recorded, begin), self.method())
         with self.write(path) as sink:
-            times = [record.time for record in analysis.frames]
-            for one in filtered(self.source.between(times, begin, segment.last), step):
+            for one in filtered(self.source.between(self.times, begin, segment.last), step):
                 if one.frame.index >= segment.first:
                     sink.write(one.frame)
                     done(one)
@@ -180,20 +185,26 @@ class Counted:
 
     def copied(self, recorded: Recorded, segments: Sequence[Segment], by_hand: str) -> None:
         """Count all frames outside of some segments. by_hand: level of what a hand drew."""
-        inside = {index for one in segments for index in range(one.first, one.last + 1)}
-        for index in range(len(recorded.analysis.frames)):
-            if index in inside:
-                continue
-            edits = recorded.applied.at(index)
-            for one in recorded.analysis.frames[index].decisions:
-                if one.level == SHOWN or one.track in edits.visible:
-                    self.shown += 1
-                elif one.track not in edits.open:
-                    person = edits.persons.get(one.track, one.person) if one.person else 0
-                    self._add(one.level, person, one.track == 0)
-            for _ in edits.places:
+        applied, places = recorded.applied, recorded.places
+        outside = np.ones(places.frames, np.bool_)
+        for segment in segments:
+            outside[segment.first : segment.last + 1] = False
+        rows = outside[places.frame]
+        visible = rows & ((places.level == SHOWN) | applied.visible)
+        self.shown += int(visible.sum())
+        rows &= ~visible & ~applied.removed
+        person = np.where(places.with_a_face, applied.person, 0)
+        kinds, counts = np.unique(
+            np.stack([np.char.mod("%d", person[rows]), places.level[rows]]), axis=1, return_counts=True
+        )
+        for (who, level), count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
+            self.levels[level] += count
+            self.persons.setdefault(who, Counter())[level] += count
+        for index in np.flatnonzero(outside).tolist():
+            edits = applied.besides(index)
+            for _ in edits[0]:
                 self._add(by_hand, 0, False)
-            self.regions += len(edits.regions)
+            self.regions += len(edits[1])
 
     def _add(self, level: str, person: int, region: bool) -> None:
         if region:

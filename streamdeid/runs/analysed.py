@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from streamdeid.analysis.places import SHOWN
 from streamdeid.analysis.records import (
     Analysis,
     AnalysisHeader,
@@ -32,8 +33,6 @@ from streamdeid.surrogates.choice import SAMPLED, Surrogate
 from streamdeid.surrogates.models import Models
 from streamdeid.video.files.source import SourceInfo
 
-SHOWN = "shown"
-"""Level of a face that was left as it is."""
 _FOUND_BY = ("threshold", "min_face", "detector_interval", "tolerant")
 """Settings that what is found depends on."""
 _NOT_DECIDED_BY = (

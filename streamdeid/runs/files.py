@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
+from streamdeid.analysis.columns import exact_times
 from streamdeid.core.atomic_file import check_paths
 from streamdeid.core.held_signals import signals_held
 from streamdeid.core.process_usage import let_go_of_code
@@ -196,7 +197,9 @@ class FileRun:
             return open_sink(path, info, settings, streams=False, reviewed=True)
 
         if segments:
-            Again(recorded, source, method, write).render(segments, output, output, told, overwrite=True)
+            Again(recorded, source, method, write, exact_times(recorded.analysis.frames)).render(
+                segments, output, output, told, overwrite=True
+            )
         counted.copied(recorded, segments, "solid" if settings.strict or not settings.synthesises else "soft redaction")
         frames = recorded.analysis.frames
         reviewed.told = f"{counted.frames} frames were rendered again, the others copied from the earlier output"

@@ -111,7 +111,7 @@ class ReviewedFile:
     def recorded(self) -> Recorded:
         """The recording as the analysis and the edits tell it."""
         assert self.analysis is not None
-        return Recorded(self.analysis, self._applied)
+        return Recorded(self.analysis, self._applied, self._places)
 
     def touched_since(self, held: tuple[Edit, ...]) -> list[tuple[int, int]]:
         """Spans of frames whose picture may differ from that of an output that holds these edits."""
@@ -201,8 +201,8 @@ class ReviewedFile:
     def _read_edits(self, path: Path) -> None:
         assert self.analysis is not None
         self.edits = read_edits(path)
-        check_edits(self.analysis, self.edits)
         self._places = Places.of(self.analysis)
+        check_edits(self.analysis, self.edits, self._places)
         self._applied = Applied(self._places, self.edits.done)
 
     def _edited(self, method: ReplaceFaces | MaskFaces, inner: Deidentifier) -> Deidentifier:

@@ -136,5 +136,5 @@ EDITS = Edits(
     looked_at=("short track 3", "gap in 4"),
     reviewer="Zoë",
     reviewed="2026-11-23T01:00:00Z",
-    rendered=Rendered("12" * 32, 3),
+    rendered=Rendered("12" * 32, ()),
 )

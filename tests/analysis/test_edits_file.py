@@ -83,7 +83,7 @@ def _edits(draw: st.DrawFn) -> Edits:
         tuple(draw(st.lists(_TEXT, max_size=5))),
         draw(_TEXT),
         draw(st.sampled_from(["", "2026-11-23", "2026-11-23T01:02:03.5+01:00"])),
-        draw(st.none() | st.builds(Rendered, st.just("0" * 64), st.integers(0, 12))),
+        draw(st.none() | st.builds(Rendered, st.just("0" * 64), st.lists(_EDIT, max_size=4).map(tuple))),
     )
 
 
