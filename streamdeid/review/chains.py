@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class Chain:
         """Last frame."""
         return int(self.frames[-1])
 
-    @property
+    @cached_property
     def side(self) -> float:
         """Usual length of the shorter side, pixels."""
         return float(np.median(sides(self.boxes)))
