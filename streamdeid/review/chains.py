@@ -78,7 +78,7 @@ def chains(columns: Columns) -> list[Chain]:
 def _covered(columns: Columns) -> Flags:
     """Which sightings, (m,), have the middle half of their box within a redaction."""
     found, rows = columns.found, columns.covered
-    starts = np.searchsorted(rows.frame, np.arange(len(columns.scene) + 1))
+    starts = columns.starts
     quarter = (found.box[:, 2:] - found.box[:, :2]) / 4
     low, high = found.box[:, :2] + quarter, found.box[:, 2:] - quarter
     covered = np.zeros(len(found.frame), dtype=np.bool_)

@@ -36,7 +36,6 @@ class Stretch:
     """(n,), the landmarker's, 0 without landmarks."""
     persons: Ints
     """(n,), 0 for nobody."""
-    ambiguous: Flags
 
     @property
     def first(self) -> int:
@@ -97,7 +96,6 @@ def stretches(columns: Columns) -> list[Stretch]:
             evidence[part],
             presence[part],
             rows.person[part],
-            rows.ambiguous[part],
         )
         for part in np.split(order, np.flatnonzero(breaks) + 1)
         if len(part)
