@@ -56,10 +56,10 @@ def header_of(settings: Settings, models: Models, info: SourceInfo, side: FileSi
     )
 
 
-def _plain(value: Any) -> str | float | int | bool | list[str] | None:
+def _plain(value: Any) -> str | float | int | bool | tuple[str, ...] | None:
     """A setting as a file keeps it. What whitelisted pictures are called is not kept, only how many there are."""
     if isinstance(value, tuple):
-        return len(value) if value and isinstance(value[0], Path) else [str(one) for one in value]
+        return len(value) if value and isinstance(value[0], Path) else tuple(str(one) for one in value)
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 

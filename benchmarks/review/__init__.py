@@ -1,0 +1,1 @@
+"""The review desk: its list, its pictures, and what an edit costs."""
