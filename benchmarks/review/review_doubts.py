@@ -189,4 +189,3 @@ def report(clips: Sequence[Clip], seeded: int, seed: int) -> dict[str, list[dict
 
 def _table(rows: Sequence[Mapping[str, object]]) -> str:
     return markdown(list(rows[0]), [list(row.values()) for row in rows])
-

@@ -21,6 +21,8 @@ from streamdeid.review.stretches import stretches
 
 LEAST = 0.02
 """Severity up to which something is not worth a look."""
+_MOST = 5_000
+"""Doubts that are told at most, the worst."""
 _TURN = 6
 """Every so many places one is for who somebody is."""
 _BETWEEN = 0.2
@@ -70,6 +72,7 @@ def doubts(analysis: Analysis, known: AnalysisColumns | None = None) -> list[Dou
     ]
     asked = [one for one in asked if one.severity > LEAST]
     asked.sort(key=lambda one: (-one.severity, one.first, one.kind, one.track, one.box))
+    del asked[_MOST:]
     return _named(_in_turn(_merged(asked, columns.rate)))
 
 
