@@ -1,1 +1,1 @@
-"""The review desk: its list, its pictures, and what an edit costs."""
+"""Does the review list name what slipped through? Clips as analyses, misses on purpose, ranks."""

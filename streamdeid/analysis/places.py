@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.analysis.columns import columns_of
+from streamdeid.analysis.columns import AnalysisColumns, columns_of
 from streamdeid.analysis.records import Analysis
 
 Ints = NDArray[np.int64]
@@ -54,25 +54,29 @@ class Places:
 
     @staticmethod
     def of(analysis: Analysis) -> Places:
-        """The places of an analysis."""
-        columns = columns_of(analysis.frames)
-        known, starts = columns.decisions, columns.decision_start
+        """The places of an analysis. Raises InputError for a damaged file."""
+        return Places.of_columns(columns_of(analysis.frames))
+
+    @staticmethod
+    def of_columns(columns: AnalysisColumns) -> Places:
+        """The places of an analysis, given as columns."""
+        rows = columns.decisions
         frame, track, tracklet, person = (
-            one.astype(np.int64) for one in (known.frame, known.track, known.tracklet, known.person)
+            numbers.astype(np.int64) for numbers in (rows.frame, rows.track, rows.tracklet, rows.person)
         )
         part, persons, begins = _parts(frame, track, tracklet, person)
-        levels = np.array([*columns.levels, ""])[known.level]
+        low, high = np.minimum(rows.box[:, :2], rows.place[:, :2]), np.maximum(rows.box[:, 2:], rows.place[:, 2:])
         return Places(
             frames=len(columns.time),
-            starts=starts.astype(np.int64),
+            starts=columns.decision_start.astype(np.int64),
             frame=frame,
             track=track,
             tracklet=tracklet,
-            extent=_extents(known.box, known.place),
-            covers=np.asarray((track > 0) & (levels != SHOWN), np.bool_),
-            with_a_face=np.isin(levels, sorted(WITH_A_FACE)),
-            ambiguous=known.ambiguous,
-            level=levels,
+            extent=np.concatenate([low, high], axis=1, dtype=np.float64),
+            covers=(track > 0) & ~_of_levels(columns, frozenset({SHOWN})),
+            with_a_face=_of_levels(columns, WITH_A_FACE),
+            ambiguous=rows.ambiguous,
+            level=np.array([*columns.levels, ""])[rows.level],
             part=part,
             persons=persons,
             begins=begins,
@@ -83,9 +87,9 @@ class Places:
         return slice(int(self.starts[frame]), int(self.starts[frame + 1]))
 
 
-def _extents(box: NDArray[np.float32], place: NDArray[np.float32]) -> Floats:
-    both = np.concatenate([np.minimum(box[:, :2], place[:, :2]), np.maximum(box[:, 2:], place[:, 2:])], axis=1)
-    return np.asarray(both, np.float64)
+def _of_levels(columns: AnalysisColumns, names: frozenset[str]) -> Flags:
+    numbers = [number for number, name in enumerate(columns.levels) if name in names]
+    return np.isin(columns.decisions.level, numbers)
 
 
 def _parts(frame: Ints, track: Ints, tracklet: Ints, person: Ints) -> tuple[Ints, Ints, Ints]:

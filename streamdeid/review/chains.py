@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from streamdeid.review.columns import Columns, Flags, Floats, Ints
+from streamdeid.review.columns import Columns, Floats, Ints
 from streamdeid.review.stretches import sides
 
 _LONGEST_BREAK = 1.5
 """Seconds between two sightings of a chain: tiles are searched once in 32 frames."""
 _REACH, _REACH_PER_SECOND = 0.5, 2.0
 """How far the next sighting may lie, in sides of the face, and how much farther for each second."""
+_MOST = 32
+"""Sightings of a frame that are followed, at most: a detector may find a thousand."""
+_OPEN = 128
+"""Chains that may still go on, at most; those that began first are over then."""
 _AS_LARGE = 0.5
 """The smaller of two neighbours' sides over the larger, at least."""
 
@@ -37,7 +42,7 @@ class Chain:
         """Last frame."""
         return int(self.frames[-1])
 
-    @property
+    @cached_property
     def side(self) -> float:
         """Usual length of the shorter side, pixels."""
         return float(np.median(sides(self.boxes)))
@@ -46,17 +51,22 @@ class Chain:
 def chains(columns: Columns) -> list[Chain]:
     """All chains, by their first frame."""
     found = columns.found
-    rows = np.flatnonzero(~found.taken & ~_covered(columns))
     longest = _LONGEST_BREAK * columns.rate
     open_ones: list[list[int]] = []
     done: list[list[int]] = []
+    before = -1
     box, frame, scene = found.box, found.frame, columns.scene
     centre, side = (box[:, :2] + box[:, 2:]) / 2, sides(box)
-    for row in rows.tolist():
+    for row in _open(columns).tolist():
         now = int(frame[row])
-        over = [one for one in open_ones if now - frame[one[-1]] > longest or scene[frame[one[-1]]] != scene[now]]
-        done += over
-        open_ones = [one for one in open_ones if one not in over] if over else open_ones
+        if now != before:
+            before = now
+            still: list[list[int]] = []
+            for one in open_ones:
+                over = now - frame[one[-1]] > longest or scene[frame[one[-1]]] != scene[now]
+                (done if over else still).append(one)
+            done += still[:-_OPEN]
+            open_ones = still[-_OPEN:]
         best, nearest = None, np.inf
         for one in open_ones:
             last = one[-1]
@@ -74,17 +84,20 @@ def chains(columns: Columns) -> list[Chain]:
     return [Chain(frame[part], box[part], found.evidence[part], found.presence[part]) for part in map(np.array, parts)]
 
 
-def _covered(columns: Columns) -> Flags:
-    """Which sightings, (m,), have the middle half of their box within a redaction."""
+def _open(columns: Columns) -> Ints:
+    """Sightings, rows of `Found`, that no redaction is for and the middle half of whose box lies within none; of each
+    frame the likeliest."""
     found, rows = columns.found, columns.covered
-    starts = np.searchsorted(rows.frame, np.arange(len(columns.scene) + 1))
-    quarter = (found.box[:, 2:] - found.box[:, :2]) / 4
-    low, high = found.box[:, :2] + quarter, found.box[:, 2:] - quarter
-    covered = np.zeros(len(found.frame), dtype=np.bool_)
-    most = int(np.diff(starts).max(initial=0))
-    for step in range(most):
-        at = starts[found.frame] + step
-        here = np.flatnonzero(at < starts[found.frame + 1])
-        boxes = rows.box[at[here]]
+    left = np.flatnonzero(~found.taken)
+    quarter = (found.box[left, 2:] - found.box[left, :2]) / 4
+    low, high = found.box[left, :2] + quarter, found.box[left, 2:] - quarter
+    first, after = columns.starts[found.frame[left]], columns.starts[found.frame[left] + 1]
+    covered = np.zeros(len(left), dtype=np.bool_)
+    for step in range(int((after - first).max(initial=0))):
+        here = np.flatnonzero(first + step < after)
+        boxes = rows.box[first[here] + step]
         covered[here] |= ((boxes[:, :2] <= low[here]) & (boxes[:, 2:] >= high[here])).all(axis=1)
-    return covered
+    left = left[~covered]
+    by_evidence = left[np.lexsort((-found.evidence[left], found.frame[left]))]
+    place = np.arange(len(left)) - np.searchsorted(found.frame[by_evidence], found.frame[by_evidence])
+    return np.sort(by_evidence[place < _MOST])

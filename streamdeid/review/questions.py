@@ -91,9 +91,8 @@ def _weakness(one: Stretch, rate: float) -> tuple[str, str]:
 def _guesses(columns: Columns, one: Stretch) -> Iterator[Question]:
     """Between two sightings, where the place is guessed for long."""
     seen = np.flatnonzero(one.seen)
-    for a, b in zip(seen[:-1].tolist(), seen[1:].tolist(), strict=True):
-        if b - a <= max(3.0, 0.2 * columns.rate):
-            continue
+    long = np.flatnonzero(np.diff(seen) > max(3.0, 0.2 * columns.rate))
+    for a, b in zip(seen[long].tolist(), seen[long + 1].tolist(), strict=True):
         severity = 0.5 * one.likeness * min((b - a) / columns.rate / 1.5, 1.0) * urgency(one.side)
         why = f"The face is not seen for {b - a - 1} frames: does its cover follow it?"
         first, last = int(one.frames[a]) + 1, int(one.frames[b]) - 1
