@@ -15,7 +15,7 @@ import numpy as np
 
 from streamdeid.analysis.applied import FrameEdits
 from streamdeid.analysis.records import Box
-from streamdeid.core.frames import Plane, Planes
+from streamdeid.core.frames import Planes
 from streamdeid.errors import InputError
 from streamdeid.review.recorded import Recorded
 from streamdeid.service.preview import planes_as_jpeg
@@ -24,6 +24,8 @@ from streamdeid.video.files.seeking import SeekingSource
 _QUALITY = 85
 _WIDEST = 1280
 """Pixels to which pictures on the page are reduced."""
+_FOLLOWED = 16 << 20
+"""Bytes of pictures that are kept while following, one frame after the other."""
 _FILL = 64, 128, 128
 """Luma and chroma of what is to be covered."""
 _THUMBNAIL = 112
@@ -77,9 +79,9 @@ class Pictures:
         """JPEG of a frame of the recording: not to be kept anywhere."""
         return planes_as_jpeg(self._recording.frame(frame), _WIDEST, _QUALITY)
 
-    def luma(self, frame: int) -> Plane:
-        """Brightness of a frame of the recording, uint8 (h, w), for following a patch in it; not to be written to."""
-        return self._recording.frame(frame).y
+    def to_follow(self) -> SeekingSource:
+        """The recording, for following a patch in it while pictures are shown; close it."""
+        return self._recording.beside(_FOLLOWED)
 
     def thumbnail(self, frame: int, box: Box) -> bytes:
         """JPEG of a redaction in the output."""

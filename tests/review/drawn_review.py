@@ -65,13 +65,15 @@ class Review:
 
 
 def drawn_review(place: Path, fitting: FitModel, gallery: Gallery, *, people: int = 2, seconds: float = 3.0) -> Review:
-    """Draw it: scenes of so many people side by side, the second mirrored; track 9 is a false redaction."""
+    """Draw it: people side by side, with what is called a cut after two thirds; track 9 is a false redaction."""
     size = SIZE
     drawn = list(synthetic_people(fitting, gallery, people=people, seconds=seconds, size=size, rate=RATE))
     recording, output = place / "drawn.mp4", place / "drawn_deidentified.mp4"
     write_drawn_clip(recording, (one.frame.planes for one in drawn), RATE)
     records = [_record(one, cut=2 * len(drawn) // 3, frames=len(drawn)) for one in drawn]
-    write_drawn_clip(output, (_covered(one.frame.planes, record) for one, record in zip(drawn, records, strict=True)), RATE)
+    write_drawn_clip(
+        output, (_covered(one.frame.planes, record) for one, record in zip(drawn, records, strict=True)), RATE
+    )
     header = AnalysisHeader(Side(SHA, 1), *size, Fraction(RATE), {}, SHA, SHA)
     analysis = Analysis(header, records, AnalysisEnd({}, Side(SHA, 1), ""))
     return Review(recording, output, analysis, list(_doubts(records)), drawn, [])
@@ -117,13 +119,23 @@ def _covered(planes: Planes, record: FrameRecord) -> Planes:
 
 def _doubts(records: Iterable[FrameRecord]) -> Iterable[MadeUpDoubt]:
     frames = len(list(records))
-    yield MadeUpDoubt("false-9", "no face", frames // 4, frames // 2 - 1, 9, None, (8.0, 8.0, 60.0, 66.0), 0.9, "What is covered here does not look like a face.")
+    yield MadeUpDoubt(
+        "false-9",
+        "no face",
+        frames // 4,
+        frames // 2 - 1,
+        9,
+        None,
+        (8.0, 8.0, 60.0, 66.0),
+        0.9,
+        "What is covered here does not look like a face.",
+    )
     yield MadeUpDoubt("late-2", "late start", 0, 2, 2, 2, None, 0.7, "The track begins in the middle of the picture.")
     yield MadeUpDoubt("short-1", "weak evidence", 5, 8, 1, 1, None, 0.2, "The detector was hardly sure here.")
 
 
 def mean_difference(a: np.ndarray, b: np.ndarray, box: Box) -> float:
     """Mean absolute difference of two pictures (h, w, ...) in a box, inside it by a tenth."""
-    x0, y0, x1, y1 = (int(round(value)) for value in grown(box, -0.1))
+    x0, y0, x1, y1 = (round(value) for value in grown(box, -0.1))
     part = np.s_[max(y0, 0) : y1, max(x0, 0) : x1]
     return float(np.abs(a[part].astype(float) - b[part].astype(float)).mean())

@@ -124,7 +124,7 @@ export function showLegend(state, rows) {
     colour.dataset.state = at;
     item.append(colour, name);
     return item;
-  }), ...[["cut", "cut"], ["doubt", "to look at"]].map(([kind, text]) => {
+  }), ...[["cut", "cut"], ["to-look", "to look at"]].map(([kind, text]) => {
     const item = make("li");
     item.append(make("i", kind), text);
     return item;

@@ -32,6 +32,10 @@ _ONWARDS = 24
 """Frames by which decoding goes on from where it is rather than from a key frame that is nearer."""
 
 
+_TRIES = 2
+"""Key frames before the wanted one that are tried where a container seeks too far, before it is read from its start."""
+
+
 @dataclass(frozen=True)
 class _Index:
     """Where the frames are, by the stamps of the packets, in units of the stream's time base."""
@@ -73,16 +77,17 @@ class SeekingSource:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def beside(self, cache: int) -> SeekingSource:
+        """Another one on the same file, which asks for other frames; cache: bytes of pictures that it keeps."""
+        other = SeekingSource(self._path, self._times, cache=cache)
+        with self._lock:
+            other._index = self._known()
+        return other
+
     def prepare(self) -> int:
         """Make the list of packets, where it is not there yet; the number of frames."""
         with self._lock:
             return len(self._known().stamps)
-
-    def keys(self) -> tuple[int, ...]:
-        """Numbers of the frames that decoding can begin at, rising; the first is 0."""
-        with self._lock:
-            index = self._known()
-            return tuple(sorted({0, *(bisect_left(index.stamps, key) for key in index.keys)}))
 
     def frame(self, number: int) -> Planes:
         """A frame, upright; not to be written to. Raises InputError for one that is not there or not decodable."""
@@ -129,7 +134,7 @@ class SeekingSource:
             found = self._read_to(number)
             if found is not None:
                 return found
-        for begin in range(key, -1, -1):  # one that decoding cannot begin at after all has an earlier one
+        for begin in (key, key - 1)[: key + 1]:  # one that decoding cannot begin at after all has an earlier one
             self._pictures = self._from(begin)
             self._at = -1
             found = self._read_to(number)
@@ -171,40 +176,44 @@ class SeekingSource:
 
     def _from(self, key: int) -> Generator[tuple[int, av.VideoFrame], None, None]:
         """Pictures with their stamps from a key frame on, in display order."""
-        index = self._known()
-        if not index.stamped:
+        if not self._known().stamped:
             self._stop()
-        if self._container is None:
-            self._container = open_container(self._path)
-            _video_of(self._container).thread_type = "AUTO"
-            _video_of(self._container).thread_count = 0  # as many as there are cores
-        container = self._container
-        stream = _video_of(container)
-        context: Any = stream.codec_context
-        if not index.stamped:
-            for number, picture in enumerate(container.decode(stream)):
+            for number, picture in enumerate(self._opened().decode(_video_of(self._opened()))):
                 yield number, picture
             return
-        for packet in self._packets(container, stream, key):
+        for stream, packet in self._packets(key):
             stamp = packet.pts
+            context: Any = stream.codec_context
             context.skip_frame = "NONREF" if stamp is not None and stamp < self._near else "DEFAULT"
             for picture in stream.decode(packet):
                 if picture.pts is not None:
                     yield picture.pts, picture
 
-    def _packets(self, container: InputContainer, stream: av.VideoStream, key: int) -> Iterator[Any]:
+    def _packets(self, key: int) -> Iterator[tuple[av.VideoStream, Any]]:
         """Packets from a key frame on, an earlier one where seeking misses it, and an empty last one."""
-        keys = self._known().keys
-        for begin in range(key, -1, -1):
+        keys = self._known().keys[: key + 1]
+        for begin in range(key, max(key - _TRIES, 0) - 1, -1):
+            container = self._opened()
+            stream = _video_of(container)
             container.seek(keys[begin], stream=stream)
             packets = iter(container.demux(stream))
             for packet in packets:
-                if packet.is_keyframe and packet.pts in keys[: key + 1]:
-                    yield packet
-                    yield from packets
+                if packet.is_keyframe and packet.pts in keys:
+                    yield stream, packet
+                    yield from ((stream, each) for each in packets)
                     return
-                if packet.pts is None or packet.pts > keys[key]:
+                if packet.pts is None or packet.pts > keys[-1]:
                     break  # too far
+        self._stop()
+        stream = _video_of(self._opened())
+        yield from ((stream, each) for each in self._opened().demux(stream))
+
+    def _opened(self) -> InputContainer:
+        if self._container is None:
+            self._container = open_container(self._path)
+            _video_of(self._container).thread_type = "AUTO"
+            _video_of(self._container).thread_count = 0  # as many as there are cores
+        return self._container
 
 
 def _video_of(container: InputContainer) -> av.VideoStream:
