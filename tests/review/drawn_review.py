@@ -33,9 +33,9 @@ class MadeUpDoubt:
     kind: str
     first: int
     last: int
-    track: int | None
-    person: int | None
-    box: Box | None
+    track: int
+    person: int
+    box: Box
     severity: float
     why: str
 
@@ -125,13 +125,25 @@ def _doubts(records: Iterable[FrameRecord]) -> Iterable[MadeUpDoubt]:
         frames // 4,
         frames // 2 - 1,
         9,
-        None,
+        0,
         (8.0, 8.0, 60.0, 66.0),
         0.9,
         "What is covered here does not look like a face.",
     )
-    yield MadeUpDoubt("late-2", "late start", 0, 2, 2, 2, None, 0.7, "The track begins in the middle of the picture.")
-    yield MadeUpDoubt("short-1", "weak evidence", 5, 8, 1, 1, None, 0.2, "The detector was hardly sure here.")
+    yield MadeUpDoubt(
+        "late-2",
+        "late start",
+        0,
+        2,
+        2,
+        2,
+        (200.0, 60.0, 300.0, 180.0),
+        0.7,
+        "The track begins in the middle of the picture.",
+    )
+    yield MadeUpDoubt(
+        "short-1", "weak evidence", 5, 8, 1, 1, (80.0, 60.0, 180.0, 180.0), 0.2, "The detector was hardly sure here."
+    )
 
 
 def mean_difference(a: np.ndarray, b: np.ndarray, box: Box) -> float:

@@ -223,6 +223,7 @@ async function goToDoubt(number) {
   person = null;
   chosen = one.track ? `track ${one.track}` : null;
   await go(Math.floor((one.first + one.last) / 2));
+  if (chosen) stage.focusBox(chosen); else screen.focus();
   showLists();
   say(`${doubt + 1} of ${state.doubts.length}: ${one.kind}. ${one.why}`);
 }
