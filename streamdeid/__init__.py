@@ -61,13 +61,13 @@ Closing. Use `with`, or call `close`: it stops the detector's thread and forgets
 picture. It keeps faces, identities and the random key in memory only.
 
 Start. The first picture runs the self-test. A cold start takes 1.2 s of CPU to the first filtered picture when kernels
-and bytecode are there, and 18 to 20 s when neither is (`python benchmarks/cold_start.py`, one face). `warm_up`, or
+and bytecode are there, and 18 to 20 s when neither is (`python -m benchmarks cold_start`, one face). `warm_up`, or
 `streamdeid warmup` where an image is built, compiles everything once and keeps it beside the installed package, in
 NUMBA_CACHE_DIR or in the user's cache; it is found there read-only too, and where nothing can be kept it is compiled in
 memory (`streamdeid.core.kernel_cache`). Kernels belong to a kind of processor: on another one they are compiled again.
 
 Cost. By the same command: 17 ms of CPU for a later picture of 640x480 with one drawn face, and 340 MiB of memory at
-the peak. `python benchmarks/cost.py VIDEO` measures it on a video of yours, by stage. The first person of a gender
+the peak. `python -m benchmarks cost VIDEO` measures it on a video of yours, by stage. The first person of a gender
 costs 0.2 s once.
 
 Importing this package is cheap: what is named here is loaded when it is first used. `streamdeid.Filter` and
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         StreamdeidError,
     )
     from streamdeid.identity.recognised_faces import Recogniser
-    from streamdeid.protect.fixed_regions import Region
+    from streamdeid.protect.region import Region
     from streamdeid.report.redaction_report import FileReport
     from streamdeid.runs.files import filter_file
     from streamdeid.runs.pictures import Filter
@@ -112,7 +112,7 @@ _HOMES = {
     "Planes": "core.frames",
     "PluggedIn": "detection.plugged_in",
     "Recogniser": "identity.recognised_faces",
-    "Region": "protect.fixed_regions",
+    "Region": "protect.region",
     "Settings": "settings",
     "SettingsError": "errors",
     "StreamdeidError": "errors",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from streamdeid.core.settings_table import check, setting
 from streamdeid.errors import SettingsError
-from streamdeid.protect.fixed_regions import Region, read_region
 from streamdeid.protect.mask_faces import MASKS
+from streamdeid.protect.region import Region, read_region
 from streamdeid.surrogates.attributes import ATTRIBUTES, GENDER
 from streamdeid.surrogates.choice import DRAWN, LEAST_Q, METHODS, MOST_Q
 

@@ -20,13 +20,14 @@ from streamdeid.errors import FailedClosed
 from streamdeid.identity.looks import Break, Verdict
 from streamdeid.identity.register import PersonRegister, new_persons
 from streamdeid.protect.levels import Level
+from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.soft_head import Head
 from tests import drawn_faces
 from tests.drawn_faces import Scene
 
 SIZE = (480, 320)
-OWN, QUIET, SOFT, SOLID = (level.label for level in Level)
+OWN, QUIET, SOFT, SOLID, _ = (level.label for level in Level)
 Picture = NDArray[np.uint8]
 Drawn = Callable[..., Scene]
 
@@ -71,18 +72,25 @@ class Filmed:
         register = PersonRegister(new_persons(reentry=True, rate=25))
         self.filter = ReplaceFaces(fitting, Choice(fitting.model, refused), register, **options)
         self.index = -1
+        self.waiting: list[PendingFrame[None]] = []
 
-    def observe(self, planes: Planes, *tracks: Track) -> Frame:
-        """The next frame, observed."""
+    def observe(self, planes: Planes, *tracks: Track) -> PendingFrame[None]:
+        """The next frame, observed; it waits then."""
         self.index += 1
-        frame = Frame(planes, Fraction(self.index, 25), self.index)
-        self.filter.observe(frame, tracks)
-        return frame
+        pending = PendingFrame(Frame(planes, Fraction(self.index, 25), self.index), tracks, None)
+        self.waiting.append(pending)
+        self.filter.observe(pending, self.waiting)
+        return pending
+
+    def publish(self, pending: PendingFrame[None], tracks: Sequence[Track]) -> DeidentifiedFrame:
+        """A frame that waits with these tracks covered."""
+        self.waiting.remove(pending)
+        return self.filter.render(pending, self.filter.decide(pending, tracks, self.waiting))
 
     def show(self, planes: Planes, *tracks: Track, times: int = 1) -> DeidentifiedFrame:
         """The last of so many frames that show the same, published at once."""
         for _ in range(times):
-            done = self.filter.deidentify(self.observe(planes, *tracks), tracks)
+            done = self.publish(self.observe(planes, *tracks), tracks)
         return done
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.core.status import Arrival, SinkState, SourceState
 from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.runs.step import Step
 
 SIZE = (64, 48)
 
@@ -112,8 +113,7 @@ class FakeParts:
             self.fails(frame)
             return []
 
-        stream = SimpleNamespace(
-            detect=detect, tracker=SimpleNamespace(update=lambda faces, time: []), deidentifier=mask, known_people=None
-        )
+        tracker = SimpleNamespace(update=lambda faces, time: [])
+        stream = SimpleNamespace(step=lambda: Step(detect, tracker, mask), known_people=None)
         self.built.append((size, earlier))
         return stream

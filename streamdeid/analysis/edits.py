@@ -100,8 +100,8 @@ class Rendered:
     """An output that holds some of the edits."""
 
     output_sha256: str
-    edits: int
-    """How many of `Edits.done`, from the first, it holds."""
+    edits: tuple[Edit, ...]
+    """Those that it holds, in their order."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from streamdeid.errors import ExitCode, InputError, SettingsError
 from streamdeid.report.audit import FileCheck, Totals, check_files, read_report, warnings_of
-from streamdeid.report.redaction_report import SCHEMA, VERSION, Choice, FileReport, Report
+from streamdeid.report.redaction_report import SCHEMA, VERSION, Choice, FileReport, Report, ReviewReport, left_visible
 
 DESCRIPTION = """\
 Say in plain words what a finished run promises and what it counted, from the report that `streamdeid filter --report`
@@ -84,7 +84,8 @@ def screen(name: str, report: Report, checks: Sequence[FileCheck]) -> list[str]:
     single = len(report.files) == 1 and not report.failures
     done = f"{len(report.files)} filtered, {len(report.failures)} failed"
     wrote = report.versions.get("streamdeid", "unknown")
-    lines = _item("report", f"{name}: {SCHEMA} version {VERSION}, by streamdeid {wrote}; files: {done}")
+    lines = [line for text in left_visible(report.files) for line in _item("VISIBLE", text)]
+    lines += _item("report", f"{name}: {SCHEMA} version {VERSION}, by streamdeid {wrote}; files: {done}")
     if report.choice is not None:
         lines += _chosen(report.choice)
         lines += _item("models", "; ".join(_told(check) for check in checks if check.role in ("model", "gallery")))
@@ -101,12 +102,33 @@ def screen(name: str, report: Report, checks: Sequence[FileCheck]) -> list[str]:
         cuts = sum(one.scene_cuts for one in report.files)
         lines += _item("counted", f"{_counts(totals)}, {_many(cuts, 'scene cut')}")
         lines += _item("covered", _levels(totals))
+    if single and report.files[0].review is not None and report.files[0].review.edits is not None:
+        lines += _item("review", _reviewed(report.files[0].review))
     for warning in warnings_of(report):
         lines += _item("mind", warning)
     if not single:
         lines += _listed(report, checks)
     promise = report.choice.guarantee if report.choice is not None else ""
     return lines + _promise(promise, _MOST_LINES - len(lines) if single else len(promise))
+
+
+def _reviewed(review: ReviewReport) -> str:
+    """What a reviewer did to a file, in words."""
+    edits = review.edits
+    assert edits is not None
+    looked, not_looked = edits.doubts_looked_at, edits.doubts_not_looked_at
+    parts = [f"{looked} of {_many(looked + not_looked, 'doubt')} looked at"]
+    counts = (
+        (edits.covered_places, "place covered by hand"),
+        (edits.removed_tracks, "false redaction removed"),
+        (edits.regions, "region filled"),
+        (edits.joined, "pair of persons joined"),
+        (edits.parted, "person parted"),
+        (edits.other_surrogates, "person given another face"),
+    )
+    parts += [f"{count} x {what}" for count, what in counts if count]
+    who = f", by {review.reviewer}" if review.reviewer else ""
+    return _printable("; ".join(parts) + who + (f", {review.reviewed}" if review.reviewed else ""))
 
 
 def _chosen(choice: Choice) -> list[str]:

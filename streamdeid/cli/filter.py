@@ -15,9 +15,10 @@ from streamdeid.cli.progress import Bar
 from streamdeid.core.process_usage import be_frugal
 from streamdeid.core.settings_table import add_options, given, table
 from streamdeid.errors import ExitCode, OutputError
-from streamdeid.report.redaction_report import FileFailure, FileReport, Report, write_report
+from streamdeid.report.redaction_report import FileFailure, FileReport, Report, left_visible, write_report
 from streamdeid.runs.components import WRITABLE
 from streamdeid.runs.files import FileRun
+from streamdeid.runs.reviewed_file import Asked
 from streamdeid.settings import ENCODING, FACES, FILES, WHITELIST, Settings
 from streamdeid.video.live.settings import LIVE, LiveSettings
 
@@ -53,6 +54,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "arguments", nargs="+", metavar="INPUT [OUTPUT]", help="files, a directory or a pattern; a camera"
     )
     parser.add_argument("-o", "--output", help="file or directory for the result; all others are inputs")
+    parser.add_argument(
+        "--analysis", type=Path, metavar="FILE",
+        help="keep what was found here, for a review, without pictures; one that is there saves the search for faces",
+    )  # fmt: skip
+    parser.add_argument(
+        "--edits",
+        type=Path,
+        metavar="JSON",
+        help="apply what a reviewer changed (`streamdeid review`); one file at a time",
+    )
     parser.add_argument("--report", type=Path, metavar="JSON", help="write what was done, with hashes and counts")
     parser.add_argument(
         "--json", action="store_true", help="one JSON object on standard output for each file, or each second"
@@ -70,6 +81,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return run_live(arguments, settings)
     refuse_live_options(arguments)
     jobs = plan(arguments.arguments, Path(arguments.output) if arguments.output else None, WRITABLE)
+    if len(jobs) > 1 and (arguments.analysis is not None or arguments.edits is not None):
+        raise UsageError("an analysis and edits belong to one file; filter the files one by one")
     if arguments.report is not None and not arguments.report.absolute().parent.is_dir():
         raise OutputError(f"{arguments.report} cannot be written: its directory does not exist")
     done: list[FileReport] = []
@@ -94,12 +107,20 @@ def _attempt(job: Job, run: FileRun, arguments: argparse.Namespace) -> FileRepor
     """Filter one file and complain when it fails."""
     try:
         with Bar(job.input.name, shown=not arguments.quiet) as bar:
-            return run.filter(job.input, job.output, bar)
+            return run.filter(job.input, job.output, bar, _asked(arguments, job))
     except Exception as error:
         code, line = explain(error)
         named = any(str(path) in line for path in (job.input, job.output))
         complain(error, debug=arguments.debug, about="" if named else f"{job.input}: ")
         return FileFailure(job.input.name, line, int(code))
+
+
+def _asked(arguments: argparse.Namespace, job: Job) -> Asked:
+    """The analysis and the edits of a file; edits have theirs beside the recording where none is named."""
+    analysis: Path | None = arguments.analysis
+    if analysis is None and arguments.edits is not None:
+        analysis = job.input.with_suffix(".analysis")
+    return Asked(analysis, arguments.edits)
 
 
 def settings_of(arguments: argparse.Namespace, *, lookahead: float) -> Settings:
@@ -121,7 +142,12 @@ def _tell(result: FileReport | FileFailure, job: Job, arguments: argparse.Namesp
     elif isinstance(result, FileReport) and not arguments.quiet:
         people = "" if result.people is None else f" of {result.people} {'person' if result.people == 1 else 'people'}"
         levels = ", ".join(f"{count} {name}" for name, count in result.levels.items())
-        shown = f", {result.shown} whitelisted faces NOT covered" if result.shown else ""
+        by_hand = left_visible([result])
+        shown = f", {result.shown} whitelisted faces NOT covered" if result.shown and not by_hand else ""
+        for line in by_hand:
+            print(line, flush=True)
+        if result.review is not None and result.review.analysis:
+            shown += f"; {result.review.analysis}"
         print(
             f"{job.output}: {result.frames} frames, {result.faces} faces{people}{f' ({levels})' if levels else ''}"
             f"{shown}, {result.timings.frames_per_second:.1f} frames per second",

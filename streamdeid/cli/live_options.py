@@ -11,7 +11,12 @@ from streamdeid.settings import FILES, Settings
 from streamdeid.video.live.settings import LiveSettings
 
 _NAMES = tuple(table(LiveSettings))
-_FILES_ONLY = (*(name for name, one in table(Settings).items() if one.group == FILES and not one.camera), "report")
+_FILES_ONLY = (
+    *(name for name, one in table(Settings).items() if one.group == FILES and not one.camera),
+    "report",
+    "analysis",
+    "edits",
+)
 """What means nothing to a live run."""
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
 from streamdeid.core.faces import Face, Track
-from streamdeid.core.frames import DeidentifiedFrame, Frame
+from streamdeid.core.frames import Frame
 
 
 class Detector(Protocol):
@@ -27,11 +27,3 @@ class Tracker(Protocol):
     """Follows people over frames."""
 
     def update(self, faces: Sequence[Face], time: Fraction) -> Sequence[Track]: ...
-
-
-class Deidentifier(Protocol):
-    """Turns a raw frame into one that may leave. `observe` runs ahead of `deidentify` by the look-ahead."""
-
-    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None: ...
-
-    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame: ...

@@ -11,7 +11,7 @@ from streamdeid.core.face_mesh import MESH
 from streamdeid.core.faces import Face, Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import LANDMARKS
-from streamdeid.detection.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mesh, iris_from_mesh
+from streamdeid.core.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mesh, iris_from_mesh
 from streamdeid.detection.landmark_network import POINTS
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.region import Region

@@ -11,7 +11,7 @@ Good to know a person by are frames of a face that is surely one, near, frontal 
 gives none for long, turned away or blurred, is somebody new after `_WEAK` others, without a template: nobody can be
 matched to that, and the guarantee holds for any estimate of y.
 
-Frames may be published long after they were observed. What counts is the person known by then, so of a tracklet that
+Frames may be rendered long after they were observed. What counts is the person known by then, so of a tracklet that
 was recognised in time every frame shows its surrogate.
 """
 
@@ -133,13 +133,17 @@ class IdentityCheck:
     """
 
     def __init__(
-        self, register: Register, estimate: Callable[[int, bool], Estimate], named: Callable[[int, Points], None]
+        self,
+        register: Register,
+        estimate: Callable[[int, bool], Estimate],
+        named: Callable[[int, Points], None],
+        first: int = 0,
     ) -> None:
+        """first: tracklets of earlier parts of the stream, whose numbers are not used again."""
         self._register, self._estimate, self._named = register, estimate, named
         self._tracks: dict[int, _Followed] = {}
         self._present: dict[int, _Tracklet] = {}
-        self._at: dict[int, dict[int, int]] = {}
-        self._count = 0
+        self._count = first
 
     def update(self, frame: Frame, tracks: Sequence[Track], broken: Mapping[int, Broken] | None = None) -> list[Track]:
         """The tracks of a new frame under the numbers of their tracklets, in the same order; once per frame.
@@ -163,7 +167,6 @@ class IdentityCheck:
             seen = frame.time if old is None or track.missed == 0 else old.seen
             self._tracks[track.number] = _Followed(number, track.ambiguous, track.missed, seen)
             tracklets.append(replace(track, number=number, ambiguous=track.ambiguous or (begins and old is not None)))
-        self._at[frame.index] = {number: followed.tracklet for number, followed in self._tracks.items()}
         self._end(self._present.keys() - {track.number for track in tracklets})
         for track in tracklets:
             self._present.setdefault(track.number, _Tracklet())
@@ -201,17 +204,17 @@ class IdentityCheck:
         state = self._present.get(tracklet)
         return state is not None and not state.learnt
 
-    def tracklet(self, frame: Frame, track: int) -> int:
-        """The tracklet of a track in an observed frame; 0 when the track was not there."""
-        return self._at.get(frame.index, {}).get(track, 0)
+    @property
+    def count(self) -> int:
+        """Tracklets so far, those of earlier parts of the stream with them."""
+        return self._count
 
-    def published(self, frame: Frame) -> None:
-        """Forget the tracklets of a frame that is done with, and of all before it."""
-        for index in [index for index in self._at if index <= frame.index]:
-            del self._at[index]
+    def person_of(self, tracklet: int) -> int | None:
+        """The person of a tracklet; None while undecided."""
+        return self._register.person_of(tracklet)
 
     def decide_person(self, tracklet: int) -> int | None:
-        """The person to show, for a frame that is to be published now; None while that is not certain."""
+        """Commit the person to show, for a frame that is to be rendered now; None while that is not certain."""
         known = self._register.person_of(tracklet)
         state = self._present.get(tracklet)
         if known is not None or state is None:
@@ -226,10 +229,6 @@ class IdentityCheck:
         # With it all others who are known as well: who is nearest is not for the order of drawing to say.
         rivals = {n: s for n, s in self._present.items() if s.good >= _LEAST and self._register.person_of(n) is None}
         return self._ask({**rivals, tracklet: state})[tracklet]
-
-    def waiting(self) -> frozenset[int]:
-        """The tracklets of frames that are not published yet."""
-        return frozenset(tracklet for tracklets in self._at.values() for tracklet in tracklets.values())
 
     def forgotten(self) -> Set[int]:
         """Persons forgotten since this was asked last."""

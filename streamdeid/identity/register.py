@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.core.faces import Track
@@ -48,8 +48,6 @@ def recognised(recogniser: PersonRecogniser) -> Distances:
 _PATIENCE, _LEAST, _MOST = 0.4, 5, 12
 """Seconds of good frames until which an unclear case waits before it counts as somebody new; good frames, at least and
 at most, that stand for seconds here."""
-_PART = 1 << 40
-"""More tracklets than any part of a stream has."""
 
 
 def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUSED) -> Persons:
@@ -70,18 +68,17 @@ def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUS
 class PersonRegister:
     """`identity.reentry` as the register that `identity.identity_check` asks."""
 
-    def __init__(self, persons: Persons, part: int = 0) -> None:
-        """part: number of the part of a stream, from 0. Each part counts its tracklets anew, the persons remain."""
+    def __init__(self, persons: Persons) -> None:
+        """persons: of the whole stream; the tracklets of its parts are counted on (`IdentityCheck.count`)."""
         self._persons = persons
-        self._first = part * _PART
 
     def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
         """Note who is in the picture, once per frame."""
-        self._persons.update([replace(track, number=self._first + track.number) for track in tracks], frame.time)
+        self._persons.update(tracks, frame.time)
 
     def person_of(self, track: int) -> int | None:
         """The person of a tracklet; None while undecided."""
-        return self._persons.person_of(self._first + track)
+        return self._persons.person_of(track)
 
     def commit(self, track: int, identity: Points, frames: int) -> int | None:
         """`commit_together` of one alone."""
@@ -93,20 +90,20 @@ class PersonRegister:
 
         Told again of a decided one, it is remembered better.
         """
-        identities = {self._first + track: Identity(vector, frames=frames) for track, (vector, frames) in known.items()}
+        identities = {track: Identity(vector, frames=frames) for track, (vector, frames) in known.items()}
         new = {track: one for track, one in identities.items() if self._persons.person_of(track) is None}
         for track in identities.keys() - new.keys():
             self._persons.refresh(track, identities[track])
         self._persons.commit(new)
-        return {track - self._first: self._persons.person_of(track) for track in identities}
+        return {track: self._persons.person_of(track) for track in identities}
 
     def commit_unseen(self, track: int) -> int:
         """A person of its own for a tracklet that shows nothing to recognise anybody by."""
-        return self._persons.commit_unseen(self._first + track)
+        return self._persons.commit_unseen(track)
 
     def expect(self, track: int, earlier: int) -> None:
         """A tracklet most likely shows whom an earlier one showed."""
-        self._persons.expect(self._first + track, self._first + earlier)
+        self._persons.expect(track, earlier)
 
     def forgotten(self) -> Set[int]:
         """Persons forgotten since this was asked last: none of them will ever come back."""

@@ -1,9 +1,8 @@
 """k-Same-furthest: two clusters that do not overlap exchange their centroids (Meng and Sun 2014, fig. 2).
 
 The pseudo-code as repaired in docs/methods.md 1.7. An output is a centroid shared by at least k faces, and in the
-metric of
-`faces` it is never nearest to its own original (their theorem 3), which holds for the members that joined after the
-growing stopped and for the remainder too.
+metric of `faces` it is never nearest to its own original (their theorem 3), which holds for the members that joined
+after the growing stopped and for the remainder too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """k-Same-M: every face becomes the mean of its group of nearest faces in the model's parameter space.
 
-Gross, Airoldi, Malin, Sweeney 2006, by way of Newton, Sweeney, Malin 2005 fig. 4; docs/methods.md 1.5 and 1.6. An
-output is shared by at least k faces, so no recogniser names its subject with a probability above 1/k, within one set in
-which each person appears once.
+Gross, Sweeney, de la Torre, Baker 2006, by way of Newton, Sweeney, Malin 2005 (P5) fig. 4; docs/methods.md 1.5 and 1.6.
+An output is shared by at least k faces, so no recogniser names its subject with a probability above 1/k, within one set
+in which each person appears once.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """k-Same-Select: a closed-set algorithm inside each utility class, so that outputs keep the class.
 
-Gross, Airoldi, Malin, Sweeney 2006, as told by P2 section 3 and P4 (docs/methods.md 1.6): the set is split by a label
-(gender, expression) and k-Same runs in each part. P4 compares itself with the AAM version, "k-Same-M-Select", which is
-the default here. The labels come from the caller, who may have them from a classifier; the price of publishing them is
-`attributes.leakage`.
+Gross, Airoldi, Malin, Sweeney 2005, as told by P1 section II.B and P4 (docs/methods.md 1.6): the set is split by a
+label (gender, expression) and k-Same runs in each part. P4 compares itself with the AAM version, "k-Same-M-Select",
+which is the default here. The labels come from the caller, who may have them from a classifier; the price of publishing
+them is `attributes.leakage`.
 """
 
 from __future__ import annotations

@@ -79,10 +79,11 @@ def video_chapters(
 ) -> list[Chapter]:
     """Chapters A8, A10 and A14 from the clips of a directory, through the whole filter with its default settings.
 
-    Where NAME.faces.csv (frame, x0, y0, x1, y1, score: an independent detector's boxes) lies beside a clip, exposed
-    faces are counted. key_file: a secret that makes the run repeatable. recogniser: RGB picture and 68 landmarks in, a
-    vector out. quick: the first 60 frames of the four smallest files. progress is told each clip's name before it runs.
-    Raises SettingsError, InputError, ModelError, FailedClosed and, for the file with the tags, OutputError.
+    Where NAME.faces.csv (frame, x0, y0, x1, y1, score: an independent detector's boxes) lies beside a clip, faces that
+    keep their pixels are counted. key_file: a secret that makes the run repeatable. recogniser: RGB picture and 68
+    landmarks in, a vector out. quick: the first 60 frames of the four smallest files. progress is told each clip's name
+    before it runs. Raises SettingsError, InputError, ModelError, FailedClosed and, for the file with the tags,
+    OutputError.
     """
     settings = Settings(method=method, key_file=key_file)
     key = secret(settings)
@@ -165,11 +166,11 @@ def _shown(path: Path, settings: Settings, tools: _Tools, more: Callable[[int], 
     source = open_source(path, settings)
     size, rate = (source.info.width, source.info.height), source.info.average_rate
     stream = assemble(settings, tools.models, tools.detect, key=tools.key, size=size, rate=rate, tested=tools.tested)
-    step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
+    step: Step[None] = stream.step()
     frames = itertools.takewhile(lambda frame: more(frame.index), source)
     with contextlib.closing(stream):
-        for pending, published in filtered(frames, step, lookahead_frames(settings, source.info)):
-            yield _Shown(pending.frame, pending.tracks, published)
+        for done in filtered(frames, step, lookahead_frames(settings, source.info)):
+            yield _Shown(done.pending.frame, done.pending.tracks, done.frame)
 
 
 def _filmed(path: Path, settings: Settings, tools: _Tools, most: tuple[int, int]) -> Filmed:

@@ -21,6 +21,7 @@ from streamdeid.core.faces import Track
 from streamdeid.core.frames import Colour, Frame, Planes
 from streamdeid.protect.levels import Level
 from streamdeid.protect.mask_faces import MASKS, MaskFaces
+from streamdeid.protect.plan import at_once
 from streamdeid.protect.replace_faces import Choice, ReplaceFaces
 from streamdeid.surrogates.choice import Surrogates, SurrogateSettings
 from streamdeid.surrogates.gallery import Gallery
@@ -110,16 +111,13 @@ class Publisher:
             self._index += 1
             track = Track(person, photograph.face.box, photograph.face, 0, False)
             before = self._shown()
-            self._filter.observe(frame, [track])
-            result = self._filter.deidentify(frame, [track]).planes
+            result = at_once(self._filter, frame, [track]).planes
             published.append(whole_rgb(result) if self._shown() > before else None)
         return published
 
     def _shown(self) -> int:
         """Faces shown so far as the method shows them: not covered in its stead."""
-        if isinstance(self._filter, MaskFaces):
-            return self._filter.levels["mask"]
-        return self._filter.levels[Level.OWN_FACE]
+        return self._filter.levels[Level.OWN_FACE] + self._filter.levels[Level.MASK]
 
     def vector(self, person: int) -> Points | None:
         """The surrogate P (d,) of a person; None when there is none, or for a mask."""

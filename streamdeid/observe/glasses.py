@@ -48,8 +48,9 @@ _RIM_SHARE = 2.0
 """Weight of the rims beside that of the temples: wires before cheeks have half the contrast."""
 _ON, _OFF = 0.14, 0.09
 """Strength of the lines, natural log, from which a frame is drawn and below which it no longer is: glasses that come
-and go would be worse than none. Chosen on 224 photographs of LFPW's test set and London's 102; `benchmarks/glasses.py`
-says what these and others give. Of the clips those with glasses have .156, no other one more than .094."""
+and go would be worse than none. Chosen on 224 photographs of LFPW's test set and London's 102;
+`benchmarks/looks/glasses.py` says what these and others give. Of the clips those with glasses have .156, no other one
+more than .094."""
 LEAST_WIDTH = 64.0
 """Pixels that a face must be wide for its glasses to be seen, and not only guessed."""
 _FRONTAL = np.deg2rad(10.0)

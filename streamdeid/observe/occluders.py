@@ -13,7 +13,7 @@ opened only when everything speaks for it:
 A rim of what is left stays covered, and each pixel is asked for its colour once more in the picture itself. Everything
 else stays painted over: hands and red or brown things, which have skin's colours; dark ones, as hair and shadow are;
 grey and white ones, as glare is (on a cheek it was opened when a red cup had been learnt: a leak); and what was there
-from the first frame. `benchmarks/occluders.py` measures what opens, and what must not.
+from the first frame. `benchmarks/leaks/occluders.py` measures what opens, and what must not.
 """
 
 from __future__ import annotations

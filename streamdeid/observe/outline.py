@@ -20,7 +20,7 @@ from streamdeid.core.kernel_cache import kernel
 
 _LEAST = 0.03
 """Overhang, share of the face's width, from which the cover is grown: less than half of the feather, in which the
-original shows at the rim anyway. `benchmarks/edges.py --clips` tells on which frames that is."""
+original shows at the rim anyway. `benchmarks/leaks/edges.py --clips` tells on which frames that is."""
 _MARGIN = 0.035
 """How much farther it then reaches, share of the face's width: half of the feather, so that what is contained is
 covered more than it shows."""

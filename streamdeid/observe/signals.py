@@ -1,7 +1,7 @@
 """Signals that a face is not to be trusted: blur, a cover over a part of it, a fit that got worse (methods.md 4.5).
 
 All of them are measured on the small RGB texture in the fit's frame, so that they do not depend on the face's size or
-turn. Thresholds are in `levels`; what each signal says on clips is measured by `benchmarks/levels.py`.
+turn. Thresholds are in `levels`; what each signal says on clips is measured by `benchmarks/looks/levels.py`.
 """
 
 from __future__ import annotations

@@ -2,100 +2,44 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 from streamdeid.core.faces import Track
-from streamdeid.core.frames import DeidentifiedFrame, Frame, Redaction
-from streamdeid.errors import SettingsError
-from streamdeid.render.masks import Box, solid_fill
+from streamdeid.core.frames import DeidentifiedFrame, Redaction
+from streamdeid.protect.pending import PendingFrame, Waiting
+from streamdeid.protect.plan import Deidentifier, Plans
+from streamdeid.protect.region import Region
+from streamdeid.render.masks import solid_fill
 
 REGION = "region"
 """The level of these covers."""
-_FARTHEST = 1e6
-
-
-class Inner(Protocol):
-    """The de-identifier that another one is laid around."""
-
-    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None: ...
-
-    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame: ...
-
-
-@dataclass(frozen=True)
-class Region:
-    """A rectangle of the upright picture, in pixels or in percent of the picture. Raises SettingsError for none."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    percent: tuple[bool, bool, bool, bool] = (False, False, False, False)
-    """Which of the four are percent of the picture's width (x, width) or height (y, height)."""
-
-    def __post_init__(self) -> None:
-        values = self.x, self.y, self.width, self.height
-        if not all(math.isfinite(value) and abs(value) <= _FARTHEST for value in values):
-            raise SettingsError(f"region {self} is no place in a picture")
-        if self.width <= 0 or self.height <= 0:
-            raise SettingsError(f"region {self} has no area: width and height must be above 0")
-
-    def __str__(self) -> str:
-        values = zip((self.x, self.y, self.width, self.height), self.percent, strict=True)
-        return ",".join(f"{value:g}{'%' if relative else ''}" for value, relative in values)
-
-    def on(self, size: tuple[int, int]) -> Box:
-        """Its box in pixels of a picture of size (width, height). Raises SettingsError when it does not touch it."""
-        values = self.x, self.y, self.width, self.height
-        sides = (*size, *size)
-        x, y, width, height = (
-            value * side / 100 if relative else value
-            for value, side, relative in zip(values, sides, self.percent, strict=True)
-        )
-        if x >= size[0] or y >= size[1] or x + width <= 0 or y + height <= 0:
-            raise SettingsError(f"region {self} lies outside the picture, which is {size[0]} x {size[1]} pixels")
-        return x, y, x + width, y + height
-
-
-def read_region(text: str) -> Region:
-    """The region that `x,y,w,h` stands for, each number in pixels or, with % behind it, in percent.
-
-    Raises SettingsError.
-    """
-    parts = [part.strip() for part in text.split(",")]
-    if len(parts) != 4:
-        raise SettingsError(f"a region is x,y,width,height, not {text!r}")
-    try:
-        x, y, width, height = (float(part.removesuffix("%")) for part in parts)
-    except ValueError:
-        raise SettingsError(f"a region is four numbers x,y,width,height, not {text!r}") from None
-    a, b, c, d = (part.endswith("%") for part in parts)
-    return Region(x, y, width, height, (a, b, c, d))
 
 
 class FixedRegions:
-    """Fills its regions after another de-identifier has drawn all it draws; a `protocols.Deidentifier`."""
+    """Fills its regions after another de-identifier has rendered all it renders; a `plan.Deidentifier`."""
 
-    def __init__(self, inner: Inner, regions: Sequence[Region]) -> None:
+    def __init__(self, inner: Deidentifier, regions: Sequence[Region]) -> None:
         self._inner = inner
         self._regions = tuple(regions)
         self.filled = 0
         """Areas filled so far, summed over the frames."""
 
-    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
+    def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Passed on."""
-        self._inner.observe(frame, tracks)
+        self._inner.observe(pending, waiting)
 
-    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
+        """Passed on."""
+        return self._inner.decide(pending, tracks, later)
+
+    def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
         """The inner one's frame with the regions filled, last of all, so that nothing shows through.
 
         Raises SettingsError when a region lies outside the picture, and what the inner one raises.
         """
-        boxes = [region.on(frame.planes.size) for region in self._regions]
-        done = self._inner.deidentify(frame, tracks)
+        boxes = [region.on(pending.frame.planes.size) for region in self._regions]
+        done = self._inner.render(pending, plans)
         planes = done.planes
         for box in boxes:
             planes = solid_fill(planes, box, roundness=0.0)

@@ -31,10 +31,12 @@ class Level(enum.IntEnum):
     """A soft redaction, with no face in it."""
     SOLID = 4
     """One colour: with `--strict`, and where the soft one cannot be computed."""
+    MASK = 5
+    """One of the masks, where that was asked for instead of all others (`--method blur`)."""
 
     @property
     def label(self) -> str:
-        """Its name in reports: `own face`, `own face quiet`, `soft redaction`, `solid`."""
+        """Its name in reports: `own face`, `own face quiet`, `soft redaction`, `solid`, `mask`."""
         return _LABELS[self]
 
 
@@ -43,6 +45,7 @@ _LABELS = {
     Level.QUIET: "own face quiet",
     Level.SOFT: "soft redaction",
     Level.SOLID: "solid",
+    Level.MASK: "mask",
 }
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.errors import SettingsError
+from streamdeid.protect.levels import Cause, Level
+from streamdeid.protect.pending import PendingFrame, Waiting
+from streamdeid.protect.plan import Plan, Plans
 from streamdeid.render.masks import Box, bar, blackout, blur, noise, pixelate, solid_fill, t_mask, threshold
 
 _MARGINS = (0.15, 0.35, 0.15, 0.10)  # left, top, right, bottom: ears beside, forehead above, chin below
@@ -26,20 +30,20 @@ MASKS = (*_BOX_MASKS, "bar", "t-mask", "noise")
 
 
 class MaskFaces:
-    """Applies one mask to every track with a face and a solid redaction to every other; a `protocols.Deidentifier`."""
+    """Applies one mask to every track with a face and a solid redaction to every other; a `plan.Deidentifier`."""
 
     def __init__(self, mask: str) -> None:
         """Choose one of `MASKS`; raises SettingsError for another name."""
         if mask not in MASKS:
             raise SettingsError(f"unknown mask {mask!r}: choose from {', '.join(MASKS)}")
         self._mask = mask
-        self.levels: Counter[str] = Counter()
-        """Covered faces so far: "mask" where the detector saw the face, "solid" where it is only predicted."""
+        self.levels: Counter[Level] = Counter()
+        """Covered faces so far: `MASK` where the detector saw the face, `SOLID` where it is only predicted."""
 
     @property
     def by_level(self) -> dict[str, int]:
         """Places covered so far, by how."""
-        return dict(sorted(self.levels.items()))
+        return dict(sorted((level.label, count) for level, count in self.levels.items()))
 
     @property
     def by_person(self) -> dict[str, dict[str, int]]:
@@ -54,25 +58,47 @@ class MaskFaces:
     def close(self) -> None:
         """Nothing is kept."""
 
-    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
+    @property
+    def causes(self) -> Mapping[Cause, int]:
+        """Nothing: a mask is all that was asked for."""
+        return {}
+
+    @property
+    def tracklets(self) -> int:
+        """None: a mask knows nobody."""
+        return 0
+
+    def allows(self, pending: PendingFrame[Any], track: Track) -> bool:
+        """A mask has nothing against any frame."""
+        return True
+
+    def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Nothing to learn ahead: a mask needs no identity."""
 
-    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
-        """Cover all tracks. Raises FailedClosed when a place is not finite; nothing is published then."""
-        planes = frame.planes.copy()
-        redactions = []
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
+        """The mask for faces, a solid redaction for lost ones. Raises FailedClosed when a place is not finite."""
+        size = pending.frame.planes.size
+        plans = []
         for track in tracks:
-            if track.face is not None:
-                planes = self._cover(planes, frame, track, track.face)
-                redactions.append(Redaction(track.number, grown(face_extent(track, track.face), planes.size), "mask"))
+            box = track.box if track.face is None else face_extent(track, track.face)
+            level = Level.SOLID if track.face is None else Level.MASK
+            plans.append(Plan(track, (grown(box, size), None, size), level))
+        return plans
+
+    def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
+        """Cover all that was decided. Raises FailedClosed when a place is not finite; nothing is published then."""
+        frame, planes = pending.frame, pending.frame.planes.copy()
+        for plan in plans:
+            if plan.track.face is not None:
+                planes = self._cover(planes, frame, plan.track, plan.track.face)
         # Last, so that no mask mixes into a fill what it takes from beside it.
-        for track in tracks:
-            if track.face is None:
-                place = grown(track.box, planes.size)
-                planes = solid_fill(planes, place)
-                redactions.append(Redaction(track.number, place, "solid"))
-        self.levels.update(redaction.level for redaction in redactions)
-        return DeidentifiedFrame(planes, frame.time, frame.index, tuple(redactions))
+        for plan in plans:
+            if plan.track.face is None:
+                planes = solid_fill(planes, plan.place[0])
+        self.levels.update(plan.level for plan in plans)
+        ordered = sorted(plans, key=lambda plan: plan.track.face is None)
+        redactions = tuple(Redaction(plan.track.number, plan.place[0], plan.level.label) for plan in ordered)
+        return DeidentifiedFrame(planes, frame.time, frame.index, redactions)
 
     def _cover(self, planes: Planes, frame: Frame, track: Track, face: Face) -> Planes:
         if self._mask == "bar":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,12 @@ from streamdeid.core.frames import Frame
 from streamdeid.identity.face_look import LEAST_WIDTH, FaceLook, Look
 from streamdeid.identity.identity_check import Broken, Estimate, IdentityCheck, Register
 from streamdeid.identity.person_templates import FusedTemplates, Templates
+from streamdeid.identity.recorded_identity import KnownTrack, RecordedIdentity
 from streamdeid.observe.neutral import NeutralEstimator
 from streamdeid.observe.observation import Observation, Observer, SampledFace, reduced_face, sampled_face
 from streamdeid.observe.occluders import OccluderMask
-from streamdeid.observe.opening import Opening
 from streamdeid.protect.levels import Cause, Steps, recognisable, severities, shows_a_face
+from streamdeid.protect.pending import Measured, PendingFrame, SeenTrack, Waiting
 from streamdeid.render.face import Blending
 
 _WEAK_KEPT = 12
@@ -51,17 +52,6 @@ class Judge(Protocol):
     def __call__(self, frame: Frame, tracks: Sequence[Track], looks: Mapping[int, Look | None], /) -> Verdict: ...
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A face in one frame."""
-
-    seen: Observation
-    severities: Mapping[Cause, float]
-    """How far each rule's signal goes (`levels`)."""
-    opening: Opening | None
-    """Where something before the face may be seen."""
-
-
 @dataclass
 class Followed:
     """State of one tracklet of a track (`identity_check`)."""
@@ -76,8 +66,6 @@ class Followed:
     """Full textures (n, 3) of the first frames, while none is good."""
     steps: Steps = field(default_factory=Steps)
     blending: Blending = field(default_factory=Blending)
-    measured: dict[int, Measured] = field(default_factory=dict)
-    """By frame number, from `observe` until the frame is published."""
 
 
 class MeasuredFaces:
@@ -91,15 +79,22 @@ class MeasuredFaces:
         named: Callable[[int, Points], None],
         judge: Judge | None = None,
         templates: Templates | None = None,
+        first: int = 0,
+        recorded: Callable[[int], Mapping[int, KnownTrack]] | None = None,
     ) -> None:
         """mean: float32 (f, 3), the mean face's small texture. named: called with a person and an identity vector y
         (d,) whenever a tracklet has got its person. judge: of doubts, None where every doubt counts. templates: what
-        people are recognised by, None for the fused vector."""
+        people are recognised by, None for the fused vector. first: tracklets of earlier parts of the stream.
+        recorded: who is who by the number of a frame, where that is known from an analysis."""
         self._fitting = fitting
         self._judge = judge
         self._look = FaceLook(fitting.table)
         self.templates = FusedTemplates(fitting.model) if templates is None else templates
-        self.check = IdentityCheck(register, self._estimate, named)
+        self.check: IdentityCheck | RecordedIdentity = (
+            IdentityCheck(register, self._estimate, named, first)
+            if recorded is None
+            else RecordedIdentity(recorded, named)
+        )
         model = fitting.model
         corners = model.mean_shape[model.triangles]
         a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
@@ -108,30 +103,33 @@ class MeasuredFaces:
         """float64 (m,): share of the mesh of each triangle."""
         self._mean = mean
         self._followed: dict[int, Followed] = {}
-        self._doubts: dict[int, dict[int, bool]] = {}
-        """By frame that waits, then by track: whether it is in doubt."""
         self.breaks: Counter[str] = Counter()
         """Why tracklets ended in the middle of a track."""
 
-    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
-        """Measure the faces of a frame. Frames come in order, each before it is published."""
+    def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
+        """Measure the faces of the newest of the waiting frames, in order; a doubt in those before may be cleared."""
+        frame, tracks = pending.frame, pending.tracks
         self.templates.next_frame(frame.index)
         sampled = {
             track.number: sampled_face(frame.planes, track.face, self._fitting) if track.face is not None else None
             for track in tracks
         }
-        tracklets = self._judged(frame, tracks, sampled)
-        good = []
+        tracklets = self._judged(pending, waiting, sampled)
+        good: dict[int, Measured] = {}
         for track, tracklet in zip(tracks, tracklets, strict=True):
             followed = self._followed.get(tracklet.number)
             if followed is None:
                 followed = Followed(Observer(self._fitting), OccluderMask(self._fitting, self._mean))
                 self._followed[tracklet.number] = followed
             pixels = sampled[track.number]
-            if pixels is not None and self._measure(frame, tracklet, followed, pixels):
-                good.append(tracklet.number)
+            if pixels is None:
+                continue
+            found = self._measure(frame, tracklet, followed, pixels)
+            pending.seen[track.number].measured = found
+            if found is not None and self._learn(frame, tracklet, followed, found):
+                good[tracklet.number] = found
         for number in self.templates.choose([number for number in good if self.check.learns(number)]):
-            self.templates.show(number, *self._crop(frame, self._followed[number].measured[frame.index].seen))
+            self.templates.show(number, *self._crop(frame, good[number].seen))
         self.check.settle(tracklets)
         for track in tracklets:
             if not self.check.learns(track.number):
@@ -143,58 +141,57 @@ class MeasuredFaces:
         """What is kept of a tracklet; None when it is over and done with."""
         return self._followed.get(tracklet)
 
-    def ambiguous(self, frame: Frame, track: Track) -> bool:
-        """Whether it is unclear who a track shows in an observed frame, as far as is known by now."""
-        return self._doubts.get(frame.index, {}).get(track.number, True)
-
-    def published(self, frame: Frame) -> None:
-        """Forget what was measured in a frame that is done with, and in all before it."""
-        self.check.published(frame)
-        for index in [index for index in self._doubts if index <= frame.index]:
-            del self._doubts[index]
-        for followed in self._followed.values():
-            for index in [index for index in followed.measured if index <= frame.index]:
-                del followed.measured[index]
-
-    def forget(self) -> Set[int]:
+    def forget(self, waiting: Waiting) -> Set[int]:
         """Drop the tracklets that no waiting frame needs; the numbers of those that one still does."""
-        waiting = self.check.waiting()
-        for number, followed in list(self._followed.items()):
-            if not self.check.present(number) and not followed.measured and number not in waiting:
+        needed = {seen.tracklet for pending in waiting for seen in pending.seen.values()}
+        for number in list(self._followed):
+            if not self.check.present(number) and number not in needed:
                 del self._followed[number]
                 self.templates.forget(number)
-        return waiting
+        return needed
 
     def _judged(
-        self, frame: Frame, tracks: Sequence[Track], sampled: Mapping[int, SampledFace | None]
+        self, pending: PendingFrame[Any], waiting: Waiting, sampled: Mapping[int, SampledFace | None]
     ) -> Sequence[Track]:
         """The tracks under the numbers of their tracklets, in the same order, with the doubts that looks left."""
+        frame, tracks = pending.frame, pending.tracks
         if self._judge is None:
-            self._doubts[frame.index] = {track.number: track.ambiguous for track in tracks}
-            return self.check.update(frame, tracks)
+            return self._noted(pending, tracks, self.check.update(frame, tracks))
         looks = {
             number: self._look(pixels.small_texture)
             for number, pixels in sampled.items()
             if pixels is not None and float(np.ptp(pixels.raw[:, 0])) >= LEAST_WIDTH
         }
         verdict = self._judge(frame, tracks, looks)
-        self._doubts[frame.index] = {track.number: track.ambiguous for track in verdict.tracks}
-        for number, indices in verdict.groundless.items():
-            for index in indices:
-                if number in self._doubts.get(index, {}):
-                    self._doubts[index][number] = False
         self.breaks.update(broken.cause.value for broken in verdict.broken.values())
-        return self.check.update(frame, verdict.tracks, verdict.broken)
+        tracklets = self._noted(pending, verdict.tracks, self.check.update(frame, verdict.tracks, verdict.broken))
+        for number, indices in verdict.groundless.items():
+            groundless = set(indices)
+            for one in waiting:
+                if one.frame.index in groundless and number in one.seen:
+                    one.seen[number].ambiguous = False
+        return tracklets
 
-    def _measure(self, frame: Frame, track: Track, followed: Followed, pixels: SampledFace) -> bool:
-        """Measure a face; whether it is good to know its person by."""
+    def _noted(
+        self, pending: PendingFrame[Any], tracks: Sequence[Track], tracklets: Sequence[Track]
+    ) -> Sequence[Track]:
+        """The tracklets, after they were noted with their frame."""
+        for track, tracklet in zip(tracks, tracklets, strict=True):
+            pending.seen[track.number] = SeenTrack(tracklet.number, track.ambiguous)
+        return tracklets
+
+    def _measure(self, frame: Frame, track: Track, followed: Followed, pixels: SampledFace) -> Measured | None:
+        """What is measured of a face; None where nothing can be, and the soft redaction covers it."""
         assert track.face is not None
         seen = followed.observer(frame.planes, track.face, float(frame.time), pixels)
         if seen is None:
-            return False  # the soft redaction covers it
-        found = severities(seen, self.areas)
-        opening = followed.occluders(seen, track.ambiguous)
-        followed.measured[frame.index] = Measured(seen, found, opening)
+            return None
+        return Measured(seen, severities(seen, self.areas), followed.occluders(seen, track.ambiguous))
+
+    def _learn(self, frame: Frame, track: Track, followed: Followed, measured: Measured) -> bool:
+        """Learn from a face who it is and what it looks like at rest; whether it is good to know its person by."""
+        seen, found, opening = measured.seen, measured.severities, measured.opening
+        assert track.face is not None
         if track.ambiguous or not shows_a_face(seen, track.face):
             return False
         learns = self.check.learns(track.number)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, runtime_checkable
 
 import cv2
 import numpy as np
@@ -20,11 +19,13 @@ from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.identity_check import Register
 from streamdeid.identity.person_templates import Templates
+from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.k_same.furthest_fet import PaperTransfer
 from streamdeid.protect.levels import Cause, Level, as_drawn, astray, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown
-from streamdeid.protect.measured_faces import Followed, Judge, Measured, MeasuredFaces
-from streamdeid.protect.soft_head import Head, head_of
+from streamdeid.protect.measured_faces import Followed, Judge, MeasuredFaces
+from streamdeid.protect.pending import Measured, PendingFrame, Waiting
+from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.render.face import draw_surrogate
 from streamdeid.render.light import LightFrame
@@ -73,29 +74,8 @@ class ForgettingChoice(Choice, Protocol):
     def forget(self, person: int, /) -> None: ...
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """How one face of a frame is protected."""
-
-    track: Track
-    place: tuple[Box, Points | None, tuple[int, int]]
-    """Box of the face or, where it is lost, of where it may be; its points (81, 2); size of the picture."""
-    level: Level
-    cause: Cause | None
-    """Why no better level."""
-    measured: Measured | None
-    followed: Followed | None
-    person: int
-    face: NewFace | None
-
-    @cached_property
-    def head(self) -> Head:
-        """The ellipse about the head, which only redactions ask for."""
-        return head_of(*self.place)
-
-
 class ReplaceFaces:
-    """De-identifies frames with synthetic faces. `observe` sees each frame first, `deidentify` publishes it later."""
+    """De-identifies frames with synthetic faces; a `plan.Deidentifier`."""
 
     def __init__(
         self,
@@ -108,22 +88,27 @@ class ReplaceFaces:
         transfer: PaperTransfer | None = None,
         copy_eyes: bool = False,
         strict: bool = False,
+        first: int = 0,
+        recorded: Callable[[int], Mapping[int, KnownTrack]] | None = None,
     ) -> None:
         """judge: of doubts, None where every doubt counts. templates: what people are recognised by, None for the fused
         vector. transfer: P4's own transfer instead of docs/methods.md 4.0's. copy_eyes: show the person's own eyes.
-        strict: solid redactions instead of soft ones, and no tone of the person's skin anywhere in them."""
+        strict: solid redactions instead of soft ones, and no tone of the person's skin anywhere in them. first:
+        tracklets of earlier parts of the stream (`tracklets`). recorded: who is who by the number of a frame, where
+        that is known from an analysis; nobody is recognised then."""
         self._fitting = fitting
         self._surrogates = surrogates
-        self._register = register
         self._transfer = transfer
         self._copy_eyes, self._strict = copy_eyes, strict
         mean = NewFace.photographed(np.zeros(len(fitting.model.variances)), fitting).small_texture
         self._light = LightFrame.of(fitting)
-        self._faces = MeasuredFaces(fitting, mean, register, self._choose, judge, templates)
+        self._faces = MeasuredFaces(fitting, mean, register, self._choose, judge, templates, first, recorded)
         self._memories: dict[int, SoftMemory] = {}
         self._sides: dict[int, tuple[float, float]] = {}
         """By track: width and height of its last face's box, pixels."""
         self._chosen: dict[int, Chosen] = {}
+        self._identities: dict[int, Points] = {}
+        """By person: y (d,), for as long as the person is known."""
         self._new_faces: OrderedDict[int, NewFace] = OrderedDict()
         self.levels: Counter[Level] = Counter()
         """Faces covered, by protection level."""
@@ -136,23 +121,27 @@ class ReplaceFaces:
         self.causes: Counter[Cause] = Counter()
         """Why faces were covered by a lower level than the first."""
 
-    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
-        """Measure the faces of a frame. Frames come in order, each before it is published."""
-        self._faces.observe(frame, tracks)
-        self._forget()
+    def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
+        """Measure the faces of the newest of the waiting frames."""
+        self._faces.observe(pending, waiting)
+        self._forget(waiting)
 
-    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
-        """The frame with every tracked face covered. Raises FailedClosed in any doubt.
-
-        Soft redactions come first, so that none hides a drawn face, and far (small) faces before near ones.
-        """
-        out = frame.planes.copy()
-        plans = [self._plan(frame, track) for track in tracks]
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
+        """Which protection level each track gets, and with whose face. Raises FailedClosed in any doubt."""
+        plans = [self._plan(pending, track) for track in tracks]
         self._sides = {
             track.number: _sides(track.face.box) if track.face is not None else self._sides[track.number]
             for track in tracks
             if track.face is not None or track.number in self._sides
         }
+        return plans
+
+    def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
+        """The frame with every tracked face covered. Raises FailedClosed in any doubt.
+
+        Soft redactions come first, so that none hides a face, and far (small) faces before near ones.
+        """
+        frame, out = pending.frame, pending.frame.planes.copy()
         self._memories = {plan.track.number: self._memories.get(plan.track.number) or SoftMemory() for plan in plans}
         for plan in plans:
             if plan.level is not Level.OWN_FACE:
@@ -166,14 +155,22 @@ class ReplaceFaces:
             if cause is not None:
                 self.causes[cause] += 1
             self.persons.setdefault(plan.person, Counter())[level] += 1
-        self._faces.published(frame)
         return DeidentifiedFrame(out, frame.time, frame.index, tuple(redactions))
 
-    def allows(self, frame: Frame, track: Track) -> bool:
+    def allows(self, pending: PendingFrame[Any], track: Track) -> bool:
         """Whether nothing at all speaks against what was just observed of a track in a frame."""
-        followed = self._faces.of(self._faces.check.tracklet(frame, track.number))
-        found = followed.measured.get(frame.index) if followed is not None else None
-        return found is not None and not self._faces.ambiguous(frame, track) and unblemished(found.severities)
+        seen = pending.seen.get(track.number)
+        return (
+            seen is not None
+            and seen.measured is not None
+            and not seen.ambiguous
+            and unblemished(seen.measured.severities)
+        )
+
+    @property
+    def tracklets(self) -> int:
+        """Tracklets so far, those of earlier parts of the stream with them."""
+        return self._faces.check.count
 
     def close(self) -> None:
         """Nothing more will be filtered: what was learned of people is told the register. Harmless when repeated."""
@@ -206,17 +203,29 @@ class ReplaceFaces:
         """Persons covered so far."""
         return len(self.persons.keys() - {0, EARLIER}) + self._earlier
 
+    def face_as(self, person: int, like: int) -> NewFace | None:
+        """The new face of a person whom only a reviewer tells from another one, chosen now where it was not yet; None
+        where none can be had, or the other one is not known. like: the person of this recording whom it is about."""
+        if person not in self._chosen and like in self._identities:
+            self._choose(person, self._identities[like])
+        return self._face_of(person)
+
+    def chosen(self, person: int) -> Chosen | None:
+        """What was chosen for a person; None for one without."""
+        return self._chosen.get(person)
+
     def vectors(self) -> Mapping[int, Points]:
         """The surrogate of each person, float64 (d,). They never enter a report."""
         return {person: chosen.vector for person, chosen in self._chosen.items()}
 
-    def _forget(self) -> None:
+    def _forget(self, waiting: Waiting) -> None:
         """Drop what no waiting frame needs: of tracklets that are over, and of persons whom the register forgot."""
-        waiting = self._faces.forget()
+        needed = self._faces.forget(waiting)
         self._over |= self._faces.check.forgotten()
-        for person in self._over - {self._register.person_of(number) for number in waiting}:
+        for person in self._over - {self._faces.check.person_of(number) for number in needed}:
             self._over.discard(person)
             self._chosen.pop(person, None)
+            self._identities.pop(person, None)
             self._new_faces.pop(person, None)
             if isinstance(self._surrogates, ForgettingChoice):
                 self._surrogates.forget(person)
@@ -228,31 +237,32 @@ class ReplaceFaces:
 
     def _choose(self, person: int, y: Points) -> None:
         """Choose the surrogate of a person not known before."""
+        self._identities[person] = y
         with contextlib.suppress(FailedClosed):  # counted there; who gets none is redacted softly
             self._chosen[person] = self._surrogates.surrogate(person, y)
 
-    def _plan(self, frame: Frame, track: Track) -> _Plan:
-        """Which protection level a face gets in a frame, and why no better one."""
-        tracklet = self._faces.check.tracklet(frame, track.number)
+    def _plan(self, pending: PendingFrame[Any], track: Track) -> Plan:
+        """Decide which protection level a face gets in a frame, and why no better one."""
+        tracklet, ambiguous = pending.tracklet(track.number), pending.ambiguous(track.number)
         followed = self._faces.of(tracklet)
-        found = followed.measured.get(frame.index) if followed is not None else None
+        found = pending.seen[track.number].measured if followed is not None else None
         box = self._of_head(track) if track.face is None else face_extent(track, track.face)
         points = found.seen.raw if found is not None and astray(found.seen) <= 1 else None
-        place = box, points, frame.planes.size
+        place = box, points, pending.frame.planes.size
         if not np.isfinite(box).all() or (points is not None and not np.isfinite(points).all()):
             raise FailedClosed("a face's place is not finite")
         if followed is None or found is None or track.face is None:
             cause = Cause.LOST if track.face is None else Cause.NO_LANDMARKS
-            return _Plan(track, place, self._hidden, cause, None, None, self._register.person_of(tracklet) or 0, None)
-        person, face = (0, None) if self._faces.ambiguous(frame, track) else self._decided_face(tracklet)
+            return Plan(track, place, self._hidden, cause, None, None, self._faces.check.person_of(tracklet) or 0, None)
+        person, face = (0, None) if ambiguous else self._decide_face(tracklet)
         quiet = followed.steps(as_drawn(found.severities, found.seen))
         if face is None:
-            cause = Cause.DOUBT if self._faces.ambiguous(frame, track) else Cause.NOBODY
-            return _Plan(track, place, self._hidden, cause, found, followed, person, None)
+            cause = Cause.DOUBT if ambiguous else Cause.NOBODY
+            return Plan(track, place, self._hidden, cause, found, followed, person, None)
         if turned_away(found.seen):
-            return _Plan(track, place, self._hidden, Cause.TURNED, found, followed, person, None)
+            return Plan(track, place, self._hidden, Cause.TURNED, found, followed, person, None)
         level = Level.OWN_FACE if quiet is None and followed.rest.ready else Level.QUIET
-        return _Plan(track, place, level, quiet, found, followed, person, face)
+        return Plan(track, place, level, quiet, found, followed, person, face)
 
     def _of_head(self, track: Track) -> Box:
         """The box of a lost face, without the head's margin: where it may be includes that."""
@@ -269,7 +279,7 @@ class ReplaceFaces:
         """The level of those who are shown with no face."""
         return Level.SOLID if self._strict else Level.SOFT
 
-    def _redact(self, out: Planes, frame: Frame, plan: _Plan, plans: Sequence[_Plan]) -> Level:
+    def _redact(self, out: Planes, frame: Frame, plan: Plan, plans: Sequence[Plan]) -> Level:
         """Hide a face, one of the plans: softly, or solidly where that is asked for or the soft one cannot be had."""
         if plan.level is not Level.SOLID:
             seen = plan.track.face is not None
@@ -284,9 +294,11 @@ class ReplaceFaces:
         fill(out, grown(box, out.size))
         return Level.SOLID
 
-    def _show(self, out: Planes, frame: Frame, plan: _Plan, plans: Sequence[_Plan]) -> tuple[Level, Cause | None]:
+    def _show(self, out: Planes, frame: Frame, plan: Plan, plans: Sequence[Plan]) -> tuple[Level, Cause | None]:
         """Draw what one of the plans shows, in place; the level that came of it, and why no better one."""
         if plan.measured is None or plan.followed is None or plan.face is None:
+            if plan.level is Level.OWN_FACE:
+                raise FailedClosed("a face was to be rendered that nobody has")
             return plan.level, plan.cause
         if plan.level is Level.OWN_FACE:
             with _or_redacted():
@@ -319,19 +331,23 @@ class ReplaceFaces:
             opening=found.opening,
         )
 
-    def _decided_face(self, number: int) -> tuple[int, NewFace | None]:
-        """The person of a tracklet, 0 for none, and the new face; None while there is none."""
+    def _decide_face(self, number: int) -> tuple[int, NewFace | None]:
+        """Commit the person of a tracklet, 0 for none, and the new face; None while there is none."""
         person = self._faces.check.decide_person(number)
-        chosen = None if person is None else self._chosen.get(person)
-        if person is None or chosen is None:
-            return person or 0, None
+        return (0, None) if person is None else (person, self._face_of(person))
+
+    def _face_of(self, person: int) -> NewFace | None:
+        """The new face of a person; None for one without."""
+        chosen = self._chosen.get(person)
+        if chosen is None:
+            return None
         face = self._new_faces.get(person)
         if face is None:
             face = self._new_faces[person] = NewFace.of(chosen.vector, self._fitting, chosen.beard)
             if len(self._new_faces) > _DECODED:
                 self._new_faces.popitem(last=False)
         self._new_faces.move_to_end(person)
-        return person, face
+        return face
 
 
 @contextlib.contextmanager
@@ -348,11 +364,11 @@ def _sides(box: Box) -> tuple[float, float]:
     return box[2] - box[0], box[3] - box[1]
 
 
-def _width(plan: _Plan) -> float:
+def _width(plan: Plan) -> float:
     return plan.track.box[2] - plan.track.box[0]
 
 
-def _box(plan: _Plan) -> Box:
+def _box(plan: Plan) -> Box:
     """The box, in pixels, that what was done to a face lies in."""
     if plan.level is Level.OWN_FACE and plan.track.face is not None:
         return face_extent(plan.track, plan.track.face)

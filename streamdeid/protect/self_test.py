@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
@@ -16,8 +15,9 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.synthesise import draw, to_yuv
 from streamdeid.core.colour import yuv_from_rgb
 from streamdeid.core.faces import Face, Track
-from streamdeid.core.frames import DeidentifiedFrame, Frame, Plane, Planes
+from streamdeid.core.frames import Frame, Plane, Planes
 from streamdeid.errors import FailedClosed
+from streamdeid.protect.plan import Deidentifier, at_once
 from streamdeid.render.new_face import NewFace
 
 _SIDE = 320
@@ -29,17 +29,11 @@ _LEAST_CHANGE = 3.0
 `tests/runs/test_filter_library.py` shows that every method is well above it."""
 
 
-class _Deidentifier(Protocol):
-    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None: ...
-
-    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame: ...
-
-
 def self_test(
     fitting: FitModel,
     detect: Callable[[Frame], Sequence[Face]],
     track: Callable[[Sequence[Face], Fraction], Sequence[Track]],
-    deidentifier: _Deidentifier,
+    deidentifier: Deidentifier,
 ) -> float:
     """Draw the model's mean face on a grey picture, run the parts over it, and check that it was replaced.
 
@@ -54,9 +48,7 @@ def self_test(
     centre = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     if not (x0 < centre[0] < x1 and y0 < centre[1] < y1):
         raise FailedClosed("the self-test failed: the detector found a face where there is none")
-    deidentifier.observe(frame, tracks)
-    before = _middle(frame.planes.y, box)
-    after = _middle(deidentifier.deidentify(frame, tracks).planes.y, box)
+    before, after = _middle(frame.planes.y, box), _middle(at_once(deidentifier, frame, tracks).planes.y, box)
     change = float(np.abs(after.astype(np.float64) - before).mean())
     if change < _LEAST_CHANGE:
         raise FailedClosed(f"the self-test failed: a known face changed by {change:.1f} grey levels only")

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Container, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -27,8 +28,9 @@ from streamdeid.core.frames import DeidentifiedFrame, Frame
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.recognised_faces import Known, Recogniser, Vector, sharpness_of, unfit, vector_of
 from streamdeid.observe.signals import Sharpness
-from streamdeid.protect.fixed_regions import Inner
 from streamdeid.protect.mask_faces import face_extent, grown
+from streamdeid.protect.pending import PendingFrame, Waiting
+from streamdeid.protect.plan import Deidentifier, Plans
 
 _LEAST, _WINDOW, AROUND = 12, 25, 12
 """Frames; see the module."""
@@ -76,14 +78,14 @@ class Recognition:
 
 
 class Whitelist:
-    """Takes the certain ones out of the tracks that another de-identifier covers; a `protocols.Deidentifier`."""
+    """Takes the certain ones out of the tracks that another de-identifier covers; a `plan.Deidentifier`."""
 
     def __init__(
         self,
-        inner: Inner,
+        inner: Deidentifier,
         known: Known,
         model: AppearanceModel,
-        good: Callable[[Frame, Track], bool] = lambda frame, track: True,
+        good: Callable[[PendingFrame[Any], Track], bool] = lambda pending, track: True,
     ) -> None:
         """good: whether what the inner one just observed of a track may be shown as an own face."""
         self._inner, self._known, self._model, self._good = inner, known, model, good
@@ -93,16 +95,17 @@ class Whitelist:
         """By track: the frame in which it was last seen."""
         self._claims: list[dict[int, Fraction]] = [{} for _ in range(known.people)]
         """For each person: the tracks that came near, and when they last did."""
-        self._certain: dict[int, dict[int, tuple[Face, int]]] = {}
-        """By frame, then by track: the face that was recognised and whose it is."""
+        self._before: deque[tuple[int, dict[int, tuple[Face, int]]]] = deque(maxlen=AROUND + 1)
+        """Index and `PendingFrame.certain` of the last frames that were decided."""
         self._clock = Fraction(0)
         self._time: Fraction | None = None
         self.shown = 0
         """Faces left as they are so far, summed over the frames."""
 
-    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
+    def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Recognise, after the inner one has observed. Raises what that one raises, and FailedClosed."""
-        self._inner.observe(frame, tracks)
+        self._inner.observe(pending, waiting)
+        frame, tracks = pending.frame, pending.tracks
         if self._time is not None:
             self._clock += max(Fraction(0), frame.time - self._time)
         self._time = frame.time
@@ -113,19 +116,21 @@ class Whitelist:
             if distances is not None:  # a blurred face is nobody's, but it may be a rival
                 for person in np.flatnonzero(distances <= self._known.recogniser.differ).tolist():
                     self._claims[person][track.number] = self._clock
-            clear = track.number in alone and not track.ambiguous and self._good(frame, track)
+            clear = track.number in alone and not track.ambiguous and self._good(pending, track)
             one = self._recognition.setdefault(track.number, Recognition(self._known.recogniser))
             one.add(distances if clear and self._sharp(frame, track) else None, self._clock)
             self._last[track.number] = frame.index
-        certain = {} if frame.index in self._certain else self._sure(tracks)  # a repeated frame is a doubt
-        self._certain[frame.index] = certain
+        earlier = {one.frame.index for one in waiting if one is not pending} | {index for index, _ in self._before}
+        certain = self._sure(tracks)
+        pending.certain = {} if frame.index in earlier else certain  # a repeated frame is a doubt
         for number in [number for number, last in self._last.items() if abs(frame.index - last) > _WINDOW]:
             del self._recognition[number], self._last[number]
 
-    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
-        """The inner one's frame in which the certain ones are not drawn over."""
-        here = self._certain.get(frame.index, {})
-        around = [self._certain[i] for i in range(frame.index - AROUND, frame.index + AROUND + 1) if i in self._certain]
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
+        """What the inner one decides of those who are not certain."""
+        here, index = pending.certain, pending.frame.index
+        known = [*self._before, (index, here), *((one.frame.index, one.certain) for one in later)]
+        around = [certain for one, certain in known if abs(one - index) <= AROUND]
         alone = _alone(tracks, here)
         shown = {
             track.number: here[track.number][1]
@@ -138,11 +143,15 @@ class Whitelist:
         }
         people = list(shown.values())
         left = {number for number, person in shown.items() if people.count(person) == 1}
-        for index in [i for i in self._certain if i < frame.index - AROUND]:
-            del self._certain[index]
-        done = self._inner.deidentify(frame, [track for track in tracks if track.number not in left])
+        self._before.append((index, here))
+        plans = self._inner.decide(pending, [track for track in tracks if track.number not in left], later)
+        pending.left |= left
         self.shown += len(left)
-        return done
+        return plans
+
+    def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
+        """The inner one's frame, in which the certain ones are not rendered over."""
+        return self._inner.render(pending, plans)
 
     def _measured(self, frame: Frame, track: Track) -> Vector | None:
         """Distances (people,) of a track's face in this frame; None when it cannot be recognised."""

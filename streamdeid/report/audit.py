@@ -148,9 +148,18 @@ def warnings_of(report: Report) -> list[str]:
             (not mask and not choice.keyed, "no key file: the key was random and is gone; nobody can repeat this run"),
             (choice.keyed, "made with a key file: whoever has it and the original can make the same faces again"),
         ]
-    shown = sum(one.shown for one in files)
+    reviewed = [one.review.edits for one in files if one.review is not None and one.review.edits is not None]
+    by_hand = sum(sum(edits.visible_frames.values()) for edits in reviewed)
+    shown = sum(one.shown for one in files) - by_hand
+    removed = sum(edits.removed_frames for edits in reviewed)
+    unseen = sum(edits.doubts_not_looked_at for edits in reviewed)
     found += [
-        (bool(shown), f"{shown} faces were recognised as whitelisted people and are shown as they are, unprotected"),
+        (
+            bool(shown > 0),
+            f"{shown} faces were recognised as whitelisted people and are shown as they are, unprotected",
+        ),
+        (bool(removed), f"a reviewer took redactions away as false in {removed} frames"),
+        (bool(unseen), f"{unseen} doubts about this recording were not looked at in its review"),
         (bool(empty), f"no face was found in {_files(empty)}: look at the result before you hand it on"),
         (
             bool(surrogates["failed closed"]),
@@ -262,6 +271,9 @@ def _check(report: Report) -> None:
             raise ValueError("its counts of faces do not agree with each other")
         counts = [one.frames, one.people or 0, one.scene_cuts, one.damaged_places, *one.surrogates.values()]
         counts += [one.shown, one.filled_regions]
+        if one.review is not None and one.review.edits is not None:
+            edits = one.review.edits
+            counts += [edits.removed_frames, edits.doubts_not_looked_at, *edits.visible_frames.values()]
         counts += [count for levels in (one.levels, *one.persons.values()) for count in levels.values()]
         if not 0 <= min(counts) <= max(counts) < _MOST:
             raise ValueError("a count is none")

@@ -12,7 +12,7 @@ import json
 import math
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -112,6 +112,45 @@ class Timings:
 
 
 @dataclass(frozen=True)
+class EditCounts:
+    """What a reviewer's edits did to a recording."""
+
+    visible_frames: Mapping[str, int]
+    """By person who was left visible: frames in which the original shows."""
+    wanted_frames: Mapping[str, int]
+    """By person: frames in which the original was to show; in the others something else had to stay covered."""
+    covered_places: int
+    covered_frames: int
+    """Places covered by hand, and frames with one."""
+    removed_tracks: int
+    removed_frames: int
+    """Tracks with a redaction taken away as false, and frames in which one was."""
+    regions: int
+    region_frames: int
+    joined: int
+    parted: int
+    other_surrogates: int
+    doubts_looked_at: int
+    doubts_not_looked_at: int
+
+
+@dataclass(frozen=True)
+class ReviewReport:
+    """What an analysis and a reviewer had to do with a file."""
+
+    analysis: str
+    """What became of the analysis, in words."""
+    edits: EditCounts | None = None
+    """What the edits did; None where there were none."""
+    reviewer: str = ""
+    """Who, where that is to be told."""
+    reviewed: str = ""
+    """When, ISO 8601, where that is to be told."""
+    frames_rendered: int | None = None
+    """Frames that were rendered again, the others were copied from the earlier output; None: all were rendered."""
+
+
+@dataclass(frozen=True)
 class FileReport:
     """One file that was filtered."""
 
@@ -141,6 +180,8 @@ class FileReport:
     """Faces of whitelisted people left as they are, summed over the frames; not among `faces`."""
     filled_regions: int = 0
     """Fixed areas filled, summed over the frames; not among `faces`."""
+    review: ReviewReport | None = None
+    """None where there was neither an analysis nor edits."""
 
 
 @dataclass(frozen=True)
@@ -178,8 +219,20 @@ def _installed(name: str) -> str:
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """The report as JSON values."""
-    return {"schema": SCHEMA, "version": VERSION, **asdict(report)}
+    """The report as JSON values; whom a reviewer left visible comes first."""
+    visible = left_visible(report.files)
+    return {**({"left_visible": visible} if visible else {}), "schema": SCHEMA, "version": VERSION, **asdict(report)}
+
+
+def left_visible(files: Sequence[FileReport]) -> list[str]:
+    """Whom a reviewer left visible, in words, by file and person."""
+    return [
+        f"{one.input.name}: person {person} VISIBLE in {frames} frames"
+        for one in files
+        if one.review is not None and one.review.edits is not None
+        for person, frames in one.review.edits.visible_frames.items()
+        if frames
+    ]
 
 
 def write_report(path: Path, report: Report) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -90,10 +91,7 @@ class Desk:
         edits = self._edits
         done = (*edits.done, edit)
         check_done(self.recorded.places, (self.recorded.width, self.recorded.height), done)
-        rendered = edits.rendered
-        if rendered is not None and rendered.edits > len(edits.done):
-            rendered = None  # the output holds an edit that is forgotten now
-        self._take(replace(edits, done=done, undone=(), rendered=rendered))
+        self._take(replace(edits, done=done, undone=()))
 
     def undo(self) -> str:
         """Take the last edit back; what it was. Raises SettingsError where there is none, OutputError."""
@@ -127,9 +125,8 @@ class Desk:
 
     def _in_output(self) -> Applied:
         """What the edits that the output holds do."""
-        edits = self._edits
-        held = 0 if edits.rendered is None else edits.rendered.edits
-        return Applied(self.recorded.places, (*edits.done, *edits.undone)[:held])
+        rendered = self._edits.rendered
+        return Applied(self.recorded.places, () if rendered is None else rendered.edits)
 
     # What the page is told
 
@@ -156,7 +153,7 @@ class Desk:
             "edits": [in_words(one) for one in edits.done],
             "undo": in_words(edits.done[-1]) if edits.done else None,
             "redo": in_words(edits.undone[0]) if edits.undone else None,
-            "rendered": 0 if edits.rendered is None else min(edits.rendered.edits, len(edits.done)),
+            "rendered": self._held(),
             "new_person": self._new_person(),
             "new_place": max(
                 (one.number for one in (*edits.done, *edits.undone) if isinstance(one, CoverPlace)), default=0
@@ -179,6 +176,12 @@ class Desk:
         best = rows[np.lexsort((-width, recorded.level[rows]))[0]]
         x0, y0, x1, y1 = recorded.box[best].tolist()
         return int(recorded.places.frame[best]), (x0, y0, x1, y1)
+
+    def _held(self) -> int:
+        """How many of the edits, from the first, the output holds."""
+        held = () if self._edits.rendered is None else self._edits.rendered.edits
+        pairs = zip(held, self._edits.done, strict=False)
+        return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
     def _new_person(self) -> int:
         """Larger than that of any person, of one parted and taken back, too."""

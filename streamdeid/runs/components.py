@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -29,10 +28,15 @@ from streamdeid.identity.recognised_faces import Known, Recogniser
 from streamdeid.identity.register import FUSED, PersonRegister, new_persons, recognised
 from streamdeid.identity.tracklet_vectors import TrackletVectors
 from streamdeid.k_same.furthest_fet import PaperTransfer
+from streamdeid.protect.edited import Edited
 from streamdeid.protect.levels import Cause
 from streamdeid.protect.mask_faces import MaskFaces
-from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.protect.plan import Deidentifier
+from streamdeid.protect.replace_faces import Choice, ReplaceFaces
 from streamdeid.protect.self_test import self_test
+from streamdeid.runs.again import Recorded, RecordedChoice
+from streamdeid.runs.analysed import places_of
+from streamdeid.runs.reviewed import Reviewed
 from streamdeid.runs.step import WithLookAhead
 from streamdeid.runs.stream import Stream
 from streamdeid.runs.whitelist import laid_around, read_whitelist, recogniser_of
@@ -55,10 +59,13 @@ _RATE = 25.0
 """Frames per second of a stream that does not say."""
 _MOST_WAITING = 512 << 20
 """Bytes of pictures that the look-ahead may hold; large pictures get a shorter look-ahead."""
+_SEGMENT = 2.0
+"""Seconds from key frame to key frame in an output that is reviewed: what an edit touches is rendered from one to the
+next. (`benchmarks/review/segments.py` measures what that costs in size.)"""
 _DEPTH = 2
 """Frames between the loop and the threads that decode and encode, each: they wait for the loop, not it for them."""
-_SELF_TEST_PERSON = 0
-"""Number of the drawn person of the self-test; real ones start at 1."""
+_SELF_TEST_PERSON = 1
+"""Number of the drawn person of the self-test, who has a table of surrogates of their own."""
 _SELF_TEST_BANK = 256
 """Candidates for that person."""
 
@@ -125,6 +132,7 @@ def assemble(
     tested: bool = True,
     known: Known | None = None,
     earlier: Stream | None = None,
+    reviewed: Reviewed | None = None,
 ) -> Stream:
     """Build the parts for one stream and run the self-test over them.
 
@@ -132,30 +140,58 @@ def assemble(
     tested False leaves the self-test out, for a detector that cannot know a drawn face. known: the `whitelisted`
     people, who are read again without. earlier: the part of the same stream before this one (the camera was lost, its
     picture changed, the filter failed): its people keep their faces, the key stays its own, and all else begins anew.
+    reviewed: what an analysis has to say in this stream.
     Raises SettingsError for settings that the models do not allow, FailedClosed when the self-test fails.
     """
     settings.check_gallery(len(models.gallery.identities))
     recogniser = load_person_recogniser() if settings.synthesises else None
     if earlier is not None:
         earlier.close()
-        surrogates, persons, part = earlier.surrogates, earlier.persons, earlier.part + 1
+        surrogates, persons, first = earlier.surrogates, earlier.persons, earlier.inner.tracklets
+        tested_with = earlier.tested_with
     else:
-        surrogates = _surrogates(settings, models, key) if settings.synthesises else None
+        surrogates = choosing(settings, models, key)
         distances = FUSED if recogniser is None else recognised(recogniser)
-        persons, part = new_persons(reentry=settings.reentry, rate=float(rate or _RATE), distances=distances), 0
+        persons, first = new_persons(reentry=settings.reentry, rate=float(rate or _RATE), distances=distances), 0
+        # A small bank: a whole one, of a class that nobody else may have, takes a fifth of a second.
+        tested_with = _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises and tested else None
     timed = in_time(detect, settings)
     lookahead = LookAhead(settings.threshold, size)
-    watch = _watch(timed, tracker := _tracker(settings, size, rate), lookahead)
+    found = timed if reviewed is None else reviewed.found(timed)
+    watch = _watch(timed, found, tracker := _tracker(settings, size, rate), lookahead)
     _forget(timed)
     if tested:
-        _test(
-            settings, models, timed, surrogates if earlier is not None else _surrogates_of_test(settings, models, key)
-        )
+        _test(settings, models, timed, tested_with)
     vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate or _RATE))
-    deidentifier = _deidentifier(settings, models, surrogates, PersonRegister(persons, part), vectors)
+    choice = surrogates if surrogates is None or reviewed is None else reviewed.choice(surrogates)
+    deidentifier = _deidentifier(settings, models, choice, PersonRegister(persons), vectors, first)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
-    outer = WithLookAhead(around.outer, lookahead)
-    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, part)
+    inside = around.outer if reviewed is None else reviewed.edited(deidentifier, around.outer)
+    outer = WithLookAhead(inside, lookahead)
+    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, tested_with)
+
+
+def rendered_again(
+    settings: Settings, models: Models, detect: Detector, recorded: Recorded, key: bytes | None
+) -> Callable[[], Deidentifier]:
+    """Makes what protects the faces of a recording that was analysed, edits applied, anew for each segment of it.
+
+    Raises SettingsError, and FailedClosed when the self-test fails.
+    """
+    surrogates = choosing(settings, models, key)
+    tested_with = _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises else None
+    _test(settings, models, in_time(detect, settings), tested_with)
+    size = recorded.analysis.header.width, recorded.analysis.header.height
+    choice = None if surrogates is None else RecordedChoice(recorded.analysis, surrogates)
+    nobody = PersonRegister(new_persons(reentry=False))
+
+    def made() -> Deidentifier:
+        method = _deidentifier(settings, models, choice, nobody, recorded=recorded)
+        inner = laid_around(method, settings, None, models.fitting.model, size).outer
+        faces = method if isinstance(method, ReplaceFaces) else None
+        return Edited(inner, recorded.applied.at, places_of(recorded.analysis), faces, recorded.applied.surrogates)
+
+    return made
 
 
 def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
@@ -169,8 +205,13 @@ def open_source(path: Path, settings: Settings) -> FileSource:
     return FileSource(path, tolerant=settings.tolerant)
 
 
-def open_sink(path: Path, info: SourceInfo, settings: Settings) -> FileSink:
-    """The sink for a file like the one `info` describes. Raises SettingsError and OutputError."""
+def open_sink(
+    path: Path, info: SourceInfo, settings: Settings, *, streams: bool = True, reviewed: bool = False
+) -> FileSink:
+    """The sink for a file like the one `info` describes. Raises SettingsError and OutputError.
+
+    streams: whether with its sound and subtitles. reviewed: whether parts of it may be rendered again later.
+    """
     return FileSink(
         path,
         info,
@@ -181,6 +222,8 @@ def open_sink(path: Path, info: SourceInfo, settings: Settings) -> FileSink:
         keep_metadata=settings.keep_metadata,
         overwrite=settings.overwrite,
         tolerant=settings.tolerant,
+        streams=streams,
+        key_frames=_SEGMENT if reviewed else None,
     )
 
 
@@ -220,18 +263,18 @@ def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates:
     """Run the self-test with a tracker and a de-identifier of its own, and clear up after it. Raises FailedClosed."""
     tracker = FaceTracker()
     lookahead = LookAhead(settings.threshold)
-    counts = Counter(surrogates.counts) if surrogates is not None else Counter()
     deidentifier = _deidentifier(settings, models, surrogates, _SelfTestRegister())
     whole = WithLookAhead(deidentifier, lookahead)
-    self_test(models.fitting, _watch(detect, tracker, lookahead), tracker.update, whole)
+    self_test(models.fitting, _watch(detect, detect, tracker, lookahead), tracker.update, whole)
     # A detector without landmarks allows a redaction at best; one with landmarks must lead to a synthetic face here.
-    if isinstance(deidentifier, ReplaceFaces) and deidentifier.causes.keys() - {Cause.NO_LANDMARKS}:
+    if deidentifier.causes.keys() - {Cause.NO_LANDMARKS}:
         raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
     _forget(detect)
-    if surrogates is not None:
-        surrogates.forget(_SELF_TEST_PERSON)
-        surrogates.counts.clear()
-        surrogates.counts.update(counts)
+
+
+def choosing(settings: Settings, models: Models, key: bytes | None) -> Surrogates | None:
+    """What chooses surrogates; None for a mask."""
+    return _surrogates(settings, models, key) if settings.synthesises else None
 
 
 def _surrogates(settings: Settings, models: Models, key: bytes | None, bank_size: int | None = None) -> Surrogates:
@@ -241,18 +284,14 @@ def _surrogates(settings: Settings, models: Models, key: bytes | None, bank_size
     return Surrogates(models.gallery, models.fitting.model.variances, chosen, key)
 
 
-def _surrogates_of_test(settings: Settings, models: Models, key: bytes | None) -> Surrogates | None:
-    """What the drawn person gets a surrogate from: a small bank, for a whole one, of a class that nobody else may have,
-    takes a fifth of a second."""
-    return _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises else None
-
-
 def _deidentifier(
     settings: Settings,
     models: Models,
-    surrogates: Surrogates | None,
+    surrogates: Choice | None,
     register: PersonRegister | _SelfTestRegister,
     vectors: TrackletVectors | None = None,
+    first: int = 0,
+    recorded: Recorded | None = None,
 ) -> ReplaceFaces | MaskFaces:
     if surrogates is None:
         return MaskFaces(settings.method)
@@ -261,11 +300,13 @@ def _deidentifier(
         models.fitting,
         surrogates,
         register,
-        judge=Looks(),
+        judge=Looks() if recorded is None else None,
         templates=None if vectors is None else RecognisedTemplates(vectors),
         transfer=transfer,
         copy_eyes=settings.eyes == "original",
         strict=settings.strict,
+        first=first,
+        recorded=None if recorded is None else recorded.known,
     )
 
 
@@ -274,15 +315,18 @@ def _tracker(settings: Settings, size: tuple[int, int] | None, rate: Fraction | 
     return FaceTracker(coast=max(settings.coast, least), size=size)
 
 
-def _watch(detect: TimedDetector, tracker: FaceTracker, lookahead: LookAhead) -> Watch:
-    """The detector for one tracker: a scene cut ends its tracks, and nothing is followed back beyond it."""
+def _watch(detect: TimedDetector, found: Detector, tracker: FaceTracker, lookahead: LookAhead) -> Watch:
+    """The detector for one tracker: a scene cut ends its tracks, and nothing is followed back beyond it.
+
+    found: what is asked, the detector itself or something around it.
+    """
 
     def cut() -> None:
         tracker.cut()
         lookahead.cut()
         _forget(detect)
 
-    return Watch(detect, Cuts(), cut)
+    return Watch(found, Cuts(), cut)
 
 
 def _forget(detect: TimedDetector) -> None:

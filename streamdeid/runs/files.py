@@ -9,28 +9,37 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
+from streamdeid.core.atomic_file import check_paths
 from streamdeid.core.held_signals import signals_held
 from streamdeid.core.process_usage import let_go_of_code
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.identity.recognised_faces import Known
 from streamdeid.report.redaction_report import Choice, FileReport, FileSide, Picture, Timings, finite, peak_memory_mib
+from streamdeid.runs.again import Again, Counted
+from streamdeid.runs.analysed import header_of
 from streamdeid.runs.components import (
     assemble,
+    choosing,
     default_detector,
     in_time,
     lookahead_frames,
     open_sink,
     open_source,
     read_ahead,
+    rendered_again,
     secret,
     whitelisted,
     write_behind,
 )
-from streamdeid.runs.step import Step, filtered
-from streamdeid.runs.stream import Stream
+from streamdeid.runs.reviewed_file import Asked, ReviewedFile
+from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.settings import Settings
+from streamdeid.surrogates.choice import Surrogates
 from streamdeid.surrogates.guarantee import guarantee
 from streamdeid.surrogates.models import Models, load_models
+from streamdeid.video.files.sink import FileSink
+from streamdeid.video.files.source import FileSource
+from streamdeid.video.files.spliced import NotSplicedError, segments_of, touched_segments
 
 Progress = Callable[[int, int | None, int], None]
 """Told after each frame: frames done, frames in all where that is known, and faces protected so far."""
@@ -79,45 +88,70 @@ class FileRun:
         detect = default_detector(self.settings)
         return self._cleanup.enter_context(contextlib.closing(in_time(detect, self.settings, detect.close)))
 
-    def filter(self, input: Path, output: Path, progress: Progress = lambda done, total, faces: None) -> FileReport:
+    def filter(
+        self,
+        input: Path,
+        output: Path,
+        progress: Progress = lambda done, total, faces: None,
+        asked: Asked = Asked(),
+    ) -> FileReport:
         """Filter one file. The output is there when this returns, and nothing is when it raises.
 
-        Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
+        asked: for its analysis and edits. Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
         """
-        settings = self.settings
-        source = open_source(input, settings)
-        info = source.info
+        source = open_source(input, self.settings)
+        with contextlib.ExitStack() as kept:
+            reviewed = None
+            if asked:
+                header = header_of(self.settings, self.start().models, source.info, FileSide.of(input))
+                reviewed = ReviewedFile(asked, header, self.key, self.settings.overwrite)
+                kept.callback(reviewed.abort)
+                if reviewed.edits is not None:
+                    try:
+                        return self._again(source, output, reviewed, progress)
+                    except NotSplicedError as reason:
+                        reviewed.told = f"all was rendered, since {reason}"
+            return self._whole(source, output, reviewed, progress)
+
+    def _whole(self, source: FileSource, output: Path, reviewed: ReviewedFile | None, progress: Progress) -> FileReport:
+        """Filter a file from its first frame to its last."""
+        settings, info = self.settings, source.info
         with contextlib.ExitStack() as safe:
             with signals_held():
-                file_sink = open_sink(output, info, settings)
+                file_sink = open_sink(output, info, settings, reviewed=reviewed is not None)
                 sink = safe.enter_context(write_behind(file_sink))
             begun = time.perf_counter()
             tools = self.start()
-            size = info.width, info.height
             stream = assemble(
                 settings,
                 tools.models,
                 tools.detect,
                 key=self.key,
-                size=size,
+                size=(info.width, info.height),
                 rate=info.average_rate,
                 known=tools.known,
+                reviewed=None if reviewed is None else reviewed.reviewed(),
             )
             safe.callback(stream.close)
             let_go_of_code()
-            self.choice = self.choice or _choice(settings, tools.models, stream)
+            self.choice = self.choice or _choice(settings, tools.models, stream.surrogates)
             started, cpu = time.perf_counter(), time.process_time()
             lookahead = lookahead_frames(settings, info)
             with contextlib.closing(read_ahead(source)) as frames:
-                step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
-                for done, (_, frame) in enumerate(filtered(frames, step, lookahead), 1):
-                    sink.write(frame)
-                    if done == 1:  # what the first picture needed has been loaded
+                step: Step[None] = stream.step()
+                count = left = 0
+                for count, done in enumerate(filtered(frames, step, lookahead), 1):
+                    sink.write(done.frame)
+                    if reviewed is not None:
+                        reviewed.note(done, stream)
+                    if count == 1:  # what the first picture needed has been loaded
                         let_go_of_code()
-                    progress(done, info.frames, stream.covered)
-        ended, cpu = time.perf_counter(), time.process_time() - cpu
-        return FileReport(
-            input=FileSide.of(input),
+                    left += len(done.pending.left)
+                    progress(count, info.frames, stream.covered)
+            if reviewed is not None:
+                reviewed.check_length(count)
+        report = FileReport(
+            input=FileSide.of(source.path) if reviewed is None else reviewed.input(source.path),
             output=FileSide.of(output),
             picture=Picture(info.codec, info.width, info.height, float(info.average_rate)),
             frames=file_sink.frames,
@@ -128,18 +162,80 @@ class FileRun:
             tracks=stream.tracks,
             surrogates=dict(stream.surrogates.counts) if stream.surrogates is not None else {},
             scene_cuts=stream.cuts(),
-            shown=stream.shown,
+            shown=left,
             filled_regions=stream.filled_regions,
             damaged_places=source.damaged,
             dropped_streams=file_sink.dropped_streams,
-            timings=Timings(
-                start_up_seconds=round(started - begun, 3),
-                filter_seconds=round(ended - started, 3),
-                cpu_ms_per_frame=round(1000 * cpu / file_sink.frames, 2),
-                frames_per_second=round(file_sink.frames / (ended - started), 2),
-                peak_memory_mib=peak_memory_mib(),
-            ),
+            timings=_timings(file_sink.frames, begun, started, cpu),
+            review=None if reviewed is None else reviewed.report(),
         )
+        if reviewed is not None:
+            reviewed.finish(report.output)
+        return report
+
+    def _again(self, source: FileSource, output: Path, reviewed: ReviewedFile, progress: Progress) -> FileReport:
+        """Render what edits touch, and copy the rest from the earlier output.
+
+        Raises NotSplicedError where that is not possible, besides what `filter` raises.
+        """
+        settings, info = self.settings, source.info
+        held, recorded = reviewed.held_by(output), reviewed.recorded()
+        check_paths(output, source.path, settings.overwrite)
+        segments = touched_segments(segments_of(output), reviewed.touched_since(held))
+        total, counted = sum(one.last - one.first + 1 for one in segments), Counted()
+        begun = time.perf_counter()
+        tools = self.start()
+        method = rendered_again(settings, tools.models, tools.detect, recorded, self.key)
+        started, cpu = time.perf_counter(), time.process_time()
+
+        def told(done: Done[None]) -> None:
+            counted.rendered(done)
+            progress(counted.frames, total, counted.faces)
+
+        def write(path: Path) -> FileSink:
+            return open_sink(path, info, settings, streams=False, reviewed=True)
+
+        if segments:
+            Again(recorded, source, method, write).render(segments, output, output, told, overwrite=True)
+        counted.copied(recorded, segments, "solid" if settings.strict or not settings.synthesises else "soft redaction")
+        frames = recorded.analysis.frames
+        reviewed.told = f"{counted.frames} frames were rendered again, the others copied from the earlier output"
+        self.choice = self.choice or _choice(settings, tools.models, choosing(settings, tools.models, self.key))
+        report = FileReport(
+            input=reviewed.input(source.path),
+            output=FileSide.of(output),
+            picture=Picture(info.codec, info.width, info.height, float(info.average_rate)),
+            frames=len(frames),
+            faces=counted.faces,
+            people=counted.people if settings.synthesises else None,
+            levels=dict(sorted(counted.levels.items())),
+            persons={person: dict(sorted(levels.items())) for person, levels in sorted(counted.persons.items())}
+            if settings.synthesises
+            else {},
+            tracks={},
+            surrogates={},
+            scene_cuts=frames[-1].scene,
+            shown=counted.shown,
+            filled_regions=counted.regions,
+            damaged_places=0,
+            dropped_streams=(),
+            timings=_timings(len(frames), begun, started, cpu),
+            review=reviewed.report(counted.frames),
+        )
+        reviewed.finish(report.output)
+        return report
+
+
+def _timings(frames: int, begun: float, started: float, cpu: float) -> Timings:
+    """What a run took that began to start, and then to filter, at these times."""
+    ended = time.perf_counter()
+    return Timings(
+        start_up_seconds=round(started - begun, 3),
+        filter_seconds=round(ended - started, 3),
+        cpu_ms_per_frame=round(1000 * (time.process_time() - cpu) / frames, 2),
+        frames_per_second=round(frames / (ended - started), 2),
+        peak_memory_mib=peak_memory_mib(),
+    )
 
 
 def filter_file(
@@ -148,18 +244,21 @@ def filter_file(
     settings: Settings = Settings(),
     *,
     progress: Progress = lambda done, total, faces: None,
+    analysis: Path | str | None = None,
+    edits: Path | str | None = None,
 ) -> FileReport:
     """Filter one recording: every face is replaced, and what was done is told.
 
     input, output: video files; the output appears under its name when it is whole, and not at all when this raises.
+    analysis: where to keep what was found, for a review; one that is there saves the search. edits: a reviewer's.
     Raises InputError, SettingsError, ModelError, OutputError and FailedClosed, one line each.
     """
     with FileRun(settings) as run:
-        return run.filter(Path(input), Path(output), progress)
+        asked = Asked(None if analysis is None else Path(analysis), None if edits is None else Path(edits))
+        return run.filter(Path(input), Path(output), progress, asked)
 
 
-def _choice(settings: Settings, models: Models, stream: Stream) -> Choice:
-    surrogates = stream.surrogates
+def _choice(settings: Settings, models: Models, surrogates: Surrogates | None) -> Choice:
     factor = surrogates.factor if surrogates is not None else float("inf")
     worst = surrogates.leakage.worst if surrogates is not None else 0.0
     return Choice(

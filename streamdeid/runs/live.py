@@ -18,7 +18,6 @@ from typing import Any, Protocol
 
 from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.core.process_usage import own_usage
-from streamdeid.core.protocols import Deidentifier, Detector, Tracker
 from streamdeid.core.status import LATENCY_BOUNDS, Arrival, LiveStatus, SourceState
 from streamdeid.errors import FailedClosed, OutputError, StreamdeidError
 from streamdeid.runs.leaving import Leaving, LiveOutput
@@ -60,14 +59,7 @@ class LiveInput(Protocol):
 class LiveParts(Protocol):
     """What filters one part of a stream, as `runs.stream.Stream`."""
 
-    @property
-    def detect(self) -> Detector: ...
-
-    @property
-    def tracker(self) -> Tracker: ...
-
-    @property
-    def deidentifier(self) -> Deidentifier: ...
+    def step(self) -> Step[Arrival]: ...
 
     @property
     def known_people(self) -> int | None: ...
@@ -220,7 +212,7 @@ class LiveFilter:
             self._skipped += self._let_go()
             stream = self._parts(frame.planes.size, Fraction(arrival.rate).limit_denominator(1000), self._stream)
             self._stream, self._fits, self._size = stream, fits, frame.planes.size
-            self._step = Step(stream.detect, stream.tracker, stream.deidentifier)
+            self._step = stream.step()
         step = self._step
         assert step is not None
         step.analyse(frame, arrival)
@@ -238,17 +230,17 @@ class LiveFilter:
         return count
 
     def _publish(self, step: Step[Arrival]) -> None:
-        pending, done = step.render()
-        arrival = pending.origin
+        done = step.render()
+        arrival, frame = done.pending.origin, done.frame
         if _age(arrival) > self._lookahead + _OLDEST:
             self._withheld += 1
             self._doubt = f"a picture was {_age(arrival):.0f} s old before it could leave"
             return
-        self._leaving.fresh(done, arrival.rate, arrival.arrived)
+        self._leaving.fresh(frame, arrival.rate, arrival.arrived)
         self._doubt = self._since_doubt = None
         with self._told:
             self._filtered += 1
-            self._faces.update(redaction.level for redaction in done.redactions)
+            self._faces.update(redaction.level for redaction in frame.redactions)
             self._times.append(time.monotonic())
             while self._times[0] < self._times[-1] - _RECENT:
                 self._times.popleft()

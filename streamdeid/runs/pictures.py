@@ -104,9 +104,9 @@ class Filter:
         now = following if time is None else Fraction(time)
         planes = planes_from_rgb(np.ascontiguousarray(picture[:, :, ::-1]), _COLOUR)
         frame = Frame(planes, now, self._index)
-        step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
+        step: Step[None] = stream.step()
         step.analyse(frame, None)
-        _, result = step.render()
+        result = step.render().frame
         self._time, self._index = now, self._index + 1
         out = _pasted(picture, planes, result.planes)
         for redaction in result.redactions:

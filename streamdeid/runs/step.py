@@ -8,54 +8,53 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic
 
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
-from streamdeid.core.protocols import Deidentifier, Detector, Tracker
-from streamdeid.tracking.lookahead import LookAhead
-
-_Origin = TypeVar("_Origin")
+from streamdeid.core.protocols import Detector, Tracker
+from streamdeid.protect.pending import Origin, PendingFrame, Waiting
+from streamdeid.protect.plan import Deidentifier, Plans
+from streamdeid.tracking.lookahead import LookAhead, Noted
 
 
 @dataclass(frozen=True)
-class PendingFrame(Generic[_Origin]):
-    """A frame that was analysed and waits to be rendered."""
+class Done(Generic[Origin]):
+    """A frame that was rendered, with what was known of it and decided."""
 
-    frame: Frame
-    tracks: Sequence[Track]
-    """As the tracker said."""
-    origin: _Origin
-    """What whoever gave it knows of it, such as when it came from the camera."""
+    pending: PendingFrame[Origin]
+    plans: Plans
+    frame: DeidentifiedFrame
+    """What may leave."""
 
 
-class Step(Generic[_Origin]):
-    """Analyses frames in order, keeps them while they wait, and renders the oldest.
+class Step(Generic[Origin]):
+    """Analyses frames in order, keeps them while they wait, and decides and renders the oldest.
 
     Whatever any part raises goes on to the caller: no frame leaves that was not filtered.
     """
 
     def __init__(self, detect: Detector, tracker: Tracker, deidentifier: Deidentifier) -> None:
         self._detect, self._tracker, self._deidentifier = detect, tracker, deidentifier
-        self.waiting: deque[PendingFrame[_Origin]] = deque()
+        self.waiting: deque[PendingFrame[Origin]] = deque()
         """The frames that were analysed and not rendered, the oldest first."""
 
-    def analyse(self, frame: Frame, origin: _Origin) -> None:
+    def analyse(self, frame: Frame, origin: Origin) -> None:
         """Find out what there is to know of the next frame; it waits then."""
-        tracks = self._tracker.update(self._detect(frame), frame.time)
-        self._deidentifier.observe(frame, tracks)
-        # A frame anew, without what was made of it while it was looked at.
-        self.waiting.append(PendingFrame(replace(frame), tracks, origin))
+        found = self._detect(frame)
+        pending = PendingFrame(frame, self._tracker.update(found, frame.time), origin, found)
+        self._deidentifier.observe(pending, [*self.waiting, pending])
+        pending.frame = replace(frame)  # anew, without what was made of it while it was looked at
+        self.waiting.append(pending)
 
-    def render(self) -> tuple[PendingFrame[_Origin], DeidentifiedFrame]:
-        """The oldest frame that waits, and what may leave of it, as far as is known by now."""
+    def render(self) -> Done[Origin]:
+        """Decide about the oldest frame that waits, as far as is known by now, and render it."""
         pending = self.waiting.popleft()
-        return pending, self._deidentifier.deidentify(pending.frame, pending.tracks)
+        plans = self._deidentifier.decide(pending, pending.tracks, self.waiting)
+        return Done(pending, plans, self._deidentifier.render(pending, plans))
 
 
-def filtered(
-    frames: Iterable[Frame], step: Step[None], lookahead: int = 0
-) -> Iterator[tuple[PendingFrame[None], DeidentifiedFrame]]:
+def filtered(frames: Iterable[Frame], step: Step[None], lookahead: int = 0) -> Iterator[Done[None]]:
     """The loop over a recording: frames in, as many out, in order.
 
     Frames are analysed `lookahead` frames ahead of what is rendered, so that a face is known before it is first shown.
@@ -74,11 +73,22 @@ class WithLookAhead:
     def __init__(self, inner: Deidentifier, lookahead: LookAhead) -> None:
         self._inner, self._lookahead = inner, lookahead
 
-    def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
+    def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Let the inner one observe all tracks, and note them."""
-        self._inner.observe(frame, tracks)
-        self._lookahead.note(tracks, frame.time, frame.luma_levels)
+        self._inner.observe(pending, waiting)
+        frame = pending.frame
+        pending.noted = self._lookahead.note(pending.tracks, frame.time, frame.luma_levels)
 
-    def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
-        """The frame, covered where it has to be, as far as is known by now."""
-        return self._inner.deidentify(frame, self._lookahead.shown(tracks))
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
+        """What the inner one decides of the tracks that are covered, as far as is known by now."""
+        covered = self._lookahead.shown(tracks, _noted(pending), [_noted(one) for one in later])
+        return self._inner.decide(pending, covered, later)
+
+    def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
+        """Passed on."""
+        return self._inner.render(pending, plans)
+
+
+def _noted(pending: PendingFrame[Any]) -> Noted:
+    assert pending.noted is not None
+    return pending.noted

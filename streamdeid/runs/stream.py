@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from streamdeid.core.protocols import Deidentifier, Detector
+from streamdeid.core.protocols import Detector
 from streamdeid.identity.reentry import Outcome, Persons
 from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.plan import Deidentifier
 from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.runs.step import Step
 from streamdeid.runs.whitelist import Around
 from streamdeid.surrogates.choice import Surrogates
 from streamdeid.tracking.tracker import FaceTracker
@@ -21,7 +24,7 @@ class Stream:
     detect: Detector
     tracker: FaceTracker
     deidentifier: Deidentifier
-    """The outermost: lookahead, regions and whitelist, where there are any, lie around `inner`."""
+    """The outermost: look-ahead, regions and whitelist, where there are any, lie around `inner`."""
     inner: ReplaceFaces | MaskFaces
     surrogates: Surrogates | None
     """None for a mask."""
@@ -29,8 +32,12 @@ class Stream:
     cuts: Callable[[], int]
     """How many scene cuts were seen so far."""
     around: Around
-    part: int = 0
-    """How many parts of the same stream went before (`runs.components`)."""
+    tested_with: Surrogates | None = None
+    """What the drawn person of the self-test gets a face from; a later part of the stream tests with it again."""
+
+    def step(self) -> Step[Any]:
+        """Filters with these parts, from now on."""
+        return Step(self.detect, self.tracker, self.deidentifier)
 
     def close(self) -> None:
         """Nothing more will be filtered; the people stay known for a part that follows. Harmless when repeated."""
@@ -70,11 +77,6 @@ class Stream:
         if self.people is None:
             return {}
         return {outcome.value: count for outcome, count in self.persons.counts.items()}
-
-    @property
-    def shown(self) -> int:
-        """Whitelisted faces left as they are so far, summed over the frames."""
-        return 0 if self.around.whitelist is None else self.around.whitelist.shown
 
     @property
     def filled_regions(self) -> int:

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.core.colour import planes_from_rgb
-from streamdeid.core.faces import Face, Track
-from streamdeid.core.frames import Frame
-from streamdeid.core.protocols import Deidentifier
+from streamdeid.core.faces import Face
 from streamdeid.errors import FailedClosed, InputError, SettingsError
 from streamdeid.identity.picture_recognisers import DlibResnet, OnnxRecogniser, PictureRecogniser
 from streamdeid.identity.recognised_faces import Describe, Known, Recogniser, Vector, sharpness_of, unfit, vector_of
@@ -23,6 +21,7 @@ from streamdeid.identity.upper_face import ACCEPT, UpperFace
 from streamdeid.observe.signals import Sharpness
 from streamdeid.protect.fixed_regions import FixedRegions
 from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.plan import Deidentifier
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.whitelist import Whitelist
 from streamdeid.settings import BUILT_IN, DLIB, Settings
@@ -125,16 +124,10 @@ def laid_around(
     outer: Deidentifier = inner
     whitelist = regions = None
     if known is not None:
-        good = inner.allows if isinstance(inner, ReplaceFaces) else _always
-        outer = whitelist = Whitelist(outer, known, model, good)
+        outer = whitelist = Whitelist(outer, known, model, inner.allows)
     if settings.regions:
         if size is not None:
             for region in settings.regions:
                 region.on(size)
         outer = regions = FixedRegions(outer, settings.regions)
     return Around(outer, whitelist, regions)
-
-
-def _always(frame: Frame, track: Track) -> bool:
-    """A mask has no levels."""
-    return True

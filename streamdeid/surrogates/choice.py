@@ -27,7 +27,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -73,6 +73,8 @@ LEAST_Q, MOST_Q = 0.1, 0.6
 is far for few people, and those that are far for too few are refused: of 5,735 drawn from the shipped gallery 3,610
 pass at q = 0.5, 726 at 0.6, 26 at 0.7 and 4 at 0.8."""
 _SHRINK, _SHRINKINGS = 0.8, 8
+_MOST_PROPOSALS = 1 << 20
+"""More than are ever made for a person."""
 _log = logging.getLogger(__name__)
 
 
@@ -234,6 +236,30 @@ class Surrogates:
         self.counts["chosen"] += 1
         return chosen
 
+    def again(self, person: int, label: str, attempt: int) -> Surrogate:
+        """The surrogate that a person of a class got by a proposal (from 0) of an earlier run with this key.
+
+        It was certified then; nothing but key, class and numbers leads to it, so y need not be known. Raises
+        FailedClosed when there was no such proposal.
+        """
+        known = self._table.get(person)
+        if known is not None:
+            return known
+        if self._settings.method != DRAWN or label not in self._banks.labels or not 0 <= attempt < _MOST_PROPOSALS:
+            raise FailedClosed(f"no surrogate of person {person} was chosen so")
+        bank, limits = self._banks[label], self._limits
+        vector = bank.candidates[self._proposal(label, person, attempt, len(bank.candidates))].copy()
+        certificate = certify(vector, vector, self._donors, self._in_use(person), self._plausibility, limits)
+        certificate = replace(certificate, donor_margin=float("nan"))  # as far as it can be measured without y
+        vector.setflags(write=False)
+        size, beard = self._settings.k, self._bearded(label)
+        self._table[person] = Surrogate(vector, certificate, DRAWN, attempt + 1, size, label, beard)
+        return self._table[person]
+
+    def _proposal(self, label: str, person: int, attempt: int, size: int) -> int:
+        """Which of so many candidates is proposed: a matter of the key, class and numbers alone."""
+        return int(generator(self._key, f"surrogate {label}", person, attempt).integers(size))
+
     def holds(self, person: int, y: Vector) -> bool:
         """Whether a known person's surrogate would still be allowed for a better estimate y of the identity.
 
@@ -299,9 +325,8 @@ class Surrogates:
         attempt = 0
         for limits in self._relaxed_limits(person):
             for _ in range(self._settings.attempts):
-                rng = generator(self._key, f"surrogate {label}", person, attempt)
+                proposed = self._proposal(label, person, attempt, len(allowed))
                 attempt += 1
-                proposed = int(rng.integers(len(allowed)))
                 if not allowed[proposed]:
                     continue
                 vector = bank.candidates[proposed].copy()

@@ -3,6 +3,10 @@
 A single sighting says little: an animal, a fist or the back of a head now and then gets what small or turned faces get.
 Over a second or two they differ: the better half of the sightings counts, since faces turn away and come back, and few
 sightings have to be surer than many.
+
+This is not `Face.confirmed`, which is about one sighting: its evidence against a fixed value and the landmarker's
+presence too. That decides who can be somebody's rival or a person; this, whether a track is covered at all, against the
+user's threshold. A track that is evident may have no sighting that is confirmed.
 """
 
 from __future__ import annotations

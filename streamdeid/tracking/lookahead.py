@@ -101,8 +101,8 @@ class _Known:
 
 
 @dataclass(frozen=True)
-class _Picture:
-    """A frame that waits to be shown."""
+class Noted:
+    """What the look-ahead keeps of a frame, with the frame while that waits."""
 
     index: int
     time: float
@@ -111,7 +111,7 @@ class _Picture:
 
 
 class LookAhead:
-    """Chooses the tracks that are covered. `note` sees each frame first, `shown` is asked when it is published."""
+    """Chooses the tracks that are covered. `note` sees each frame first, `shown` is asked when it is rendered."""
 
     def __init__(self, threshold: float, size: tuple[int, int] | None = None) -> None:
         """threshold: evidence from which a track is a face, 0 to 1. size: width and height of the frames, if known."""
@@ -121,15 +121,15 @@ class LookAhead:
         self._scene = self._index = 0
         self._clock = 0.0
         self._time: Fraction | None = None
-        self._waiting: deque[_Picture] = deque()
-        self._shown: _Picture | None = None
+        self._shown: Noted | None = None
 
     def cut(self) -> None:
         """The next frame noted is the first of a new scene."""
         self._scene += 1
 
-    def note(self, tracks: Sequence[Track], time: Fraction, levels: Sequence[Plane]) -> None:
-        """Note the tracks of a frame, levels its `luma_pyramid`; frames come in order, each before it is shown.
+    def note(self, tracks: Sequence[Track], time: Fraction, levels: Sequence[Plane]) -> Noted:
+        """Note the tracks of a frame, levels its `luma_pyramid`; frames come in order, each before it is shown. What
+        this gives back is handed to `shown`.
 
         time: seconds; one that repeats or steps back counts as no time at all.
         """
@@ -144,23 +144,25 @@ class LookAhead:
                 known.sure += track.face.evidence >= self._threshold
                 recent = [one for one in known.sightings if one.place.time >= self._clock - _AROUND]
                 known.face = known.face or (len(recent) >= _PLENTY and self._evident(recent))
-        self._waiting.append(_Picture(self._index, self._clock, self._scene, small(levels)))
+        return Noted(self._index, self._clock, self._scene, small(levels))
 
-    def shown(self, tracks: Sequence[Track]) -> list[Track]:
-        """The tracks to cover in the next frame to be shown, whose own these are: those that are faces, and to come."""
-        now = self._waiting.popleft()
+    def shown(self, tracks: Sequence[Track], now: Noted, later: Sequence[Noted]) -> list[Track]:
+        """The tracks to cover in the next frame to be shown, whose own these are: those that are faces, and to come.
+
+        now, later: what was noted of that frame, and of those that wait after it.
+        """
         for known in self._known.values():
             while known.sightings and known.sightings[0].place.time < now.time - _AROUND:
                 known.sightings.popleft()
             around = [one for one in known.sightings if one.place.time <= now.time + _AROUND]
             known.face = self._evident(around) or (known.face and not (known.sure < _PLENTY and self._refuted(around)))
         faces = {track.number: np.array(track.face.box, dtype=np.float64) for track in tracks if track.face is not None}
-        placed = [self._placed(track, now, faces) for track in tracks if self._known[track.number].face]
+        placed = [self._placed(track, now, later, faces) for track in tracks if self._known[track.number].face]
         covered = [track for track in placed if track is not None]
         present = {track.number for track in tracks}
         for number, known in self._known.items():
             if number not in present and known.start > now.index and known.scene == now.scene and known.face:
-                box = self._before(known, now)
+                box = self._before(known, now, later)
                 if box is not None:
                     covered.append(Track(number, box, face=None, missed=1, ambiguous=False))
         self._known = {n: k for n, k in self._known.items() if n in present or k.start > now.index}
@@ -173,7 +175,7 @@ class LookAhead:
     def _refuted(self, seen: Sequence[_Sighting]) -> bool:
         return refuted(np.array([one.evidence for one in seen], dtype=np.float64), self._threshold)
 
-    def _placed(self, track: Track, now: _Picture, faces: dict[int, Floats]) -> Track | None:
+    def _placed(self, track: Track, now: Noted, later: Sequence[Noted], faces: dict[int, Floats]) -> Track | None:
         """A track with its place in this frame; a lost one has it by its patch, two sightings, or its motion.
 
         None for one that was lost for long, or that left the picture.
@@ -192,11 +194,11 @@ class LookAhead:
             known.path.append(Place(now.time, found))
             box = slack(found, now.time - known.seen)
             if after:
-                box = bounded(union(box, self._bridged(known, now, after)), found)
+                box = bounded(union(box, self._bridged(known, now, later, after)), found)
             return replace(track, box=_corners(box))
         known.lost = True
         if after:
-            return replace(track, box=_corners(self._bridged(known, now, after)))
+            return replace(track, box=_corners(self._bridged(known, now, later, after)))
         expected = moved(known.path, now.time)
         hidden = bool(others) and float(iou(expected[None], np.array(others)).max()) > _OTHER
         gone = now.time - known.path[-1].time > _LET_GO and not hidden
@@ -204,12 +206,12 @@ class LookAhead:
             return None
         return replace(track, box=_corners(predicted(known.path, now.time)))
 
-    def _bridged(self, known: _Known, now: _Picture, after: Sequence[_Sighting]) -> Floats:
+    def _bridged(self, known: _Known, now: Noted, later: Sequence[Noted], after: Sequence[_Sighting]) -> Floats:
         """Where a lost face is that was seen again: by its patch backwards from there, or between the places known."""
         next_one = after[0]
         if known.again != next_one.index:
             known.again = next_one.index
-            known.back = self._backwards(now, next_one.index, [one.place for one in after])
+            known.back = self._backwards((now, *later), next_one.index, [one.place for one in after])
         places = [one.place for one in after]
         if now.time in known.back:
             return slack(known.back[now.time], next_one.place.time - now.time)
@@ -218,9 +220,9 @@ class LookAhead:
             places = [Place(nearest, known.back[nearest])]
         return between(list(known.path), places, now.time)
 
-    def _backwards(self, now: _Picture, start: int, places: Sequence[Place]) -> dict[float, Floats]:
+    def _backwards(self, waiting: Sequence[Noted], start: int, places: Sequence[Place]) -> dict[float, Floats]:
         """By time, where the patch of the first of some places, seen in the frame `start`, was in those waiting."""
-        frames = [one for one in (now, *self._waiting) if one.index <= start]
+        frames = [one for one in waiting if one.index <= start]
         frames.reverse()
         found: dict[float, Floats] = {}
         steps = trail([one.small for one in frames], [one.time for one in frames], places)
@@ -234,7 +236,7 @@ class LookAhead:
     def _outside(self, box: Floats) -> bool:
         return self._size is not None and bool((box[2:] <= 0).any() or (box[:2] >= self._size).any())
 
-    def _followed(self, known: _Known, now: _Picture, others: Sequence[Floats]) -> Floats | None:
+    def _followed(self, known: _Known, now: Noted, others: Sequence[Floats]) -> Floats | None:
         """Where a lost face's patch is now; None where it is not found, or slid onto somebody else's face."""
         if known.lost or self._shown is None or self._shown.scene != now.scene:
             return None
@@ -244,13 +246,13 @@ class LookAhead:
             return None
         return found
 
-    def _before(self, known: _Known, now: _Picture) -> Box | None:
+    def _before(self, known: _Known, now: Noted, later: Sequence[Noted]) -> Box | None:
         """Where a track was before it started; None outside the picture, and before the patch was anywhere."""
         places = [one.place for one in itertools.islice(known.sightings, MOTION)]
         if not places:
             return None
         if known.trail is None:
-            known.trail = self._backwards(now, known.start, places)
+            known.trail = self._backwards((now, *later), known.start, places)
         if now.time in known.trail:
             return _corners(slack(known.trail[now.time], places[0].time - now.time))
         first = min(known.trail, default=places[0].time)

@@ -1,14 +1,17 @@
-"""Fault injection (benchmarks/faults.py) in small, and the watermarks it looks for: found where they are only."""
+"""Fault injection (benchmarks/faults) in small, and the watermarks it looks for: found where they are only."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from benchmarks.faults import faults
+from benchmarks.faults.clip import RATE, SIZE, TrueDetector, number_of, walk
+from benchmarks.faults.injected import Broken, Fault, wrong_points
+from benchmarks.faults.runs import calibrate, through_command, through_library
+from benchmarks.watermark import Watermark
 from streamdeid.aam import fit as fit_module
 from streamdeid.aam.fit import FitModel, fit
 from streamdeid.aam.piecewise_affine import _bilinear
@@ -19,14 +22,6 @@ from streamdeid.observe.observation import Observer
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.surrogates.models import Models
 from tests import drawn_faces
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-import faults
-from faults_clip import RATE, SIZE, TrueDetector, number_of, walk
-from faults_injected import Broken, Fault, wrong_points
-from faults_runs import calibrate, through_command, through_library
-from watermark import Watermark
 
 THRESHOLD = 0.55
 """What `calibrate` finds, about; checked below."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks.leaks import leaks
+from benchmarks.leaks import run as leaks_run
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.lab.attacks.gaps import Box
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-leaks = pytest.importorskip("leaks")
-leaks_run = pytest.importorskip("leaks_run")
 
 
 def planes(seed: int = 0) -> Planes:

@@ -1,24 +1,19 @@
-"""`benchmarks/levels.py` tells which protection levels faces got, and why no better ones."""
+"""`benchmarks/looks/levels.py` tells which protection levels faces got, and why no better ones."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import cv2
 import numpy as np
 
+from benchmarks.looks import levels
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.frames import Planes
 from streamdeid.protect.levels import Cause
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import synthetic_people
 from streamdeid.video.files.drawn_clip import write_drawn_clip
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-import levels
-
-sys.path.pop(0)
 
 
 def test_the_levels_and_causes_are_those_of_the_filter(fitting: FitModel, gallery: Gallery, tmp_path: Path) -> None:

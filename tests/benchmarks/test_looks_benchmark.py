@@ -1,8 +1,7 @@
-"""`benchmarks/looks.py` reads what was done to a drawn face: a cast, a shade, a step, a blur, grain, a beard."""
+"""`benchmarks/looks/looks.py` reads what was done to a drawn face: a cast, a shade, a step, a blur, grain, a beard."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.looks import edge_steps, face_pairs, looks, sharpness, sheets, skin_looks
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.faces import Track
@@ -23,15 +23,6 @@ from streamdeid.surrogates.models import Models
 from streamdeid.synthetic.people import synthetic_people
 from streamdeid.video.files.drawn_clip import write_drawn_clip
 from tests.drawn_faces import Scene, pose_at, scene, some_identity
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-edge_steps = pytest.importorskip("edge_steps")
-face_pairs = pytest.importorskip("face_pairs")
-looks = pytest.importorskip("looks")
-sharpness = pytest.importorskip("sharpness")
-sheets = pytest.importorskip("sheets")
-skin_looks = pytest.importorskip("skin_looks")
-sys.path.pop(0)
 
 Picture = NDArray[np.float32]
 Edit = Callable[[Picture, Any], Picture]

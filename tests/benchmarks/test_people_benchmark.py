@@ -1,16 +1,19 @@
-"""`benchmarks/people.py` counts what was made up by hand: who is shown with which face, and who is missed."""
+"""`benchmarks/people/people.py` counts what was made up by hand: who is shown with which face, and who is missed."""
 
 from __future__ import annotations
 
 import json
 import math
-import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks.people import people
+from benchmarks.people import run as people_run
+from benchmarks.people import score as people_score
+from benchmarks.people import truth as people_truth
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.frames import DeidentifiedFrame, Planes, Redaction
 from streamdeid.settings import Settings
@@ -18,13 +21,6 @@ from streamdeid.surrogates.gallery import Gallery
 from streamdeid.surrogates.models import Models
 from streamdeid.synthetic.people import synthetic_people
 from streamdeid.video.files.drawn_clip import write_drawn_clip
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-people = pytest.importorskip("people")
-people_run = pytest.importorskip("people_run")
-people_score = pytest.importorskip("people_score")
-people_truth = pytest.importorskip("people_truth")
-sys.path.pop(0)
 
 OWN, QUIET = "own face", "own face quiet"
 LEFT, RIGHT = (100.0, 100.0, 160.0, 180.0), (300.0, 100.0, 360.0, 180.0)

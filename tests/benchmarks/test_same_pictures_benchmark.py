@@ -1,21 +1,15 @@
-"""`benchmarks/same_pictures.py` tells two versions' pictures apart, inside faces and beside them."""
+"""`benchmarks/versions/same_pictures.py` tells two versions' pictures apart, inside faces and beside them."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks.versions import same_pictures
+from benchmarks.versions.same_pictures import Published
 from streamdeid.core.frames import Planes
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-import same_pictures
-from same_pictures import Published
-
-sys.path.pop(0)
 
 _BOX = (10.0, 12.0, 30.0, 32.0)
 

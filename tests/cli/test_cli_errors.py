@@ -10,8 +10,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +20,11 @@ import pytest
 from streamdeid.cli.error_text import set_up_logging
 from streamdeid.cli.main import main
 from streamdeid.core.arrays_file import read_arrays, write_arrays
-from streamdeid.core.faces import Face, Track
+from streamdeid.core.faces import Face
 from streamdeid.core.frames import DeidentifiedFrame, Frame
 from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.pending import PendingFrame
+from streamdeid.protect.plan import Plans
 from streamdeid.runs import components as assemble
 from streamdeid.runs import files
 from streamdeid.surrogates.models import shipped
@@ -279,10 +282,10 @@ def test_an_unexpected_error_in_mid_run_withholds_everything(
     video: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Broken(MaskFaces):
-        def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
-            if frame.index == 5:
+        def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
+            if pending.frame.index == 5:
                 raise ZeroDivisionError("two\nlines")
-            return super().deidentify(frame, tracks)
+            return super().render(pending, plans)
 
     monkeypatch.setattr(assemble, "MaskFaces", Broken)
     line = complaint(capfd, ["filter", video, video.with_name("o.mp4"), "--method", "blur"], FAILED)

@@ -18,9 +18,9 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.frames import Colour, Planes
+from streamdeid.core.ibug68_from_mesh import along
 from streamdeid.detection import landmarks, litert, networks
 from streamdeid.detection.detection_network import DetectionNetwork, decoded, together
-from streamdeid.detection.ibug68_from_mesh import along
 from streamdeid.detection.landmark_network import LandmarkNetwork, crop_map, cut
 from streamdeid.detection.landmarks import Landmarks
 from streamdeid.detection.litert import DETECTION, LANDMARKS, Network, Unusable, model_file

@@ -1,24 +1,15 @@
-"""The README's headline table is the generated one: benchmarks/privacy.py copies it, nobody types it."""
+"""The README's headline table is the generated one: benchmarks/documents/privacy.py copies it, nobody types it."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
+from benchmarks.documents import privacy
 from streamdeid.settings import ALL_METHODS
 from streamdeid.surrogates.models import read_hashes, shipped
 
 ROOT = Path(__file__).parents[2]
-
-
-def _generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("privacy", ROOT / "benchmarks" / "privacy.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _rows(lines: list[str]) -> list[list[str]]:
@@ -27,7 +18,6 @@ def _rows(lines: list[str]) -> list[list[str]]:
 
 
 def test_the_readme_shows_what_was_measured() -> None:
-    privacy = _generator()
     page = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
     inside = re.search(f"{privacy.BEGIN}(.*?){privacy.END}", page, flags=re.DOTALL)
     assert inside is not None
@@ -40,7 +30,6 @@ def test_the_readme_shows_what_was_measured() -> None:
 
 
 def test_the_strongest_attack_is_that_of_nobody_with_a_key() -> None:
-    privacy = _generator()
     table = {
         "columns": ["attack", "a", "b"],
         "rows": [
@@ -55,7 +44,6 @@ def test_the_strongest_attack_is_that_of_nobody_with_a_key() -> None:
 
 
 def test_a_report_without_other_photographs_of_the_same_people_is_noticed() -> None:
-    privacy = _generator()
 
     def report(*titles: str) -> dict[str, object]:
         return {"chapters": [{"tables": []}, {"tables": [{"title": title} for title in titles]}]}

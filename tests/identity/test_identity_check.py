@@ -76,6 +76,8 @@ class Played:
         """Tracklets of which there is no template."""
         self.check = IdentityCheck(self.register, self._estimate, self._name)
         self.index = -1
+        self.tracklets: list[dict[int, int]] = []
+        """By frame, then by track."""
 
     def _estimate(self, tracklet: int, final: bool) -> Estimate:
         self.estimates.append((tracklet, final))
@@ -94,6 +96,7 @@ class Played:
             for number, state in states.items()
         ]
         tracklets = self.check.update(self.at(self.index), tracks, {} if broken is None else broken)
+        self.tracklets.append({track.number: one.number for track, one in zip(tracks, tracklets, strict=True)})
         for track, state in zip(tracklets, states.values(), strict=True):
             if state in ".w" and not track.ambiguous:
                 self.check.saw(track.number, good=state == ".")
@@ -135,7 +138,7 @@ def test_a_tracklet_ends_where_looks_broke_it_and_only_of_that_track() -> None:
     assert [(track.number, track.ambiguous) for track in tracklets] == [(1, False), (3, True)]
     tracklets = played.frame({2: ".", 1: "."})
     assert [(track.number, track.ambiguous) for track in tracklets] == [(3, False), (1, False)], "in the same order"
-    assert [played.check.tracklet(played.at(index), 2) for index in range(3)] == [2, 3, 3]
+    assert [played.tracklets[index][2] for index in range(3)] == [2, 3, 3]
     assert not played.check.present(2) and played.check.present(3)
 
 
@@ -162,8 +165,8 @@ def test_a_known_person_goes_on_in_frames_before_the_break_only() -> None:
     for _ in range(24):
         played.frame({1: "."})
     played.frame({1: "."}, {1: LIKELY})
-    assert played.person(played.check.tracklet(played.at(23), 1)) == 7
-    assert played.person(played.check.tracklet(played.at(24), 1)) is None
+    assert played.person(played.tracklets[23][1]) == 7
+    assert played.person(played.tracklets[24][1]) is None
 
 
 @pytest.mark.parametrize("frames", [11, 12])
@@ -365,16 +368,14 @@ def test_who_is_known_and_learnt_teaches_nothing_more() -> None:
     assert len(played.register.asked) == asked
 
 
-def test_tracklets_of_frames_that_wait_are_remembered_until_they_are_published() -> None:
+def test_a_later_part_of_the_stream_counts_its_tracklets_on() -> None:
     played = Played()
     played.frame({1: "."})
     played.frame({1: "."}, {1: UNLIKELY})
-    assert played.check.waiting() == {1, 2}
-    played.check.published(played.at(0))
-    assert played.check.waiting() == {2} and played.check.tracklet(played.at(0), 1) == 0
-    played.check.published(played.at(1))
-    assert played.check.waiting() == frozenset()
-    assert played.check.forgotten() == {77}
+    assert played.check.count == 2 and played.check.forgotten() == {77}
+    after = IdentityCheck(played.register, lambda one, final: Estimate(Y, TEMPLATE), lambda person, y: None, 2)
+    (track,) = after.update(played.at(2), [Track(1, FACE.box, FACE, 0, False)], {})
+    assert track.number == after.count == 3
 
 
 def test_a_register_that_knows_no_unseen_people_leaves_them_undecided() -> None:

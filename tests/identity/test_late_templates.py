@@ -43,7 +43,6 @@ class _People:
             self._good[tracklet.number] = self._good.get(tracklet.number, 0) + 1
         self._check.settle(tracklets)
         found = {track: self._check.decide_person(one.number) for track, one in zip(tracks, tracklets, strict=True)}
-        self._check.published(frame)
         return found
 
 

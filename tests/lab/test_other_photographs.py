@@ -170,7 +170,7 @@ def test_the_chapter_tells_a_face_that_is_known_again_from_one_that_is_not(model
 
 
 def test_the_labels_in_the_repository_name_several_photographs_of_everybody_once() -> None:
-    rows = people_rows(Path(__file__).parents[2] / "benchmarks" / "people_labels" / "lfpw.csv")
+    rows = people_rows(Path(__file__).parents[2] / "benchmarks" / "people" / "labels" / "lfpw.csv")
     paths, names = zip(*rows, strict=True)
     assert len(set(paths)) == len(paths) == 116
     counts = [names.count(name) for name in dict.fromkeys(names)]

@@ -18,6 +18,7 @@ from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening
 from streamdeid.protect import measured_faces, replace_faces
 from streamdeid.protect.levels import Level
+from streamdeid.protect.plan import at_once
 from streamdeid.protect.replace_faces import ReplaceFaces
 from tests.drawn_faces import pose_at, scene, some_identity
 
@@ -54,8 +55,7 @@ def test_what_cannot_be_drawn_is_hidden_as_asked(
     filter = ReplaceFaces(fitting, _MeanFace(len(model.variances)), TrackRegister({1}), strict=strict)
     filter._choose(1, np.zeros(len(model.variances)))
     frame, tracks = Frame(drawn.planes, Fraction(0), 0), [Track(1, drawn.face.box, drawn.face, 0, False)]
-    filter.observe(frame, tracks)
-    assert [redaction.level for redaction in filter.deidentify(frame, tracks).redactions] == [level.label]
+    assert [redaction.level for redaction in at_once(filter, frame, tracks).redactions] == [level.label]
     assert asked
 
 
@@ -79,6 +79,5 @@ def test_somebody_seen_with_something_before_the_face_only_is_still_somebody(
             Frame(drawn.planes, Fraction(index, 30), index),
             [Track(1, drawn.face.box, drawn.face, 0, False)],
         )
-        filter.observe(frame, tracks)
-        done = filter.deidentify(frame, tracks)
+        done = at_once(filter, frame, tracks)
     assert done.redactions[0].person == 1

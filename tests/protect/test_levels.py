@@ -30,6 +30,7 @@ from streamdeid.protect.levels import (
     turned_away,
     unblemished,
 )
+from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.replace_faces import ReplaceFaces
 from tests.drawn_faces import Scene, pose_at, scene, some_identity, with_mouth
 
@@ -177,9 +178,10 @@ def test_landmarks_that_are_beside_the_face_are_doubted_and_the_whole_box_is_cov
     filter = ReplaceFaces(fitting, choice, TrackRegister(set()))
     frame = Frame(drawn.planes, Fraction(0), 0)
     tracks = [Track(1, drawn.face.box, astray, 0, False)]
-    filter.observe(frame, tracks)
-    assert filter.allows(frame, tracks[0]) == good
-    done = filter.deidentify(frame, tracks)
+    pending = PendingFrame(frame, tracks, None)
+    filter.observe(pending, [pending])
+    assert filter.allows(pending, tracks[0]) == good
+    done = filter.render(pending, filter.decide(pending, tracks, ()))
     if good:
         assert [redaction.level for redaction in done.redactions] == [Level.OWN_FACE.label]
     else:
@@ -313,4 +315,4 @@ def test_the_gravest_cause_is_named() -> None:
 
 def test_levels_are_ordered_from_best_to_safest() -> None:
     assert Level.OWN_FACE < Level.QUIET < Level.SOFT < Level.SOLID
-    assert [level.label for level in Level] == ["own face", "own face quiet", "soft redaction", "solid"]
+    assert [level.label for level in Level] == ["own face", "own face quiet", "soft redaction", "solid", "mask"]

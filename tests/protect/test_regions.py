@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,8 +17,10 @@ from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.errors import SettingsError
-from streamdeid.protect.fixed_regions import REGION, FixedRegions, Region, read_region
+from streamdeid.protect.fixed_regions import REGION, FixedRegions
 from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.plan import at_once
+from streamdeid.protect.region import Region, read_region
 from streamdeid.video.files.source import FileSource
 from tests.synthetic_video import ROTATIONS, encode, set_display_matrix
 
@@ -32,13 +33,6 @@ def noisy(width: int, height: int, seed: int = 1, index: int = 0) -> Frame:
     half = (height + 1) // 2, (width + 1) // 2
     planes = [rng.integers(0, 100, shape, dtype=np.uint8) for shape in ((height, width), half, half)]
     return Frame(Planes(*planes), Fraction(index, 25), index)
-
-
-def filled(frame: Frame, regions: Sequence[Region], tracks: Sequence[Track] = ()) -> FixedRegions:
-    """Regions around a black box for each track, after one frame."""
-    outer = FixedRegions(MaskFaces("blackout"), regions)
-    outer.observe(frame, tracks)
-    return outer
 
 
 @pytest.mark.parametrize(
@@ -64,7 +58,7 @@ def test_a_region_that_does_not_touch_the_picture_is_refused(text: str) -> None:
         read_region(text).on((640, 360))
     outer = FixedRegions(MaskFaces("blackout"), [read_region(text)])
     with pytest.raises(SettingsError, match="outside the picture"):
-        outer.deidentify(noisy(640, 360), [])
+        at_once(outer, noisy(640, 360), [])
 
 
 @settings(max_examples=60, deadline=None)
@@ -80,7 +74,7 @@ def test_every_touched_pixel_and_chroma_sample_is_filled_and_no_other(
     if x >= width or y >= height or x + across <= 0 or y + down <= 0:
         return
     frame = noisy(width, height)
-    out = filled(frame, [Region(x, y, across, down)]).deidentify(frame, []).planes
+    out = at_once(FixedRegions(MaskFaces("blackout"), [Region(x, y, across, down)]), frame, []).planes
     inside = np.zeros((height, width), np.bool_)
     inside[max(y, 0) : y + down, max(x, 0) : x + across] = True
     assert (out.y[inside] == GREY).all()
@@ -98,7 +92,7 @@ def test_a_region_is_filled_over_the_faces_and_is_no_face() -> None:
     track = Track(1, box, Face(box, 0.9), 0, False)
     inner = MaskFaces("blackout")
     outer = FixedRegions(inner, [Region(90, 70, 40, 40), Region(0, 0, 1, 1)])
-    done = outer.deidentify(frame, [track])
+    done = at_once(outer, frame, [track])
     assert (done.planes.y[70:110, 90:130] == GREY).all()
     assert (done.planes.y[120:140, 135:150] == 16).all()
     assert [(redaction.track, redaction.level) for redaction in done.redactions] == [

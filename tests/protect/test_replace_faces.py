@@ -68,8 +68,9 @@ def test_a_known_face_with_something_before_it_keeps_the_own_face(fitting: FitMo
     planes.u[low // 2 : y1 // 2, x0 // 2 : x1 // 2] = 100
     frame = filmed.observe(planes, track(one.face))
     followed = filmed.filter._faces.of(1)
-    assert followed is not None and followed.measured[frame.index].severities[Cause.OCCLUDED] > 1.2
-    done = filmed.filter.deidentify(frame, [track(one.face)])
+    assert followed is not None and (found := frame.seen[1].measured) is not None
+    assert found.severities[Cause.OCCLUDED] > 1.2
+    done = filmed.publish(frame, [track(one.face)])
     assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(OWN, 1)]
 
 

@@ -32,6 +32,8 @@ from streamdeid.identity.recognised_faces import Known, Recogniser, unfit, vecto
 from streamdeid.identity.upper_face import ACCEPT as ACCEPT_OF_UPPER_FACE
 from streamdeid.identity.upper_face import UpperFace
 from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.pending import PendingFrame
+from streamdeid.protect.plan import at_once
 from streamdeid.protect.whitelist import Recognition, Whitelist
 from streamdeid.report.audit import read_report, warnings_of
 from streamdeid.runs.components import photograph_detector, still_detector
@@ -90,7 +92,7 @@ class Stage:
         joined = Planes(*(np.concatenate([getattr(p, c) for p in planes], axis=1) for c in "yuv"), planes[0].colour)
         return Frame(joined, Fraction(index, 25), index), tracks
 
-    def whitelist(self, *seeds: int, good: Callable[[Frame, Track], bool] | None = None) -> Whitelist:
+    def whitelist(self, *seeds: int, good: Callable[[PendingFrame[Any], Track], bool] | None = None) -> Whitelist:
         """The rule around a mask, which knows these people."""
         known = Known(self.recogniser, np.stack([self.vector(seed) for seed in seeds]))
         return Whitelist(MaskFaces("blackout"), known, self.model, *([good] if good else []))
@@ -117,7 +119,14 @@ def played(
     given = iter(frames)
     step: Step[None] = Step(lambda _: (), _Replayed(given), whitelist)
     done = filtered((frame for frame, _ in frames), step, lookahead)
-    return [tuple(redaction.track for redaction in one.redactions) for _, one in done]
+    return [tuple(redaction.track for redaction in one.frame.redactions) for one in done]
+
+
+def published(whitelist: Whitelist, frame: Frame, tracks: list[Track], late: list[Track]) -> DeidentifiedFrame:
+    """A frame in which some tracks were seen, and others are to be covered."""
+    pending = PendingFrame(frame, tracks, None)
+    whitelist.observe(pending, [pending])
+    return whitelist.render(pending, whitelist.decide(pending, late, ()))
 
 
 class _Replayed:
@@ -144,8 +153,7 @@ def test_what_is_shown_is_the_original_to_the_bit(stage: Stage) -> None:
     whitelist = stage.whitelist(3)
     for index in range(40):
         frame, tracks = stage.frame(index, 3)
-        whitelist.observe(frame, tracks)
-        done = whitelist.deidentify(frame, tracks)
+        done = at_once(whitelist, frame, tracks)
     assert not done.redactions and np.array_equal(done.planes.y, frame.planes.y)
 
 
@@ -240,9 +248,8 @@ def test_a_track_that_turns_up_only_when_published_counts_too(stage: Stage) -> N
     whitelist = stage.whitelist(3)
     for index in range(40):
         frame, tracks = stage.frame(index, 3)
-        whitelist.observe(frame, tracks)
         late = [*tracks, Track(9, tracks[0].box, None, 1, False)] if index == 39 else tracks
-        done = whitelist.deidentify(frame, late)
+        done = published(whitelist, frame, tracks, late)
     assert {redaction.track for redaction in done.redactions} == {1, 9}
 
 
@@ -250,10 +257,8 @@ def test_a_face_that_was_not_the_one_recognised_is_covered(stage: Stage) -> None
     whitelist = stage.whitelist(3)
     for index in range(40):
         frame, tracks = stage.frame(index, 3)
-        whitelist.observe(frame, tracks)
-        if index == 39:
-            tracks = [Track(1, tracks[0].box, stage.frame(index, 3)[1][0].face, 0, False)]
-        done = whitelist.deidentify(frame, tracks)
+        late = [Track(1, tracks[0].box, stage.frame(index, 3)[1][0].face, 0, False)] if index == 39 else tracks
+        done = published(whitelist, frame, tracks, late)
     assert {redaction.track for redaction in done.redactions} == {1}
 
 
@@ -303,7 +308,8 @@ def test_a_face_as_blurred_as_its_picture_is_covered_though_it_is_near(stage: St
 
 def test_a_face_that_deserves_a_lower_level_is_covered(stage: Stage) -> None:
     covered = played(
-        stage.whitelist(3, good=lambda frame, track: frame.index != 40), [stage.frame(i, 3) for i in range(60)]
+        stage.whitelist(3, good=lambda pending, track: pending.frame.index != 40),
+        [stage.frame(i, 3) for i in range(60)],
     )
     assert covered[39] == () and covered[40:] == [(1,)] * 20
 
@@ -328,8 +334,7 @@ def test_repeated_frames_are_a_doubt_and_time_that_stands_still_lifts_no_penalty
     whitelist = stage.whitelist(3)
     known = [stage.frame(i, 3) for i in range(30)]
     played(whitelist, known)
-    whitelist.observe(*known[-1])
-    assert {redaction.track for redaction in whitelist.deidentify(*known[-1]).redactions} == {1}
+    assert {redaction.track for redaction in at_once(whitelist, *known[-1]).redactions} == {1}
     row = Recognition(stage.recogniser)
     row.add(np.array([1.0]), Fraction(0))
     for _ in range(40):
@@ -343,9 +348,8 @@ def test_memory_stays_bounded(stage: Stage) -> None:
     for index in range(80):
         one = Track(index, tracks[0].box, tracks[0].face, 0, False)
         now = Frame(frame.planes, Fraction(index, 25), index)
-        whitelist.observe(now, [one])
-        whitelist.deidentify(now, [one])
-    assert len(whitelist._certain) < 30 and len(whitelist._recognition) < 30 and len(whitelist._claims[0]) < 30
+        at_once(whitelist, now, [one])
+    assert len(whitelist._before) < 30 and len(whitelist._recognition) < 30 and len(whitelist._claims[0]) < 30
 
 
 def test_a_recogniser_that_fails_withholds_the_frame(stage: Stage) -> None:
@@ -359,7 +363,7 @@ def test_a_recogniser_that_fails_withholds_the_frame(stage: Stage) -> None:
         known = Known(Recogniser(describe, 1.0), np.zeros((1, 3)))
         whitelist = Whitelist(MaskFaces("blackout"), known, stage.model)
         with pytest.raises(FailedClosed, match=said):
-            whitelist.observe(*stage.frame(0, 3))
+            at_once(whitelist, *stage.frame(0, 3))
     none = Known(Recogniser(lambda image, landmarks: np.full(3, np.nan), 1.0), np.zeros((1, 3)))
     assert played(Whitelist(MaskFaces("blackout"), none, stage.model), [stage.frame(i, 3) for i in range(40)])[-1] == (
         1,
@@ -478,7 +482,7 @@ def test_the_library_takes_a_recogniser_of_the_users_own(films: dict[str, Path],
 
 
 def test_a_published_frame_is_still_what_the_inner_one_built(stage: Stage) -> None:
-    assert isinstance(stage.whitelist(3).deidentify(*stage.frame(0, 3)), DeidentifiedFrame)
+    assert isinstance(at_once(stage.whitelist(3), *stage.frame(0, 3)), DeidentifiedFrame)
 
 
 def test_a_recogniser_that_cannot_be_used_is_a_wrong_setting_at_first_and_a_doubt_later(
@@ -495,7 +499,7 @@ def test_a_recogniser_that_cannot_be_used_is_a_wrong_setting_at_first_and_a_doub
         read_whitelist([films["face"]], bad, stage.model, lambda _: [face])
     whitelist = Whitelist(MaskFaces("blackout"), Known(bad, np.zeros((1, 3))), stage.model)
     with pytest.raises(FailedClosed, match="112 x 112"):
-        whitelist.observe(*stage.frame(0, 3))
+        at_once(whitelist, *stage.frame(0, 3))
 
 
 def test_an_onnx_recogniser_is_used_with_its_threshold_and_a_missing_one_is_refused(

@@ -16,6 +16,7 @@ from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Colour, DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed, SettingsError
 from streamdeid.protect.mask_faces import MASKS, MaskFaces, face_extent, grown
+from streamdeid.protect.plan import at_once
 from streamdeid.render import masks
 
 Box = masks.Box
@@ -229,13 +230,12 @@ def test_every_mask_makes_a_frame_that_may_leave(mask: str) -> None:
     before = given_frame.planes.copy()
     box = (15.0, 15.0, 65.0, 65.0)
     masked = MaskFaces(mask)
-    masked.observe(given_frame, [])
-    result = masked.deidentify(
-        given_frame, [track(1, box, landmarks=face_landmarks()), track(2, (90, 60, 140, 110), False)]
+    result = at_once(
+        masked, given_frame, [track(1, box, landmarks=face_landmarks()), track(2, (90, 60, 140, 110), False)]
     )
     assert isinstance(result, DeidentifiedFrame)
     assert (result.time, result.index) == (Fraction(7, 25), 7)
-    assert masked.levels == {"mask": 1, "solid": 1}
+    assert masked.by_level == {"mask": 1, "solid": 1}
     # The eyes are covered by every mask; the lost track is filled to the frame's edge.
     assert not np.array_equal(result.planes.y[33:38, 27:53], before.y[33:38, 27:53])
     assert (result.planes.y[70:, 100:] == 128).all()
@@ -248,7 +248,7 @@ def test_blackout_does_not_depend_on_what_it_covers() -> None:
     x0, y0, x1, y1 = (int(v) for v in grown(box))
     other.planes.y[y0:y1, x0:x1] = 77
     other.planes.u[y0 // 2 : y1 // 2, x0 // 2 : x1 // 2] = 200
-    results = [MaskFaces("blackout").deidentify(given, [track(1, box)]).planes for given in (one, other)]
+    results = [at_once(MaskFaces("blackout"), given, [track(1, box)]).planes for given in (one, other)]
     assert np.array_equal(results[0].y, results[1].y)
     assert np.array_equal(results[0].u, results[1].u)
     assert (results[0].y[y0:y1, x0:x1] == 16).all()
@@ -256,13 +256,13 @@ def test_blackout_does_not_depend_on_what_it_covers() -> None:
 
 def test_a_frame_without_tracks_is_copied() -> None:
     given_frame = frame()
-    result = MaskFaces("blur").deidentify(given_frame, [])
+    result = at_once(MaskFaces("blur"), given_frame, [])
     assert np.array_equal(result.planes.y, given_frame.planes.y)
     assert not np.shares_memory(result.planes.y, given_frame.planes.y)
 
 
 def test_the_same_frame_is_masked_the_same_way_every_time() -> None:
-    first, second = (MaskFaces("noise").deidentify(frame(), [track(1, (20, 20, 60, 60))]) for _ in range(2))
+    first, second = (at_once(MaskFaces("noise"), frame(), [track(1, (20, 20, 60, 60))]) for _ in range(2))
     assert np.array_equal(first.planes.y, second.planes.y)
 
 
@@ -284,7 +284,7 @@ def test_the_covered_place_takes_in_points_ears_and_forehead() -> None:
 
 def test_a_bad_place_withholds_the_frame_and_unknown_masks_are_refused() -> None:
     with pytest.raises(FailedClosed):
-        MaskFaces("blackout").deidentify(frame(), [track(1, (np.nan, 0.0, 1.0, 1.0), seen=False)])
+        at_once(MaskFaces("blackout"), frame(), [track(1, (np.nan, 0.0, 1.0, 1.0), seen=False)])
     with pytest.raises(SettingsError, match="choose from blackout"):
         MaskFaces("emoji")
 

@@ -19,6 +19,7 @@ from streamdeid.identity.looks import Looks
 from streamdeid.identity.person_recogniser import PersonRecogniser
 from streamdeid.identity.person_templates import FusedTemplates, RecognisedTemplates, Templates
 from streamdeid.identity.reentry import Outcome, Persons
+from streamdeid.protect.plan import at_once
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.self_test import known_face
 from streamdeid.runs import components as assembled
@@ -47,8 +48,7 @@ def run(stream: Stream, frames: Sequence[Frame]) -> list[Planes]:
     results = []
     for frame in frames:
         tracks = stream.tracker.update(stream.detect(frame), frame.time)
-        stream.deidentifier.observe(frame, tracks)
-        results.append(stream.deidentifier.deidentify(frame, tracks).planes)
+        results.append(at_once(stream.deidentifier, frame, tracks).planes)
     return results
 
 
@@ -278,8 +278,7 @@ def test_doubts_are_judged_by_looks_and_strict_is_handed_on(models: Models, stri
     blank = Planes(*(np.full((side, side), 90, np.uint8) for side in (64, 32, 32)))
     face = Face((20.0, 20.0, 44.0, 44.0), 1.0)
     frame = Frame(blank, Fraction(0), 0)
-    stream.inner.observe(frame, tracks := [Track(1, face.box, face, 0, False)])
-    (redaction,) = stream.inner.deidentify(frame, tracks).redactions
+    (redaction,) = at_once(stream.inner, frame, [Track(1, face.box, face, 0, False)]).redactions
     assert redaction.level == ("solid" if strict else "soft redaction")
     stream.close()
 
@@ -298,7 +297,7 @@ def test_the_next_part_of_a_stream_keeps_the_people_and_ends_the_thread_of_the_f
     assert len(running() - before) == 1
     second = assemble(Settings(), models, detector, tested=False, earlier=first)
     assert running() <= before
-    assert second.persons is first.persons and second.surrogates is first.surrogates and second.part == 1
+    assert second.persons is first.persons and second.surrogates is first.surrogates
     assert templates_of(second) is not templates_of(first)
     run(second, [replace(frame, time=frame.time + 5) for frame in talk])
     assert isinstance(first.inner, ReplaceFaces) and isinstance(second.inner, ReplaceFaces)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.errors import SettingsError
 from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.pending import PendingFrame, Waiting
+from streamdeid.protect.plan import Plans
 from streamdeid.protect.self_test import known_face, self_test
 from streamdeid.settings import ALL_METHODS
 from streamdeid.surrogates.gallery import Gallery
@@ -146,11 +149,14 @@ def test_every_method_passes_the_self_test(method: str, drawn: list[SyntheticFra
 
 def test_the_self_test_sees_through_a_filter_that_does_nothing(fitting: FitModel) -> None:
     class Nothing:
-        def observe(self, frame: Frame, tracks: Sequence[Track]) -> None:
+        def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
             """Nothing to learn."""
 
-        def deidentify(self, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
-            return DeidentifiedFrame(frame.planes, frame.time, frame.index)
+        def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
+            return ()
+
+        def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
+            return DeidentifiedFrame(pending.frame.planes, pending.frame.time, pending.frame.index)
 
     _, box = known_face(fitting)
     with pytest.raises(FailedClosed, match=r"changed by 0\.0"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -12,17 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.live.clip import LiveClip, Luma, read_code, write_code, write_live_clip
+from benchmarks.live.marks import calibrate, search, threshold
+from benchmarks.live.receivers import Receiver, Seen, numbered
+from benchmarks.live.rounds import RECOVERY_BAR, Stage, play
+from benchmarks.live.runs import FilterRun
 from streamdeid.cli.main import main
 from streamdeid.surrogates.models import load_models
 from tests.rtsp import GstServer, gst_missing
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-from live_clip import LiveClip, Luma, read_code, write_code, write_live_clip
-from live_marks import calibrate, search, threshold
-from live_receivers import Receiver, Seen, numbered
-from live_rounds import RECOVERY_BAR, Stage, play
-from live_runs import FilterRun
 
 SECONDS = 5.0
 """Of undisturbed filtering that are looked at."""

@@ -22,6 +22,7 @@ from streamdeid.identity.register import PersonRegister, new_persons
 from streamdeid.observe.observation import Observation, Observer, sampled_face
 from streamdeid.protect import measured_faces, replace_faces
 from streamdeid.protect.measured_faces import MeasuredFaces
+from streamdeid.protect.plan import at_once
 from streamdeid.protect.replace_faces import EARLIER, ReplaceFaces
 from streamdeid.runs.step import Step, filtered
 from tests import drawn_faces
@@ -101,8 +102,7 @@ def test_people_who_will_not_come_back_are_forgotten_everywhere(stage: Stage, mo
     for index in range(people * each):
         frame = stage.frame(index, 1.5)
         tracks = [Track(index // each + 1, stage.face.box, stage.face, 0, False)]
-        filter.observe(frame, tracks)
-        filter.deidentify(frame, tracks)
+        at_once(filter, frame, tracks)
         kept = (stage.choice.table, filter.vectors(), filter._new_faces, filter._over)
         assert max(map(len, kept)) <= 64 and len(filter.persons) <= 92 and len(filter._faces._followed) <= 2
     assert filter.people == people and len(stage.choice.table) > 50
@@ -123,7 +123,7 @@ def test_who_left_long_ago_is_still_drawn_in_the_frames_that_wait(stage: Stage, 
 
     step: Step[None] = Step(lambda _: (), Tracker(), stage.filter)
     done = filtered(frames, step, int(rate * ahead))
-    assert Counter(redaction.level for _, frame in done for redaction in frame.redactions) == {"own face": shown}
+    assert Counter(redaction.level for one in done for redaction in one.frame.redactions) == {"own face": shown}
     assert not stage.filter._faces._followed and not stage.filter.causes
 
 

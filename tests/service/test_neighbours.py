@@ -14,6 +14,7 @@ from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.lab.published_pictures import TrackRegister
 from streamdeid.protect.levels import Level
+from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.soft_head import head_of
 from tests.drawn_faces import Scene, pose_at, scene, some_identity, with_mouth
@@ -32,8 +33,10 @@ class _MeanFace:
 def _published(fitting: FitModel, drawn: Scene, tracks: list[Track], planes: Planes) -> Planes:
     """The drawn face observed as it is, and then published from a picture that differs where a neighbour is."""
     filter = ReplaceFaces(fitting, _MeanFace(len(fitting.model.variances)), TrackRegister(set()))
-    filter.observe(Frame(drawn.planes, Fraction(0), 0), tracks)
-    done = filter.deidentify(Frame(planes, Fraction(0), 0), tracks)
+    pending = PendingFrame(Frame(drawn.planes, Fraction(0), 0), tracks, None)
+    filter.observe(pending, [pending])
+    pending.frame = Frame(planes, Fraction(0), 0)
+    done = filter.render(pending, filter.decide(pending, tracks, ()))
     assert Level.OWN_FACE.label in [redaction.level for redaction in done.redactions]
     return done.planes
 

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import signal
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.watermark import Watermark
 from streamdeid.aam.fit import FitModel
 from streamdeid.runs.components import open_source, write_drawing
 from streamdeid.settings import Settings
@@ -29,9 +29,6 @@ from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import synthetic_people
 from tests.chromium import Chromium, eventually, needs_chromium
 from tests.served import PASSWORD, Service, children, serving
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from watermark import Watermark
 
 RATE = 10
 THERE, GONE = 0.9, 0.45

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.evident import evident, refuted
-from streamdeid.tracking.lookahead import LookAhead
+from streamdeid.tracking.lookahead import LookAhead, Noted
 from streamdeid.tracking.tracker import FaceTracker
 
 RATE = 25
@@ -46,6 +46,9 @@ def picture(*boxes: Box) -> NDArray[np.uint8]:
     return luma
 
 
+Waiting = deque[tuple[list[Track], Noted]]
+
+
 def run(
     frames: Sequence[Sequence[Face]],
     ahead: int = RATE,
@@ -55,7 +58,7 @@ def run(
 ) -> list[list[Track]]:
     """What is covered in each frame, tracker and look-ahead together. pictures: luma; without, all is blank."""
     tracker, lookahead = FaceTracker(size=SIZE), LookAhead(threshold, SIZE)
-    waiting: deque[list[Track]] = deque()
+    waiting: Waiting = deque()
     shown = []
     for index, faces in enumerate(frames):
         if index in cuts:
@@ -63,13 +66,19 @@ def run(
             lookahead.cut()
         time = Fraction(index, RATE)
         tracks = tracker.update(faces, time)
-        lookahead.note(tracks, time, (BLANK,) if pictures is None else luma_pyramid(pictures[index]))
-        waiting.append(tracks)
+        noted = lookahead.note(tracks, time, (BLANK,) if pictures is None else luma_pyramid(pictures[index]))
+        waiting.append((tracks, noted))
         if len(waiting) > ahead:
-            shown.append(lookahead.shown(waiting.popleft()))
+            shown.append(oldest(lookahead, waiting))
     while waiting:
-        shown.append(lookahead.shown(waiting.popleft()))
+        shown.append(oldest(lookahead, waiting))
     return shown
+
+
+def oldest(lookahead: LookAhead, waiting: Waiting) -> list[Track]:
+    """What is covered in the oldest frame that waits, which waits no longer."""
+    tracks, noted = waiting.popleft()
+    return lookahead.shown(tracks, noted, [one for _, one in waiting])
 
 
 def holds(tracks: Sequence[Track], box: Box) -> bool:
@@ -166,15 +175,15 @@ def test_a_gap_longer_than_a_second_is_bridged_when_both_sides_are_known() -> No
     there = [face(200 + 3 * index) for index in range(110)]
     frames = [[] if 30 <= index < 70 else [there[index]] for index in range(110)]
     tracker, lookahead = FaceTracker(size=SIZE, coast=3), LookAhead(0.5, SIZE)
-    waiting: deque[list[Track]] = deque()
+    waiting: Waiting = deque()
     for index, faces in enumerate([*frames, *[[]] * 75]):
         if index < 110:
             time = Fraction(index, RATE)
-            waiting.append(tracker.update(faces, time))
-            lookahead.note(waiting[-1], time, (BLANK,))
+            tracks = tracker.update(faces, time)
+            waiting.append((tracks, lookahead.note(tracks, time, (BLANK,))))
         if index >= 75:
             x0, y0, x1, y1 = there[index - 75].box
-            assert holds(lookahead.shown(waiting.popleft()), (x0 + 15, y0 + 15, x1 - 15, y1 - 15)), index - 75
+            assert holds(oldest(lookahead, waiting), (x0 + 15, y0 + 15, x1 - 15, y1 - 15)), index - 75
 
 
 @pytest.mark.parametrize("ahead", [0, RATE, 10 * RATE])
@@ -186,13 +195,12 @@ def test_a_face_that_turns_away_at_once_is_one_however_far_is_looked_ahead(ahead
 @pytest.mark.parametrize("times", [(0, 1, 1, 2), (0, 2, 1, 3), (0, 0, 0, 0)])
 def test_times_that_repeat_or_step_back_count_as_none(times: tuple[int, ...]) -> None:
     tracker, lookahead = FaceTracker(size=SIZE), LookAhead(0.5, SIZE)
-    waiting = []
+    waiting: Waiting = deque()
     for index, time in enumerate(times):
         tracks = tracker.update([face(300)] if index else [], Fraction(time))
-        lookahead.note(tracks, Fraction(time), (BLANK,))
-        waiting.append(tracks)
-    for index, tracks in enumerate(waiting):
-        assert len(lookahead.shown(tracks)) >= (index > 0)
+        waiting.append((tracks, lookahead.note(tracks, Fraction(time), (BLANK,))))
+    for index in range(len(times)):
+        assert len(oldest(lookahead, waiting)) >= (index > 0)
 
 
 def test_what_is_never_evident_is_never_covered_and_a_face_is_from_a_second_before_it_is() -> None:

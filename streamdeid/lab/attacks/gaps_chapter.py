@@ -73,8 +73,8 @@ def _exposure_rows(
         kept = [finding for finding in large if finding.kept]
         times = gaps.late_frames(large, clip.step)
         late = [time for time in times if time]
-        exposed = len({finding.box.frame for finding in kept})
-        counts = (clip.looked_at, len(large), len(kept), exposed, len(times), len(late))
+        frames = len({finding.box.frame for finding in kept})
+        counts = (clip.looked_at, len(large), len(kept), frames, len(times), len(late))
         rows.append((clip.name, *counts, max(late, default=0)))
         totals += counts
         everyone += late

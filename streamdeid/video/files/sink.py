@@ -12,21 +12,21 @@ from types import TracebackType
 import av
 from av.container import OutputContainer
 
+from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
 from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.core.process_usage import clear_new_memory
 from streamdeid.errors import FailedClosed, OutputError, SettingsError
-from streamdeid.video.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
 from streamdeid.video.files.copied_streams import CopiedStreams
 from streamdeid.video.files.source import SourceInfo
-from streamdeid.video.formats import ENCODERS, container_for, encoder_for, encoder_options, encoder_threads
+from streamdeid.video.formats import ENCODERS, Container, container_for, encoder_for, encoder_options, encoder_threads
 from streamdeid.video.picture_memory import picture_of
 from streamdeid.video.pictures import Orientation, turn_back
 
 _TIME_ACCURACY = Fraction(1, 1000)
 _LATEST_START = 60
 """Seconds. A later start is a camera's clock, not an edit; the output then starts at 0."""
-_BITEXACT = 0x400
-"""AVFMT_FLAG_BITEXACT: the muxer writes neither library names nor dates."""
+BITEXACT = 0x400
+"""AVFMT_FLAGBITEXACT: the muxer writes neither library names nor dates."""
 
 _SETTLED = 128
 """Frames after which an encoder has all its memory. x264's tree of macroblocks reads some that nobody wrote: with what
@@ -59,9 +59,12 @@ class FileSink:
         overwrite: bool = False,
         tolerant: bool = False,
         threads: int | None = None,
+        streams: bool = True,
+        key_frames: float | None = None,
     ) -> None:
         """codec None: the container's default. threads: of the encoder, 0 for its own choice; None: as many as suit
-        codec and preset (`formats.encoder_threads`). tolerant: as for `FileSource`."""
+        codec and preset (`formats.encoder_threads`). tolerant: as for `FileSource`. streams: whether sound and
+        subtitles are copied at all. key_frames: seconds from one to the next at most; None: the encoder's default."""
         self.path = Path(path)
         self.frames = 0
         """Frames written so far."""
@@ -69,6 +72,8 @@ class FileSink:
         self._container = container_for(extension)
         self._codec = encoder_for(codec, extension)
         options = encoder_options(self._codec, crf, preset, b_frames=self._container.b_frames)
+        if key_frames is not None:
+            options["g"] = str(max(1, round(key_frames * info.average_rate)))
         check_paths(self.path, info.path, overwrite)
         self._overwrite = overwrite
         self._info = info
@@ -87,17 +92,23 @@ class FileSink:
                 f"file:{self._temporary}",
                 mode="w",
                 format=self._container.muxer,
-                container_options=self._muxer_options(),
+                container_options=muxer_options(self._container, info.time_base),
             )
-            self._output.flags |= _BITEXACT
+            self._output.flags |= BITEXACT
             if keep_metadata:
                 self._output.metadata.update(info.metadata)
             chosen = encoder_threads(self._codec, preset) if threads is None else threads
             self._stream = self._add_video(self._output, options, chosen)
-            self._copied = CopiedStreams(
-                info.path, self._output, audio=audio, shift=self._shift, keep_metadata=keep_metadata, tolerant=tolerant
-            )
-            self.dropped_streams += tuple(self._copied.dropped)
+            if streams:
+                self._copied = CopiedStreams(
+                    info.path,
+                    self._output,
+                    audio=audio,
+                    shift=self._shift,
+                    keep_metadata=keep_metadata,
+                    tolerant=tolerant,
+                )
+                self.dropped_streams += tuple(self._copied.dropped)
             self._start(self._output)
 
     def __enter__(self) -> FileSink:
@@ -162,14 +173,6 @@ class FileSink:
             with contextlib.suppress(av.FFmpegError, OSError, ValueError):
                 self._output.close()
         remove(self._temporary)
-
-    def _muxer_options(self) -> dict[str, str]:
-        options = dict(self._container.options)
-        if "movflags" in options and self._info.time_base.numerator == 1:
-            # MP4 rounds where a track starts to this scale; by default to milliseconds.
-            scale = self._info.time_base.denominator
-            options["movie_timescale"] = str(scale * -(-1000 // scale))
-        return options
 
     def _add_video(self, output: OutputContainer, options: dict[str, str], threads: int) -> av.VideoStream:
         info = self._info
@@ -259,3 +262,13 @@ class FileSink:
         except BaseException:
             self.abort()
             raise
+
+
+def muxer_options(container: Container, time_base: Fraction) -> dict[str, str]:
+    """What the muxer of a container is told for a video with this time base, seconds."""
+    options = dict(container.options)
+    if "movflags" in options and time_base.numerator == 1:
+        # MP4 rounds where a track starts to this scale; by default to milliseconds.
+        scale = time_base.denominator
+        options["movie_timescale"] = str(scale * -(-1000 // scale))
+    return options

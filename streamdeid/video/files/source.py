@@ -5,7 +5,8 @@ Damage is never passed over in silence: a face could have been in what was lost 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import math
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -105,6 +106,30 @@ class FileSource:
 
     def __iter__(self) -> Iterator[Frame]:
         return self._frames()
+
+    def between(self, times: Sequence[Fraction], first: int, last: int) -> Generator[Frame, None, None]:
+        """Frames `first` to `last`, both included, of a file whose frames have these times, without those before.
+
+        Raises InputError when the file cannot be read from there, or its frames have other times.
+        """
+        index_of = {time: index for index, time in enumerate(times)}
+        reading = Reading(self.path, self.tolerant, self._threads)
+        expected: int | None = None
+        with reading.container:
+            reading.container.seek(math.floor(times[first] / self.info.time_base), stream=reading.stream)
+            for picture in reading.pictures():
+                index = -1 if picture.pts is None else index_of.get(picture.pts * self.info.time_base, -1)
+                if index < 0 and expected is None:
+                    continue  # before the key frame
+                if index != (index if expected is None else expected) or (index > first and expected is None):
+                    break
+                expected = index + 1
+                if index >= first:
+                    planes = planes_of(picture, self.info.colour)
+                    yield Frame(turn_upright(planes, self.info.orientation), times[index], index)
+                if index == last:
+                    return
+        raise InputError(f"{self.path} cannot be read from frame {first} to {last}")
 
     def _probe(self) -> SourceInfo:
         probe = Reading(self.path, True, self._threads)

@@ -10,8 +10,8 @@ import time
 from collections import deque
 from pathlib import Path
 
+from streamdeid.core.atomic_file import remove
 from streamdeid.errors import OutputError, SettingsError
-from streamdeid.video.atomic_file import remove
 
 _STAMP = "%Y%m%d-%H%M%S"
 _DIGITS = {"%Y": r"\d{4}", "%j": r"\d{3}", "%%": "%"} | dict.fromkeys(("%m", "%d", "%H", "%M", "%S", "%y"), r"\d{2}")

@@ -1,0 +1,1 @@
+"""Processors, memory and seconds until the first picture."""

@@ -1,0 +1,176 @@
+"""benchmarks/privacy.md and the headline table of docs/privacy.md, from the reports of `streamdeid evaluate`.
+
+    streamdeid evaluate papers  --faces ../shared/faces --out REPORTS
+    streamdeid evaluate attacks --faces ../shared/faces --people benchmarks/people/labels/lfpw.csv \\
+        --videos ../shared/videos --out REPORTS
+    streamdeid evaluate utility --faces ../shared/faces --out REPORTS
+    python -m benchmarks privacy REPORTS
+
+Nothing is typed in by hand: every cell is a cell of a report, and tests/house/test_privacy_tables.py compares the
+two. Reports of other models than the shipped ones, and quick ones, are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.command_line import parser_of
+from streamdeid.identity.picture_recognisers import DlibResnet
+from streamdeid.lab.picture_attacks.other_photographs import OTHERS
+from streamdeid.lab.picture_attacks.sessions import PARROT
+from streamdeid.lab.tables import Chapter, Table, Verdict, write_chapters
+from streamdeid.surrogates.models import read_hashes, shipped
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("attacks", "utility", "papers")
+BEGIN, END = "<!-- privacy: begin -->", "<!-- privacy: end -->"
+METHODS = {
+    "k-diff-furthest, gender preserved": "`k-diff-furthest` (default: gender preserved)",
+    "k-diff-furthest": "`k-diff-furthest --preserve none`",
+    "k-diff-furthest, quiet": "`k-diff-furthest --preserve none`, quiet faces",
+    "k-diff-furthest-paper": "`k-diff-furthest-paper`",
+    "k-same-furthest": "`k-same-furthest`",
+    "k-same-m": "`k-same-m`",
+    "blackout": "`blackout`",
+    "blur": "`blur`",
+    "pixelate": "`pixelate`",
+    "bar": "`bar`",
+    "t-mask": "`t-mask`",
+    "noise": "`noise`",
+    "threshold": "`threshold`",
+    "control: black hull": "*the face cut out (black hull)*",
+    "control: mean face for everybody": "*one mean face for everybody*",
+    "control: unaltered, through JPEG again": "*nothing changed*",
+}
+_RECOGNISERS = 4
+"""Eigenfaces, the refitted model plain and whitened, dlib."""
+COLUMNS = (
+    "method",
+    "strongest keyless attack on vectors",
+    "dlib: rank-1",
+    "dlib: true accepts at FAR 1e-2",
+    "the same, another photograph of the person",
+    "refitted model: rank-1",
+    "two keys linked, or parrot: rank-1 (dlib)",
+)
+_LEARNT = ("right key", "right pairs", "same key", "known", "Bayes")
+"""Attacks of somebody who holds the key or the bank, or has seen pairs of the very session: not in the headline."""
+
+
+def main(argv: list[str]) -> int:
+    """Write benchmarks/privacy.md and the table into docs/privacy.md; the exit code."""
+    parser = parser_of(__name__, __doc__)
+    parser.add_argument("reports", type=Path, help="directory with papers.json, attacks.json and utility.json")
+    directory = parser.parse_args(argv).reports
+    hashes = read_hashes(shipped())
+    reports = {part: json.loads((directory / f"{part}.json").read_text(encoding="utf-8")) for part in PARTS}
+    for part, report in reports.items():
+        facts = report["extra"]
+        if facts["quick"] or [facts["model"], facts["gallery"]] != [hashes["aam.npz"], hashes["gallery.npz"]]:
+            sys.exit(f"{part}.json is a quick run, or one of other models")
+    slugs = {chapter["slug"] for chapter in reports["attacks"]["chapters"]}
+    if "a10-motion" not in slugs or len(_recognition(reports["attacks"])) < _RECOGNISERS:
+        sys.exit("attacks.json lacks the clips (--videos) or dlib's recogniser (the extra `evaluation`)")
+    if not has_other_photographs(reports["attacks"]):
+        sys.exit("attacks.json lacks other photographs of the same people (--people)")
+    headline = headline_table(reports["attacks"])
+    note = _NOTE + f"\n\nModel {hashes['aam.npz']}, gallery {hashes['gallery.npz']}."
+    chapters = [Chapter("headline", "Headline", note, (headline,), ())]
+    chapters += [chapter_of(chapter) for part in PARTS for chapter in reports[part]["chapters"]]
+    with tempfile.TemporaryDirectory() as made:
+        write_chapters(Path(made), "privacy", "Privacy and utility, measured", chapters)
+        (ROOT / "benchmarks" / "privacy.md").write_text((Path(made) / "privacy.md").read_text(encoding="utf-8"))
+    page = ROOT / "docs" / "privacy.md"
+    text = page.read_text(encoding="utf-8")
+    inside = f"{BEGIN}\n{markdown(headline)}\n{END}"
+    page.write_text(re.sub(f"{BEGIN}.*?{END}", lambda _: inside, text, flags=re.DOTALL), encoding="utf-8")
+    return 0
+
+
+_NOTE = """\
+Rank-1 with 95 % limits. Vectors: 200 drawn people, chance 0.5 %. Pictures: faces of 40 people whom the model never \
+saw, against their own unaltered photographs and those of the donors; "another photograph": 44 other people, found in \
+a photograph that is not the filtered one. Rows in italics are controls."""
+
+
+def has_other_photographs(attacks: dict[str, Any]) -> bool:
+    """Whether a report has the tables against other photographs of the same people."""
+    titles = [table["title"] for chapter in attacks["chapters"] for table in chapter["tables"]]
+    return any(title.endswith(OTHERS) for title in titles)
+
+
+def chapter_of(data: dict[str, Any]) -> Chapter:
+    """A chapter of a report; its plots stay in the report's directory."""
+    tables = tuple(
+        Table(t["title"], tuple(t["columns"]), tuple(tuple(row) for row in t["rows"]), t["note"])
+        for t in data["tables"]
+    )
+    verdicts = tuple(Verdict(**verdict) for verdict in data["verdicts"])
+    return Chapter(data["slug"], data["title"], data["text"], tables, verdicts)
+
+
+def headline_table(attacks: dict[str, Any]) -> Table:
+    """One row for each method and control."""
+    chapters = {chapter["slug"]: chapter for chapter in attacks["chapters"]}
+    vectors = _strongest(chapters["attacks-on-parameters"]["tables"][0])
+    recognition = _recognition(attacks)
+    dlib, refit = recognition["dlib ResNet"], recognition["appearance model, refitted"]
+    (others,) = [
+        _by_name(table)
+        for table in chapters["other-photographs"]["tables"]
+        if table["title"] == f"{DlibResnet.name}: {OTHERS}"
+    ]
+    sessions = _by_name(chapters["sessions"]["tables"][0])
+    rows = []
+    for name, shown in METHODS.items():
+        linked = sessions.get(name, sessions.get(name.removeprefix("control: ")))
+        rows.append(
+            (
+                shown,
+                vectors.get("unaltered" if "unaltered" in name else name),
+                _cell(dlib, name, "rank-1"),
+                _cell(dlib, name, "TAR at FAR 1e-2"),
+                _cell(others, "control: unaltered" if "unaltered" in name else name, "TAR at FAR 1e-2"),
+                _cell(refit, name, "rank-1"),
+                linked[PARROT] if linked else None,
+            )
+        )
+    return Table("Headline", COLUMNS, tuple(rows))
+
+
+def _recognition(attacks: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Rows by recogniser and set of pictures."""
+    (chapter,) = [chapter for chapter in attacks["chapters"] if chapter["slug"] == "recognition"]
+    return {table["title"]: _by_name(table) for table in chapter["tables"]}
+
+
+def _strongest(table: dict[str, Any]) -> dict[str, str]:
+    """The largest rank-1 of each method over the attacks of somebody without key and without insiders."""
+    best: dict[str, tuple[float, str]] = {}
+    for row in table["rows"]:
+        if any(word in row[0] for word in _LEARNT):
+            continue
+        for method, cell in zip(table["columns"][1:], row[1:], strict=True):
+            if cell is not None:
+                best[method] = max(best.get(method, (-1.0, "")), (float(cell.split()[0]), str(cell)))
+    return {method: cell for method, (_, cell) in best.items()}
+
+
+def _by_name(table: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row[0]: dict(zip(table["columns"], row, strict=True)) for row in table["rows"]}
+
+
+def _cell(table: dict[str, dict[str, Any]], name: str, column: str) -> str | None:
+    return table[name][column] if name in table else None
+
+
+def markdown(table: Table) -> str:
+    """The table for docs/privacy.md; what was not measured is empty."""
+    lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
+    lines += ["| " + " | ".join("" if cell is None else str(cell) for cell in row) + " |" for row in table.rows]
+    return "\n".join(lines)

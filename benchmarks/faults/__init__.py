@@ -1,0 +1,1 @@
+"""Does anything get through when the filter's parts, files or disk fail?"""

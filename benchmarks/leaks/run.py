@@ -1,0 +1,89 @@
+"""A clip through the filter in this process, frame by frame, with what was found and covered (for `leaks`)."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.protocols import Detector
+from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
+from streamdeid.runs.step import Step, filtered
+from streamdeid.settings import Settings
+from streamdeid.surrogates.models import Models
+
+Corners = tuple[float, float, float, float]
+
+SILENT = 0.1
+"""Share of all frames in which the detector is made to see nothing."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A published frame: what was found in it, and what was covered."""
+
+    time: Fraction
+    found: Sequence[Corners]
+    redactions: Sequence[Corners]
+
+
+def frames_of(
+    video: Path, models: Models, settings: Settings, misses: int | None, spent: list[float]
+) -> Iterator[tuple[Planes, Planes, Moment]]:
+    """Every frame's picture before and after the filter, and what led to it; CPU seconds of detection are added up."""
+    source = open_source(video, settings)
+    info = source.info
+    with contextlib.closing(default_detector(settings)) as own:
+        stream = assemble(settings, models, own, size=(info.width, info.height), rate=info.average_rate)
+        detect = _Timed(stream.detect, spent)
+        silent = (
+            detect
+            if misses is None
+            else Silent(detect, (misses, zlib.crc32(video.name.encode())), float(info.average_rate))
+        )
+        step: Step[None] = Step(silent, stream.tracker, stream.deidentifier)
+        for done in filtered(source, step, lookahead_frames(settings, info)):
+            pending, published = done.pending, done.frame
+            boxes = [one.box for one in pending.tracks]
+            moment = Moment(pending.frame.time, boxes, [one.box for one in published.redactions])
+            yield pending.frame.planes, published.planes, moment
+
+
+class _Timed:
+    """A detector whose CPU time is added up."""
+
+    def __init__(self, detect: Detector, spent: list[float]) -> None:
+        self._detect, self._spent = detect, spent
+
+    def __call__(self, frame: Frame, /) -> Sequence[Face]:
+        start = time.process_time()
+        faces = self._detect(frame)
+        self._spent[0] += time.process_time() - start
+        return faces
+
+
+class Silent:
+    """A detector that says nothing for up to a second at a time, and nine times as long is left alone after that."""
+
+    def __init__(self, detect: Detector, seed: tuple[int, int], rate: float) -> None:
+        self._detect, self._rng, self._longest = detect, np.random.default_rng(seed), max(1, round(rate))
+        self._silent, self._left = 0, int(self._rng.integers(1, self._longest + 1))
+
+    def __call__(self, frame: Frame, /) -> Sequence[Face]:
+        faces = self._detect(frame)
+        if not self._left and not self._silent:
+            self._silent = int(self._rng.integers(1, self._longest + 1))
+            self._left = round(self._silent * (1 / SILENT - 1))
+        if self._silent:
+            self._silent -= 1
+            return []
+        self._left -= 1
+        return faces

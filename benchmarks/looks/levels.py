@@ -1,0 +1,83 @@
+"""Which protection level do faces get on clips, how often do they change it, and why?
+
+    python -m benchmarks levels VIDEO ... [--frames N] [--json]
+
+For each clip: face-frames; the share of each level; how often a track changes its level from one of its frames to the
+next, for 100 face-frames; and what kept faces from the first level. Runs the filter as on a file, look-ahead included,
+without encoding.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from benchmarks.clips import as_json, markdown
+from benchmarks.command_line import parser_of
+from streamdeid.core.frames import DeidentifiedFrame
+from streamdeid.errors import StreamdeidError
+from streamdeid.protect.levels import Cause, Level
+from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
+from streamdeid.runs.step import Step, filtered
+from streamdeid.settings import Settings
+from streamdeid.surrogates.models import load_models
+
+LEVELS = tuple(level.label for level in Level if level is not Level.MASK)
+
+
+def one(path: Path, frames: int | None) -> dict[str, Any]:
+    """The row of one clip, its first `frames` frames. Raises StreamdeidError."""
+    settings = Settings()
+    source = open_source(path, settings)
+    info = source.info
+    with contextlib.closing(default_detector(settings)) as detect:
+        stream = assemble(
+            settings, load_models(None), detect, size=(info.width, info.height), rate=info.average_rate, tested=False
+        )
+        given = islice(source, frames)
+        ahead = lookahead_frames(settings, info)
+        step: Step[None] = stream.step()
+        row = counted(done.frame for done in filtered(given, step, ahead))
+    causes = stream.inner.causes if isinstance(stream.inner, ReplaceFaces) else Counter[Cause]()
+    return {"clip": path.stem, **row, "causes": told(causes)}
+
+
+def told(causes: Mapping[Cause, int]) -> str:
+    """The causes and how often each was one, the most frequent first."""
+    rows = sorted(causes.items(), key=lambda item: -item[1])
+    return ", ".join(f"{count} {cause.value}" for cause, count in rows) or "none"
+
+
+def counted(published: Iterable[DeidentifiedFrame]) -> dict[str, Any]:
+    """Face-frames, shares of the levels (percent), and changes of level for 100 face-frames."""
+    levels: Counter[str] = Counter()
+    last: dict[int, str] = {}
+    changes = 0
+    for frame in published:
+        for redaction in frame.redactions:
+            levels[redaction.level] += 1
+            changes += last.get(redaction.track, redaction.level) != redaction.level
+            last[redaction.track] = redaction.level
+    total = max(sum(levels.values()), 1)
+    shares = {f"{level} %": 100 * levels[level] / total for level in LEVELS}
+    return {"face-frames": sum(levels.values()), **shares, "changes / 100": 100 * changes / total}
+
+
+def main(argv: list[str]) -> int:
+    """Run; the exit code."""
+    parser = parser_of(__name__, __doc__)
+    parser.add_argument("videos", nargs="+", type=Path, metavar="VIDEO")
+    parser.add_argument("--frames", type=int, help="look at so many frames of each clip only")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    given = parser.parse_args(argv)
+    try:
+        rows = [one(path, given.frames) for path in given.videos]
+    except StreamdeidError as error:
+        parser.error(str(error))
+    print(as_json(rows) if given.json else markdown(list(rows[0]), [list(row.values()) for row in rows]))
+    return 0

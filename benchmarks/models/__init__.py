@@ -1,0 +1,1 @@
+"""How well do the face model and the detector's networks do?"""

@@ -1,0 +1,1 @@
+"""Does another version of the program publish the same pictures?"""

@@ -1,0 +1,186 @@
+"""All of a chunk of frames but the points of its faces, as columns of whole numbers: what a file keeps of it.
+
+Columns of frames, of found faces and of decisions each stand in the order of the recording. Their types, little endian,
+are the file's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.analysis.point_coding import from_planes, planes
+from streamdeid.analysis.records import Decision, FrameRecord
+from streamdeid.analysis.stored_faces import BOX_STEPS, FARTHEST, SHARES, FaceNumbers, box_numbers, fit_together
+
+CHUNK_FRAMES = 32
+CHUNK_FACES = 512
+"""Faces of a chunk of several frames, at most."""
+MOST_FACES = 1024
+"""Faces of one frame, at most: a detector may find a thousand (`detection.guard`)."""
+MOST_DECISIONS = 2048
+"""Decisions of one frame and of one chunk, at most."""
+MOST_WORDS = 255
+"""Different names of levels, and of causes, in a file."""
+
+Columns = Mapping[str, NDArray[Any]]
+
+_FRAMES = {"time": ("<u8", 1), "scene": ("<u4", 1), "found": ("<u4", 1), "decisions": ("<u4", 1)}
+_FOUND = {"box": ("<i4", 4), "score": ("<u2", 1), "presence": ("<u2", 1), "evidence": ("<u2", 1), "parts": ("u1", 1)}
+_DECISIONS = {
+    **dict.fromkeys(("track", "tracklet", "person", "missed"), ("<u4", 1)),
+    **dict.fromkeys(("level", "cause", "flags"), ("u1", 1)),
+    "box": ("<i4", 4),
+    "place": ("<i4", 4),
+    "face": ("<i4", 1),
+}
+_AMBIGUOUS, _NEAR = 1, 2
+_SCHEMA = (_FRAMES, _FOUND, _DECISIONS)
+
+
+class BadTable(Exception):
+    """A table that nothing can have written; the text says why."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by name. Values are as in `records`, boxes int32 (n, 4) in steps of 1 / 64 pixel, shares of 1 in steps of
+    1 / 32,768.
+
+    frames: time (since the frame before, in units of the chunk's time base; the first 0), scene, found, decisions (how
+    many). found: box, score, presence, evidence, parts. decisions: track, tracklet, person, missed, level and cause
+    (numbers in the file's lists), flags (1 ambiguous, 2 near), box, place, face (-1: none).
+    """
+
+    frames: Columns
+    found: Columns
+    decisions: Columns
+
+
+def table_of(
+    records: Sequence[FrameRecord],
+    faces: Sequence[FaceNumbers],
+    steps: Sequence[int],
+    levels: dict[str, int],
+    causes: dict[str, int],
+) -> Table:
+    """The table of some frames. faces: all their found ones. steps: times between the frames, the first 0.
+
+    New names are added to levels and causes. Raises ValueError for numbers that the file has no room for.
+    """
+    made = [decision for record in records for decision in record.decisions]
+    for record in records:
+        for decision in record.decisions:
+            if decision.face is not None and not 0 <= decision.face < len(record.found):
+                raise ValueError(f"a decision about face {decision.face} of {len(record.found)}")
+    for words, names in ((levels, {d.level for d in made}), (causes, {d.cause for d in made})):
+        for name in sorted(names - words.keys()):
+            words[name] = len(words)
+    frames: dict[str, Sequence[Any]] = {
+        "time": steps,
+        "scene": [record.scene for record in records],
+        "found": [len(record.found) for record in records],
+        "decisions": [len(record.decisions) for record in records],
+    }
+    found = {name: [getattr(face, name) for face in faces] for name in _FOUND}
+    decisions = {
+        **{name: [getattr(decision, name) for decision in made] for name in ("track", "tracklet", "person", "missed")},
+        "level": [levels[decision.level] for decision in made],
+        "cause": [causes[decision.cause] for decision in made],
+        "flags": [_AMBIGUOUS * decision.ambiguous + _NEAR * decision.near for decision in made],
+        "box": [box_numbers(decision.box) for decision in made],
+        "place": [box_numbers(decision.place) for decision in made],
+        "face": [-1 if decision.face is None else decision.face for decision in made],
+    }
+    return Table(_typed(frames, _FRAMES), _typed(found, _FOUND), _typed(decisions, _DECISIONS))
+
+
+def _typed(values: Mapping[str, Sequence[Any]], types: Mapping[str, tuple[str, int]]) -> Columns:
+    columns: dict[str, NDArray[Any]] = {}
+    for name, (kind, width) in types.items():
+        whole = np.array(values[name], dtype=np.int64).reshape((-1, width) if width > 1 else -1)
+        limits = np.iinfo(kind)
+        if whole.size and (whole.min() < limits.min or whole.max() > limits.max):
+            raise ValueError(f"a {name} that an analysis file has no room for")
+        columns[name] = whole.astype(kind)
+    return columns
+
+
+def table_bytes(table: Table) -> bytes:
+    """A table as the file holds it: column after column, each as its lowest bytes, then the next."""
+    parts = zip((table.frames, table.found, table.decisions), _SCHEMA, strict=True)
+    return b"".join(planes(columns[name]) for columns, types in parts for name in types)
+
+
+def table_size(frames: int, found: int, decisions: int) -> int:
+    """Bytes of the table of so many frames, faces and decisions."""
+    counts = zip((frames, found, decisions), _SCHEMA, strict=True)
+    return sum(count * np.dtype(kind).itemsize * width for count, types in counts for kind, width in types.values())
+
+
+def table_from(data: bytes, frames: int, found: int, decisions: int) -> Table:
+    """The table in bytes of the size that `table_size` says. Values are not checked: `check_table`."""
+    at, read = 0, []
+    for count, types in zip((frames, found, decisions), _SCHEMA, strict=True):
+        columns = {}
+        for name, (kind, width) in types.items():
+            columns[name] = from_planes(data, at, (count, width) if width > 1 else (count,), kind)
+            at += columns[name].nbytes
+        read.append(columns)
+    return Table(*read)
+
+
+def check_table(table: Table, levels: int, causes: int) -> None:
+    """Raise BadTable for what no table holds. levels, causes: how many names the file has."""
+    frames, found, decisions = table.frames, table.found, table.decisions
+    for name, columns, most in (("found", found, MOST_FACES), ("decisions", decisions, MOST_DECISIONS)):
+        if frames[name].sum() != len(columns["box"]) or frames[name].max(initial=0) > most:
+            raise BadTable(f"the numbers of its {name} disagree")
+    if (np.diff(frames["scene"].astype(np.int64)) < 0).any():
+        raise BadTable("its scenes run backwards")
+    for boxes in (found["box"], decisions["box"], decisions["place"]):
+        if (np.abs(boxes.astype(np.int64)) > FARTHEST * BOX_STEPS).any():
+            raise BadTable(f"a box reaches beyond {FARTHEST:,} pixels")
+        if (boxes[:, 2:] <= boxes[:, :2]).any():
+            raise BadTable("a box is empty")
+    if any((found[name] > SHARES).any() for name in ("score", "presence", "evidence")):
+        raise BadTable("a score is larger than 1")
+    if not all(map(fit_together, np.unique(found["parts"]).tolist())):
+        raise BadTable("a face has parts that do not exist")
+    here = np.repeat(frames["found"].astype(np.int64), frames["decisions"])
+    if ((decisions["face"] < -1) | (decisions["face"] >= here)).any():
+        raise BadTable("a decision is about a face that is not there")
+    for name, most in (("level", levels), ("cause", causes), ("flags", 4)):
+        if (decisions[name] >= most).any():
+            raise BadTable(f"a {name} does not exist")
+
+
+def decisions_of(table: Table, first: int, last: int, levels: Sequence[str], causes: Sequence[str]) -> list[Decision]:
+    """The decisions from one number of the chunk up to another."""
+    part = {name: column[first:last].tolist() for name, column in table.decisions.items()}
+    rows = zip(*(part[name] for name in _DECISIONS), strict=True)
+    return [
+        Decision(
+            track=track,
+            tracklet=tracklet,
+            person=person,
+            level=levels[level],
+            cause=causes[cause],
+            box=_pixels(box),
+            place=_pixels(place),
+            face=None if face < 0 else face,
+            missed=missed,
+            ambiguous=bool(flags & _AMBIGUOUS),
+            near=bool(flags & _NEAR),
+        )
+        for track, tracklet, person, missed, level, cause, flags, box, place, face in rows
+    ]
+
+
+def _pixels(box: Sequence[int]) -> tuple[float, float, float, float]:
+    x0, y0, x1, y1 = box
+    return x0 / BOX_STEPS, y0 / BOX_STEPS, x1 / BOX_STEPS, y1 / BOX_STEPS

@@ -1,0 +1,169 @@
+"""What stands where in an analysis file, and its two texts: the header and the end (docs/analysis.md)."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from streamdeid.analysis.chunk_table import MOST_WORDS
+from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, ChosenSurrogate, Side
+from streamdeid.analysis.strict_json import Fields, Unfit, number, parsed, shown
+
+MAGIC = b"\x89SDANALYSIS\r\n\x1a\n"
+"""A byte that is no text, and ends of lines that transfers as text change."""
+VERSION = 1
+HEAD = struct.Struct("<15sHII")
+"""MAGIC, VERSION, length and CRC-32 of the header that follows."""
+TAIL = struct.Struct("<IIIIII8s")
+"""Length and CRC-32 of the end, length and CRC-32 of the index, number of chunks, CRC-32 of all that, mark."""
+TAIL_CHECKED = 20
+"""Bytes of it that its own CRC-32 is of."""
+TAIL_MARK = b"SDANEND\n"
+ENTRY = np.dtype(
+    [
+        *((name, "<u4") for name in ("table_bytes", "table_crc", "points_bytes", "points_crc")),
+        *((name, "<u4") for name in ("frames", "found", "decisions", "scene", "last_scene")),
+        *((name, "<i8") for name in ("base", "time", "last_time")),
+    ]
+)
+"""Of a chunk, in the index: lengths and CRC-32 of its two compressed blocks, how many frames, faces and decisions,
+first and last scene, first and last time as a multiple of 1 / base seconds."""
+MOST_FRAMES = 20_000_000
+"""Nine days at 25 frames a second."""
+MOST_ROWS = 1 << 26
+"""Faces found, and decisions, of a file."""
+LONGEST_HEADER = 1 << 20
+LONGEST_END = 1 << 24
+LARGEST_TIME = 1 << 62
+_MOST_SETTINGS = 500
+_LONGEST_TEXT = 10_000
+_HEADER = ("input", "width", "height", "rate", "settings", "model_sha256", "gallery_sha256")
+_END = ("frames", "levels", "causes", "surrogates", "output", "key_check")
+
+
+@dataclass(frozen=True)
+class End:
+    """What the end of a file says."""
+
+    end: AnalysisEnd
+    frames: int
+    levels: tuple[str, ...]
+    causes: tuple[str, ...]
+
+
+def header_text(header: AnalysisHeader) -> bytes:
+    """The header as JSON. Raises ValueError for one that could not be read again."""
+    value = asdict(header) | {
+        "rate": fraction_text(header.rate),
+        "settings": {name: list(v) if isinstance(v, tuple) else v for name, v in header.settings.items()},
+    }
+    return _text(value, LONGEST_HEADER, header_from)
+
+
+def header_from(data: bytes) -> AnalysisHeader:
+    """The header in JSON. Raises Unfit."""
+    fields = Fields(parsed(data), "its header", _HEADER)
+    rate = fields.fraction("rate")
+    if rate <= 0:
+        raise Unfit("its header: rate is not positive")
+    return AnalysisHeader(
+        input=side_from(fields["input"], "its header: input"),
+        width=fields.whole("width", 1, 32_768),
+        height=fields.whole("height", 1, 32_768),
+        rate=rate,
+        settings=_settings(fields["settings"]),
+        model_sha256=fields.sha256("model_sha256", empty=True),
+        gallery_sha256=fields.sha256("gallery_sha256", empty=True),
+    )
+
+
+def end_text(end: End) -> bytes:
+    """The end as JSON. Raises ValueError for one that could not be read again."""
+    surrogates = [{"person": person} | asdict(chosen) for person, chosen in sorted(end.end.surrogates.items())]
+    value = {
+        "frames": end.frames,
+        "levels": list(end.levels),
+        "causes": list(end.causes),
+        "surrogates": surrogates,
+        "output": asdict(end.end.output) if end.end.output else None,
+        "key_check": end.end.key_check,
+    }
+    return _text(value, LONGEST_END, end_from)
+
+
+def end_from(data: bytes) -> End:
+    """The end in JSON. Raises Unfit."""
+    fields = Fields(parsed(data), "its end", _END)
+    chosen = fields.list_of("surrogates", _surrogate, LONGEST_END)
+    output = fields["output"]
+    key_check = fields.text("key_check", 16)
+    if key_check and (len(key_check) != 16 or set(key_check) - set("0123456789abcdef")):
+        raise Unfit("its end: key_check is not 16 hexadecimal digits")
+    if len(dict(chosen)) != len(chosen):
+        raise Unfit("its end: a person has two surrogates")
+    return End(
+        AnalysisEnd(dict(chosen), None if output is None else side_from(output, "its end: output"), key_check),
+        fields.whole("frames", 0, MOST_FRAMES),
+        fields.list_of("levels", _word, MOST_WORDS),
+        fields.list_of("causes", _word, MOST_WORDS),
+    )
+
+
+def fraction_text(value: Fraction) -> str:
+    """An exact number as the files write it."""
+    return f"{value.numerator}/{value.denominator}"
+
+
+def side_from(value: object, where: str) -> Side:
+    """A file's hash and size. Raises Unfit."""
+    fields = Fields(value, where, ("sha256", "bytes"))
+    return Side(fields.sha256("sha256"), fields.whole("bytes"))
+
+
+def _text(value: Mapping[str, Any], most: int, read: Any) -> bytes:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False).encode()
+    if len(text) > most:
+        raise ValueError(f"{len(text):,} bytes of text are too many for an analysis file")
+    try:
+        read(text)
+    except Unfit as error:
+        raise ValueError(f"an analysis file cannot say this: {error}") from error
+    return text
+
+
+def _settings(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict) or len(value) > _MOST_SETTINGS:
+        raise Unfit(f"its header: settings are not an object of at most {_MOST_SETTINGS}")
+    return {_word(name, "its header: a setting"): _setting(item, shown(name)) for name, item in value.items()}
+
+
+def _setting(value: object, name: str) -> Any:
+    where = f"its header: setting {name}"
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        number(value, where, 2.0**53)
+        return value
+    texts = value if isinstance(value, list) else [value]
+    if len(texts) > _LONGEST_TEXT or not all(
+        isinstance(t, str) and len(t) <= _LONGEST_TEXT and t.isprintable() for t in texts
+    ):
+        raise Unfit(f"{where} is of no kind that settings have")
+    return tuple(texts) if isinstance(value, list) else value
+
+
+def _surrogate(value: object, where: str) -> tuple[int, ChosenSurrogate]:
+    fields = Fields(value, where, ("person", "label", "attempt"))
+    return fields.whole("person", 1), ChosenSurrogate(fields.text("label"), fields.whole("attempt"))
+
+
+def _word(value: object, where: str) -> str:
+    if not isinstance(value, str) or len(value) > 100 or not value.isprintable():
+        raise Unfit(f"{where} is not a name")
+    return value

@@ -1,0 +1,43 @@
+"""Opening files that somebody else may have made: regular ones, under their own name, and not too large."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from streamdeid.errors import InputError
+
+
+def open_plain(path: Path) -> tuple[int, int]:
+    """Open a file for reading: its descriptor, which the caller closes, and its size in bytes.
+
+    Links, pipes, devices and directories are refused: a pipe would wait for ever, and whoever can set a link could have
+    another file read. Raises InputError.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    if path.is_symlink():  # named as such, and the only check where the system has no O_NOFOLLOW
+        raise InputError(f"{path} cannot be read: it is a symbolic link")
+    try:
+        descriptor = os.open(path, flags)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its name cannot be used"
+        raise InputError(f"{path} cannot be read: {str(reason).lower()}") from error
+    state = os.fstat(descriptor)
+    if not stat.S_ISREG(state.st_mode):
+        os.close(descriptor)
+        raise InputError(f"{path} cannot be read: it is not a regular file")
+    return descriptor, state.st_size
+
+
+def read_plain(path: Path, most: int) -> bytes:
+    """All bytes of a file of at most `most`. Raises InputError."""
+    descriptor, size = open_plain(path)
+    with open(descriptor, "rb") as file:
+        if size > most:
+            raise InputError(f"{path} cannot be read: it is larger than {most:,} bytes")
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise InputError(f"{path} cannot be read: it is larger than {most:,} bytes")
+    return data

@@ -1,0 +1,178 @@
+"""What a file keeps of a face: whole numbers of a step that suits its size.
+
+A run that writes an analysis renders from the faces as the file will hold them (`stored`), so a later run that reads it
+renders the same bits. Landmarks are kept to a share of the face's width well below what the landmarker itself is
+unsure about: read back, a picture differs less than between two ways to reduce the region that it looks at
+(`detection.landmarks`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.core.face_mesh import MESH
+from streamdeid.core.faces import Face, Points
+from streamdeid.core.ibug68 import LANDMARKS
+from streamdeid.core.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mesh
+
+Whole = NDArray[np.int64]
+
+BOX_STEPS = 64
+"""Steps of a box in a pixel."""
+FARTHEST = 32_768
+"""Pixels that a box may reach from the frame's corner, either way."""
+SHARES = 32_768
+"""Steps of scores, presence and evidence from 0 to 1."""
+OUTERMOST = (1 << 14) - 1
+"""Steps that a point may lie away from its face's corner; the differences of two fit 16 bits."""
+FOREHEAD = 13
+IRIS = 10
+
+HAS_LANDMARKS, OF_MESH, HAS_IRIS, HAS_DEPTH, HAS_MESH = 1, 2, 4, 8, 16
+"""Bits of `FaceNumbers.parts`. OF_MESH: landmarks, forehead points and depth follow from the mesh and are not kept."""
+
+_STEPS = 512
+"""Steps of the landmarks in the longer side of a box, at least; twice as many at most, for steps are powers of two: no
+rounding then when pixels are made of them again."""
+_BEYOND = 2.0**30
+"""Pixels, farther than any point that is kept."""
+_FINEST = -10
+"""Power of two of the finest step, in pixels."""
+
+
+@dataclass(frozen=True)
+class FaceNumbers:
+    """A face in whole numbers."""
+
+    box: tuple[int, int, int, int]
+    """In steps of 1 / `BOX_STEPS` of a pixel; rounded outwards."""
+    score: int
+    presence: int
+    evidence: int
+    """In steps of 1 / `SHARES`."""
+    parts: int
+    points: Whole
+    """int64 (n, 3), n by `points_of`: steps from the corner of the box, depth from the landmarker's origin. Of each
+    part that is there: landmarks and forehead points (with depth, or 0), irises (depth 0), mesh."""
+
+
+def points_of(parts: int) -> int:
+    """How many points a face with these parts keeps."""
+    own = (LANDMARKS + FOREHEAD) * bool(parts & HAS_LANDMARKS and not parts & OF_MESH)
+    return own + IRIS * bool(parts & HAS_IRIS) + MESH * bool(parts & HAS_MESH)
+
+
+def fit_together(parts: int) -> bool:
+    """Whether a face can have these parts."""
+    return (
+        not parts & ~31
+        and (parts in (0, HAS_LANDMARKS) or bool(parts & HAS_LANDMARKS))
+        and (not parts & OF_MESH or bool(parts & HAS_MESH))
+    )
+
+
+def stored(face: Face) -> Face:
+    """The face as the file keeps it; the same again when it is stored again.
+
+    Points that are not finite, far outside the box or without their forehead points are left out, all together: a
+    face without landmarks gets a redaction. Raises ValueError for a box that is not finite.
+    """
+    return face_from(numbers_of(face))
+
+
+def numbers_of(face: Face) -> FaceNumbers:
+    """What is kept of a face; see `stored`."""
+    box = box_numbers(face.box)
+    score, presence, evidence = (
+        round(min(max(value, 0.0), 1.0) * SHARES) for value in (face.score, face.presence, face.evidence)
+    )
+    parts, pixels = _points(face)
+    if parts and np.isfinite(pixels).all():
+        # Clipped first: the farthest floats fit no whole number.
+        within = np.clip(pixels, -_BEYOND, _BEYOND)
+        steps = np.rint(within / step_of(box)).astype(np.int64) - _corner(box)
+        if np.abs(steps).max() <= OUTERMOST:
+            return FaceNumbers(box, score, presence, evidence, parts, steps)
+    return FaceNumbers(box, score, presence, evidence, 0, np.zeros((0, 3), np.int64))
+
+
+def face_from(numbers: FaceNumbers) -> Face:
+    """The face that these numbers mean."""
+    parts, n = numbers.parts, LANDMARKS + FOREHEAD
+    x0, y0, x1, y1 = (value / BOX_STEPS for value in numbers.box)
+    shares = [value / SHARES for value in (numbers.score, numbers.presence, numbers.evidence)]
+    if not parts:
+        return Face((x0, y0, x1, y1), shares[0], presence=shares[1], evidence=shares[2])
+    pixels = (numbers.points + _corner(numbers.box)) * step_of(numbers.box)
+    mesh = pixels[len(pixels) - MESH :].copy() if parts & HAS_MESH else None
+    if parts & OF_MESH:
+        assert mesh is not None
+        points, irises = points_from_mesh(mesh), pixels[:IRIS]
+    else:
+        points, irises = pixels[:n].copy(), pixels[n : n + IRIS]
+    return Face(
+        box=(x0, y0, x1, y1),
+        score=shares[0],
+        landmarks=points[:LANDMARKS, :2],
+        forehead=points[LANDMARKS:, :2],
+        iris=irises.reshape(2, 5, 3)[:, :, :2].copy() if parts & HAS_IRIS else None,
+        presence=shares[1],
+        depth=points[:, 2] if parts & HAS_DEPTH else None,
+        evidence=shares[2],
+        mesh=mesh,
+    )
+
+
+def points_from_mesh(mesh: Points) -> Points:
+    """Landmarks and forehead points, float64 (81, 3), of a mesh, float64 (468, 3)."""
+    return np.concatenate([ibug68_from_mesh(mesh), forehead_from_mesh(mesh)])
+
+
+def step_of(box: tuple[int, int, int, int]) -> float:
+    """Step of the points of a face in pixels, a power of two. box: as in `FaceNumbers`."""
+    size = max(box[2] - box[0], box[3] - box[1])
+    _, power = math.frexp(size / (BOX_STEPS * _STEPS))
+    return math.ldexp(1.0, max(power - 1, _FINEST))
+
+
+def _corner(box: tuple[int, int, int, int]) -> Whole:
+    """Upper left corner of a box in steps of its points (3,), its depth 0."""
+    step = step_of(box) * BOX_STEPS
+    return np.array([math.floor(box[0] / step), math.floor(box[1] / step), 0])
+
+
+def box_numbers(box: tuple[float, float, float, float]) -> tuple[int, int, int, int]:
+    """A box in steps, rounded outwards and never empty."""
+    if not all(map(math.isfinite, box)):
+        raise ValueError(f"a box that is not finite: {box}")
+    x0, y0, x1, y1 = (min(max(value, -FARTHEST), FARTHEST) * BOX_STEPS for value in box)
+    most = FARTHEST * BOX_STEPS
+    left, top = min(math.floor(x0), most - 1), min(math.floor(y0), most - 1)
+    return left, top, max(math.ceil(x1), left + 1), max(math.ceil(y1), top + 1)
+
+
+def _points(face: Face) -> tuple[int, Points]:
+    """Parts that a face has, and its points in pixels float64 (n, 3)."""
+    if face.landmarks is None or face.forehead is None:
+        return 0, np.zeros((0, 3))
+    parts = HAS_LANDMARKS | HAS_IRIS * (face.iris is not None) | HAS_DEPTH * (face.depth is not None)
+    blocks = []
+    if face.mesh is not None:
+        parts |= HAS_MESH
+        known = points_from_mesh(face.mesh)
+        own = np.concatenate([face.landmarks, face.forehead])
+        # Bit for bit: only then is storing what was stored the same again.
+        if np.array_equal(known[:, :2], own) and (face.depth is None or np.array_equal(known[:, 2], face.depth)):
+            parts |= OF_MESH
+    if not parts & OF_MESH:
+        depth = np.zeros(LANDMARKS + FOREHEAD) if face.depth is None else face.depth
+        blocks.append(np.column_stack([np.concatenate([face.landmarks, face.forehead]), depth]))
+    if face.iris is not None:
+        blocks.append(np.column_stack([face.iris.reshape(IRIS, 2), np.zeros(IRIS)]))
+    if face.mesh is not None:
+        blocks.append(face.mesh)
+    return parts, np.concatenate(blocks)

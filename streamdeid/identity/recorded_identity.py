@@ -1,0 +1,80 @@
+"""Who is who as an analysis keeps it, in place of `identity_check`: nobody is recognised again, nothing is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import Frame
+from streamdeid.identity.identity_check import Broken
+
+
+@dataclass(frozen=True)
+class KnownTrack:
+    """A track in one frame."""
+
+    tracklet: int
+    person: int
+    """0 for nobody."""
+
+
+class RecordedIdentity:
+    """Tracklets and persons of a recording that was analysed. Frames are rendered as soon as they are observed.
+
+    known: the tracks of a frame, by its number. named: called with a person, and no identity, when he is first shown.
+    """
+
+    def __init__(self, known: Callable[[int], Mapping[int, KnownTrack]], named: Callable[[int, Points], None]) -> None:
+        self._known, self._named = known, named
+        self._present: dict[int, int] = {}
+        """By tracklet of the newest frame: the person."""
+        self._told: set[int] = set()
+
+    @property
+    def count(self) -> int:
+        """No tracklets of its own."""
+        return 0
+
+    def update(self, frame: Frame, tracks: Sequence[Track], broken: Mapping[int, Broken] | None = None) -> list[Track]:
+        """The tracks of a new frame under the numbers of their tracklets, in the same order."""
+        known = self._known(frame.index)
+        here = [known.get(track.number, KnownTrack(0, 0)) for track in tracks]
+        self._present = {one.tracklet: one.person for one in here if one.tracklet}
+        return [replace(track, number=one.tracklet) for track, one in zip(tracks, here, strict=True)]
+
+    def saw(self, tracklet: int, good: bool = True) -> None:
+        """Nothing is learned."""
+
+    def settle(self, tracks: Iterable[Track]) -> None:
+        """All was settled before."""
+
+    def learns(self, tracklet: int) -> bool:
+        """Never: what there is to know is known."""
+        return False
+
+    def person_of(self, tracklet: int) -> int | None:
+        """The person of a tracklet of the newest frame; None for nobody."""
+        return self._present.get(tracklet, 0) or None
+
+    def decide_person(self, tracklet: int) -> int | None:
+        """The person to show in the newest frame; None for nobody."""
+        person = self._present.get(tracklet, 0)
+        if person and person not in self._told:
+            self._told.add(person)
+            self._named(person, np.empty(0))
+        return person or None
+
+    def forgotten(self) -> Set[int]:
+        """Nobody: a segment is short."""
+        return frozenset()
+
+    def present(self, tracklet: int) -> bool:
+        """Whether the tracklet still goes on."""
+        return tracklet in self._present
+
+    def close(self) -> None:
+        """Nothing was learned."""

@@ -1,0 +1,98 @@
+"""What a reviewer changed, applied while a recording is rendered again (`analysis.applied` says what, frame by frame).
+
+Nothing is opened but what the analysis found: a redaction is only left out where this run has the same track at the
+same place. Whatever does not fit ends the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from streamdeid.analysis.applied import FrameEdits
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import DeidentifiedFrame, Redaction
+from streamdeid.errors import FailedClosed
+from streamdeid.protect.fixed_regions import REGION
+from streamdeid.protect.levels import Cause, Level
+from streamdeid.protect.pending import PendingFrame, Waiting
+from streamdeid.protect.plan import Deidentifier, Plan, Plans
+from streamdeid.render.masks import Box, solid_fill
+from streamdeid.render.new_face import NewFace
+
+_APART = 2.0
+"""Pixels by which a place may differ from the one in the analysis, which keeps boxes rounded."""
+_TIMES = 1 << 32
+"""More persons than any recording has: another surrogate of a person is that of a number beyond them."""
+
+
+class FacesOfPersons(Protocol):
+    """Who has which new face: `protect.replace_faces`."""
+
+    def face_as(self, person: int, like: int) -> NewFace | None: ...
+
+
+class Edited:
+    """Leaves out what edits open and covers what they cover besides; a `plan.Deidentifier` around another one."""
+
+    def __init__(
+        self,
+        inner: Deidentifier,
+        edits: Callable[[int], FrameEdits],
+        places: Callable[[int], Mapping[int, Box]],
+        faces: FacesOfPersons | None = None,
+        surrogates: Mapping[int, int] | None = None,
+    ) -> None:
+        """edits: of a frame, by its number. places: of its tracks, as the analysis has them. faces: of persons who were
+        joined or parted or get another surrogate; None for a mask. surrogates: by person, how many times another one
+        was asked for."""
+        self._inner, self._edits, self._places, self._faces = inner, edits, places, faces
+        self._times = surrogates or {}
+
+    def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
+        """Passed on."""
+        self._inner.observe(pending, waiting)
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
+        """What the inner one decides of the tracks that are not opened, and of the places that a hand drew.
+
+        Raises FailedClosed where the tracks are not those of the analysis.
+        """
+        edits = self._edits(pending.frame.index)
+        self._check(pending, tracks, edits)
+        by_hand = [Track(-number, box, None, 1, True) for number, box in edits.places]
+        covered = [track for track in tracks if track.number not in edits.open]
+        plans = self._inner.decide(pending, [*covered, *by_hand], later)
+        pending.left |= set(edits.visible)
+        return [self._as_person(plan, edits.persons.get(plan.track.number, 0)) for plan in plans]
+
+    def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
+        """The inner one's frame with the regions filled, last of all."""
+        done = self._inner.render(pending, plans)
+        boxes = self._edits(pending.frame.index).regions
+        planes = done.planes
+        for box in boxes:
+            planes = solid_fill(planes, box, roundness=0.0)
+        regions = tuple(Redaction(0, box, REGION) for box in boxes)
+        return DeidentifiedFrame(planes, done.time, done.index, done.redactions + regions)
+
+    def _check(self, pending: PendingFrame[Any], tracks: Sequence[Track], edits: FrameEdits) -> None:
+        """Whether all that is to be opened is here, where the analysis saw it. Raises FailedClosed."""
+        known, here = self._places(pending.frame.index), {track.number: track.box for track in tracks}
+        for number in edits.open:
+            pairs = zip(here.get(number, ()), known.get(number, ()), strict=False)
+            apart = [abs(a - b) for a, b in pairs]
+            if len(apart) != 4 or not max(apart) <= _APART:
+                where = f"frame {pending.frame.index}"
+                raise FailedClosed(f"the analysis does not fit {where}: what is to be left open is not where it was")
+
+    def _as_person(self, plan: Plan, person: int) -> Plan:
+        """The plan with the face of the person whom the edits say it is."""
+        times = self._times.get(person, 0)
+        if self._faces is None or plan.face is None or not person or (person == plan.person and not times):
+            return plan
+        face = self._faces.face_as(person + times * _TIMES, like=plan.person)
+        if face is None:  # no other one is free
+            return replace(plan, level=Level.SOLID, cause=Cause.NOBODY, person=0, face=None)
+        return replace(plan, person=person, face=face)

@@ -1,0 +1,77 @@
+"""A frame that waits to be rendered: one value that carries everything known about it.
+
+`analyse` makes it, later frames may still settle a doubt about it, `decide` and `render` use it up. Nothing else
+remembers a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame
+from streamdeid.observe.observation import Observation
+from streamdeid.observe.opening import Opening
+from streamdeid.protect.levels import Cause
+from streamdeid.tracking.lookahead import Noted
+
+Origin = TypeVar("Origin")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A face in one frame."""
+
+    seen: Observation
+    severities: Mapping[Cause, float]
+    """How far each rule's signal goes (`levels`)."""
+    opening: Opening | None
+    """Where something before the face may be seen."""
+
+
+@dataclass
+class SeenTrack:
+    """What is known of one track in a frame."""
+
+    tracklet: int
+    ambiguous: bool
+    """Whether it is unclear who it shows, as far as is known by now: a later frame may clear that up."""
+    measured: Measured | None = None
+    """None where no face could be measured."""
+
+
+@dataclass(eq=False)
+class PendingFrame(Generic[Origin]):
+    """A frame that was analysed and waits to be rendered, with all that is known of it."""
+
+    frame: Frame
+    tracks: Sequence[Track]
+    """As the tracker said."""
+    origin: Origin
+    """What whoever gave it knows of it, such as when it came from the camera."""
+    found: Sequence[Face] = ()
+    """All that the detector found."""
+    noted: Noted | None = None
+    """What the look-ahead needs of it."""
+    seen: dict[int, SeenTrack] = field(default_factory=dict)
+    """By track."""
+    certain: dict[int, tuple[Face, int]] = field(default_factory=dict)
+    """By track: a face that was recognised beyond doubt, and which person of the whitelist it is."""
+    left: set[int] = field(default_factory=set)
+    """Tracks that are left as they are, since `decide`."""
+
+    def ambiguous(self, track: int) -> bool:
+        """Whether it is unclear who a track shows, as far as is known by now; of an unknown track it is."""
+        seen = self.seen.get(track)
+        return seen is None or seen.ambiguous
+
+    def tracklet(self, track: int) -> int:
+        """The tracklet of a track; 0 when the track was not there."""
+        seen = self.seen.get(track)
+        return 0 if seen is None else seen.tracklet
+
+
+Waiting = Sequence[PendingFrame[Any]]
+"""Frames that wait, the oldest first."""

@@ -1,0 +1,70 @@
+"""What `decide` says and `render` does: how each face of a frame is protected. The seam that every method goes through.
+
+A new way to protect faces is a `Deidentifier`; what lies around one (whitelist, regions) is one, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import DeidentifiedFrame, Frame
+from streamdeid.protect.levels import Cause, Level
+from streamdeid.protect.measured_faces import Followed
+from streamdeid.protect.pending import Measured, PendingFrame, Waiting
+from streamdeid.protect.soft_head import Head, head_of
+from streamdeid.render.masks import Box
+from streamdeid.render.new_face import NewFace
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one face of a frame is protected."""
+
+    track: Track
+    place: tuple[Box, Points | None, tuple[int, int]]
+    """Box of the face or, where it is lost, of where it may be; its points (81, 2); size of the picture."""
+    level: Level
+    cause: Cause | None = None
+    """Why no better level."""
+    measured: Measured | None = None
+    followed: Followed | None = None
+    person: int = 0
+    face: NewFace | None = None
+
+    @cached_property
+    def head(self) -> Head:
+        """The ellipse about the head, which only redactions ask for."""
+        return head_of(*self.place)
+
+
+Plans = Sequence[Plan]
+
+
+class Deidentifier(Protocol):
+    """Turns raw frames into ones that may leave. Frames come in order, in each of the three."""
+
+    def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
+        """Find out what there is to know of the newest frame, and put it there. waiting: that frame, last, and those
+        before it that were not rendered yet."""
+        ...
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
+        """How each of some tracks is protected in the oldest frame that waits, as far as is known by now. later: the
+        other frames that wait. Persons are committed here, and nowhere else. Raises FailedClosed in any doubt."""
+        ...
+
+    def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
+        """The frame, protected as was decided. Raises FailedClosed in any doubt."""
+        ...
+
+
+def at_once(deidentifier: Deidentifier, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
+    """A frame observed, decided and rendered without any look-ahead. Raises FailedClosed in any doubt."""
+    pending = PendingFrame(frame, tracks, None)
+    deidentifier.observe(pending, [pending])
+    return deidentifier.render(pending, deidentifier.decide(pending, tracks, ()))

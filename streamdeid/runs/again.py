@@ -1,0 +1,203 @@
+"""Rendering some segments of a recording again, from its analysis; the others are copied from the earlier output.
+
+Nothing is searched, followed or recognised again: tracks, tracklets and persons are those of the analysis, and faces
+are those that the key made then. What a face looks like at rest is learned anew from a few seconds before each segment.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.analysis.applied import Applied
+from streamdeid.analysis.edits import AnotherSurrogate, Edit, PartPerson
+from streamdeid.analysis.records import Analysis
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame
+from streamdeid.errors import FailedClosed
+from streamdeid.identity.recorded_identity import KnownTrack
+from streamdeid.protect.plan import Deidentifier
+from streamdeid.runs.analysed import SHOWN
+from streamdeid.runs.step import Done, Step, filtered
+from streamdeid.surrogates.choice import Surrogate, Surrogates
+from streamdeid.video.files.sink import FileSink
+from streamdeid.video.files.source import FileSource
+from streamdeid.video.files.spliced import Segment, splice
+
+_WARM = 3
+"""Seconds before a segment from which its faces are studied: a face at rest is known after one, steady after two."""
+
+ALL_AGAIN = PartPerson, AnotherSurrogate
+"""Edits after which a new surrogate is needed: that takes who the person is, which no analysis keeps."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A recording as its analysis tells it, edits applied."""
+
+    analysis: Analysis
+    applied: Applied
+
+    def known(self, index: int) -> Mapping[int, KnownTrack]:
+        """The tracks of a frame."""
+        decisions = self.analysis.frames[index].decisions
+        return {one.track: KnownTrack(one.tracklet, one.person) for one in decisions}
+
+    def faces(self, frame: Frame, /) -> Sequence[Face]:
+        """What was found in a frame. Raises FailedClosed when the recording is another one."""
+        record = self.analysis.frames[frame.index]
+        if record.time != frame.time:
+            raise FailedClosed(f"the analysis has another time for frame {frame.index}")
+        return record.found
+
+    def tracks(self, index: int) -> list[Track]:
+        """The tracks of a frame that were covered."""
+        record = self.analysis.frames[index]
+        return [
+            Track(
+                one.track,
+                one.place,
+                None if one.face is None else record.found[one.face],
+                one.missed,
+                one.ambiguous,
+                one.near,
+            )
+            for one in record.decisions
+            if one.track and one.level != SHOWN
+        ]
+
+
+class RecordedTracks:
+    """A tracker that says what an analysis keeps; a `protocols.Tracker`."""
+
+    def __init__(self, recorded: Recorded, first: int) -> None:
+        """first: the frame that is asked for first; the others follow it."""
+        self._recorded, self._next = recorded, first
+
+    def update(self, faces: Sequence[Face], time: Fraction) -> Sequence[Track]:
+        """The tracks of the next frame."""
+        self._next += 1
+        return self._recorded.tracks(self._next - 1)
+
+
+class RecordedChoice:
+    """Gives everybody the surrogate of the earlier run; a `replace_faces.Choice`."""
+
+    def __init__(self, analysis: Analysis, surrogates: Surrogates) -> None:
+        self._chosen, self._surrogates = analysis.end.surrogates, surrogates
+
+    def surrogate(self, person: int, y: Points) -> Surrogate:
+        """The surrogate of a person of that run; one chosen now for anybody else, by y (d,). Raises FailedClosed."""
+        known = self._chosen.get(person)
+        if known is None:
+            return self._surrogates.surrogate(person, y)
+        return self._surrogates.again(person, known.label, known.attempt)
+
+    def forget(self, person: int) -> None:
+        """Drop a person who will not come back."""
+        self._surrogates.forget(person)
+
+
+def needs_all(*states: Sequence[Edit]) -> bool:
+    """Whether some edits cannot be rendered from an analysis alone."""
+    return any(isinstance(edit, ALL_AGAIN) for edits in states for edit in edits)
+
+
+@dataclass(frozen=True)
+class Again:
+    """What renders segments of one recording."""
+
+    recorded: Recorded
+    source: FileSource
+    method: Callable[[], Deidentifier]
+    """Makes what protects faces, edits applied, anew for each segment."""
+    write: Callable[[Path], FileSink]
+    """The sink for the pictures of a segment."""
+
+    def render(
+        self,
+        segments: Sequence[Segment],
+        earlier: Path,
+        output: Path,
+        done: Callable[[Done[None]], None],
+        *,
+        overwrite: bool,
+    ) -> None:
+        """Render segments of the earlier output anew and put the output together; it appears when it is whole.
+
+        done: told of each frame that was rendered for it. Raises InputError, OutputError, FailedClosed and, where the
+        files cannot be put together, NotSplicedError.
+        """
+        with tempfile.TemporaryDirectory(prefix="streamdeid-") as place:
+            pieces = {one: Path(place) / f"{number}{output.suffix}" for number, one in enumerate(segments)}
+            for segment, path in pieces.items():
+                self._piece(segment, path, done)
+            splice(earlier, pieces, output, overwrite=overwrite)
+
+    def _piece(self, segment: Segment, path: Path, done: Callable[[Done[None]], None]) -> None:
+        analysis = self.recorded.analysis
+        begin = max(0, segment.first - round(_WARM * analysis.header.rate))
+        step: Step[None] = Step(self.recorded.faces, RecordedTracks(self.recorded, begin), self.method())
+        with self.write(path) as sink:
+            times = [record.time for record in analysis.frames]
+            for one in filtered(self.source.between(times, begin, segment.last), step):
+                if one.frame.index >= segment.first:
+                    sink.write(one.frame)
+                    done(one)
+
+
+class Counted:
+    """Redactions of a recording, counted: those of frames that were rendered again, and of those that were copied."""
+
+    def __init__(self) -> None:
+        self.levels: Counter[str] = Counter()
+        self.persons: dict[str, Counter[str]] = {}
+        self.shown = self.regions = self.frames = 0
+        """`frames`: those that were rendered."""
+
+    @property
+    def faces(self) -> int:
+        """Redactions of faces."""
+        return sum(self.levels.values())
+
+    @property
+    def people(self) -> int:
+        """Persons whose surrogates are shown."""
+        return len(self.persons.keys() - {"0"})
+
+    def rendered(self, done: Done[Any]) -> None:
+        """Count a frame that was rendered."""
+        self.frames += 1
+        for one in done.frame.redactions:
+            self._add(one.level, one.person, one.track == 0)
+        self.shown += len(done.pending.left)
+
+    def copied(self, recorded: Recorded, segments: Sequence[Segment], by_hand: str) -> None:
+        """Count all frames outside of some segments. by_hand: level of what a hand drew."""
+        inside = {index for one in segments for index in range(one.first, one.last + 1)}
+        for index in range(len(recorded.analysis.frames)):
+            if index in inside:
+                continue
+            edits = recorded.applied.at(index)
+            for one in recorded.analysis.frames[index].decisions:
+                if one.level == SHOWN or one.track in edits.visible:
+                    self.shown += 1
+                elif one.track not in edits.open:
+                    person = edits.persons.get(one.track, one.person) if one.person else 0
+                    self._add(one.level, person, one.track == 0)
+            for _ in edits.places:
+                self._add(by_hand, 0, False)
+            self.regions += len(edits.regions)
+
+    def _add(self, level: str, person: int, region: bool) -> None:
+        if region:
+            self.regions += 1
+            return
+        self.levels[level] += 1
+        self.persons.setdefault(str(person), Counter())[level] += 1

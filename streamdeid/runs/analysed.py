@@ -1,0 +1,169 @@
+"""What a run on a recording keeps beside it (`--analysis`), and how a later run goes on from there.
+
+The faces that a run renders from are those that the file keeps, rounded alike: a later run that reads them publishes
+the same bits.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from streamdeid.analysis.records import (
+    Analysis,
+    AnalysisHeader,
+    Box,
+    ChosenSurrogate,
+    Decision,
+    FrameRecord,
+    Side,
+)
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame
+from streamdeid.core.protocols import Detector
+from streamdeid.errors import FailedClosed
+from streamdeid.report.redaction_report import FileSide
+from streamdeid.runs.step import Done
+from streamdeid.settings import Settings
+from streamdeid.surrogates.choice import DRAWN, Surrogate
+from streamdeid.surrogates.models import Models
+from streamdeid.video.files.source import SourceInfo
+
+SHOWN = "shown"
+"""Level of a face that was left as it is."""
+_FOUND_BY = ("threshold", "min_face", "detector_interval", "tolerant")
+"""Settings that what is found depends on."""
+_NOT_DECIDED_BY = (
+    "key_file", "detector_deadline", "codec", "crf", "preset", "audio", "keep_metadata", "overwrite", "models",
+)  # fmt: skip
+"""Settings that nothing which is decided depends on; the models are told by their hashes."""
+
+
+def header_of(settings: Settings, models: Models, info: SourceInfo, side: FileSide) -> AnalysisHeader:
+    """What the analysis of a recording by these settings depends on. side: of the recording."""
+    names = [one.name for one in fields(settings) if one.name not in _NOT_DECIDED_BY]
+    return AnalysisHeader(
+        input=Side(side.sha256, side.bytes),
+        width=info.width,
+        height=info.height,
+        rate=info.average_rate,
+        settings={name: _plain(getattr(settings, name)) for name in names},
+        model_sha256=models.fitting.model.sha256,
+        gallery_sha256=models.gallery.sha256,
+    )
+
+
+def _plain(value: Any) -> str | float | int | bool | tuple[str, ...] | None:
+    """A setting as a file keeps it. What whitelisted pictures are called is not kept, only how many there are."""
+    if isinstance(value, tuple):
+        return len(value) if value and isinstance(value[0], Path) else tuple(str(one) for one in value)
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def why_not_found_so(known: AnalysisHeader, wanted: AnalysisHeader) -> str | None:
+    """Why faces have to be found anew, in words that finish "since …"; None where they need not."""
+    if known.input.sha256 != wanted.input.sha256:
+        return "it is of another recording"
+    return _unlike(known, wanted, _FOUND_BY)
+
+
+def why_not_decided_so(known: AnalysisHeader, wanted: AnalysisHeader) -> str | None:
+    """Why it has to be decided anew, in the same way."""
+    return why_not_found_so(known, wanted) or _unlike(known, wanted, sorted(wanted.settings))
+
+
+def _unlike(known: AnalysisHeader, wanted: AnalysisHeader, names: Sequence[str]) -> str | None:
+    for name in names:
+        if known.settings.get(name) != wanted.settings.get(name):
+            return f"{name.replace('_', ' ')} was {known.settings.get(name)}, and is {wanted.settings.get(name)}"
+    if (known.model_sha256, known.gallery_sha256) != (wanted.model_sha256, wanted.gallery_sha256):
+        return "it was made with other models"
+    return None
+
+
+class FoundBefore:
+    """A detector that says what an analysis keeps of the frames of its recording."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._frames = analysis.frames
+
+    def __call__(self, frame: Frame, /) -> Sequence[Face]:
+        """The faces of a frame. Raises FailedClosed when the recording is not the one that was analysed."""
+        if frame.index >= len(self._frames):
+            raise FailedClosed(f"the analysis ends before frame {frame.index}")
+        record = self._frames[frame.index]
+        if record.time != frame.time:
+            raise FailedClosed(f"the analysis has another time for frame {frame.index}")
+        return record.found
+
+
+class Kept:
+    """A detector whose faces are as the analysis will keep them."""
+
+    def __init__(self, detect: Detector, stored: Callable[[Face], Face]) -> None:
+        self._detect, self._stored = detect, stored
+
+    def __call__(self, frame: Frame, /) -> Sequence[Face]:
+        return [self._stored(face) for face in self._detect(frame)]
+
+
+def record_of(done: Done[Any]) -> FrameRecord:
+    """What is kept of a frame."""
+    pending, decided = done.pending, {one.track: one for one in done.frame.redactions if one.track}
+    number = {id(face): place for place, face in enumerate(pending.found)}
+    decisions = []
+    for track in [plan.track for plan in done.plans] + [one for one in pending.tracks if one.number in pending.left]:
+        redaction = decided.get(track.number)
+        plan = next((plan for plan in done.plans if plan.track.number == track.number), None)
+        level = SHOWN if redaction is None else redaction.level
+        cause = "" if plan is None or plan.cause is None else plan.cause.value
+        decisions.append(
+            Decision(
+                track=track.number,
+                tracklet=pending.tracklet(track.number),
+                person=0 if plan is None else plan.person,
+                level=level,
+                cause=cause,
+                box=track.box if redaction is None else redaction.box,
+                place=track.box,
+                face=None if track.face is None else number.get(id(track.face)),
+                missed=track.missed,
+                ambiguous=pending.ambiguous(track.number),
+                near=track.near,
+            )
+        )
+    scene = 0 if pending.noted is None else pending.noted.scene
+    return FrameRecord(pending.frame.time, scene, pending.found, decisions)
+
+
+@dataclass
+class ChosenSurrogates:
+    """Which surrogate everybody got, in a form that only the key makes a face of."""
+
+    by_person: dict[int, ChosenSurrogate]
+
+    def note(self, done: Done[Any], chosen: Callable[[int], object]) -> None:
+        """Note the persons of a frame. chosen: the surrogate of a person."""
+        for plan in done.plans:
+            if plan.person and plan.person not in self.by_person:
+                one = chosen(plan.person)
+                if isinstance(one, Surrogate) and one.method == DRAWN:
+                    self.by_person[plan.person] = ChosenSurrogate(one.preserved, one.attempts - 1)
+
+
+def key_check(key: bytes | None) -> str:
+    """Tells, to who has a key, whether it is this one: 16 hexadecimal digits; empty without."""
+    return "" if key is None else hmac.new(key, b"streamdeid analysis", "sha256").hexdigest()[:16]
+
+
+def places_of(analysis: Analysis) -> Callable[[int], Mapping[int, Box]]:
+    """By the number of a frame: the place of each track in it."""
+
+    def of(index: int) -> Mapping[int, Box]:
+        frames = analysis.frames
+        return {one.track: one.place for one in frames[index].decisions} if index < len(frames) else {}
+
+    return of

@@ -1,0 +1,211 @@
+"""One file of a run with an analysis beside it, or edits to be applied: what is read before, and written after."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from streamdeid.analysis.applied import Applied
+from streamdeid.analysis.edits import Edit, Edits, Rendered
+from streamdeid.analysis.edits_check import check_edits
+from streamdeid.analysis.edits_file import lock_edits, read_edits, write_edits
+from streamdeid.analysis.places import Places
+from streamdeid.analysis.read_analysis import read_analysis
+from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Side
+from streamdeid.analysis.stored_faces import stored
+from streamdeid.analysis.write_analysis import AnalysisWriter
+from streamdeid.core.protocols import Detector
+from streamdeid.errors import FailedClosed, SettingsError
+from streamdeid.protect.edited import Edited
+from streamdeid.protect.mask_faces import MASKS, MaskFaces
+from streamdeid.protect.plan import Deidentifier
+from streamdeid.protect.replace_faces import Choice, ReplaceFaces
+from streamdeid.report.redaction_report import EditCounts, FileSide, ReviewReport
+from streamdeid.runs.again import Recorded, RecordedChoice, needs_all
+from streamdeid.runs.analysed import (
+    ChosenSurrogates,
+    FoundBefore,
+    Kept,
+    key_check,
+    places_of,
+    record_of,
+    why_not_decided_so,
+    why_not_found_so,
+)
+from streamdeid.runs.reviewed import Reviewed
+from streamdeid.runs.step import Done
+from streamdeid.runs.stream import Stream
+from streamdeid.surrogates.choice import DRAWN, Surrogates
+from streamdeid.video.files.spliced import NotSplicedError
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user asks for beside a file: where its analysis is kept, and edits to be applied."""
+
+    analysis: Path | None = None
+    edits: Path | None = None
+
+    def __bool__(self) -> bool:
+        return self.analysis is not None or self.edits is not None
+
+
+class ReviewedFile:
+    """An analysis that is read and written, and edits that are applied, for one file."""
+
+    def __init__(self, asked: Asked, header: AnalysisHeader, key: bytes | None, overwrite: bool) -> None:
+        """Read what there is. Raises InputError for files that are damaged, SettingsError for those that do not fit."""
+        self.header = header
+        self._key, self._asked = key, asked
+        self.analysis: Analysis | None = None
+        self.edits: Edits | None = None
+        self.told = ""
+        """What to tell the user of it."""
+        path = asked.analysis
+        if path is None:
+            raise SettingsError("edits need the analysis that they were made on (--analysis)")
+        if path.exists() or asked.edits is not None:
+            self._read(path, overwrite)
+        if asked.edits is not None:
+            self._read_edits(asked.edits)
+        self._writer: AnalysisWriter | None = None
+        if self.edits is None:  # an analysis tells of the filter alone; edits stand beside it
+            self._writer = AnalysisWriter(path, header, overwrite=True)
+        self._chosen = ChosenSurrogates({})
+
+    @property
+    def applied(self) -> Applied | None:
+        """What the edits do; None without edits."""
+        return self._applied if self.edits is not None else None
+
+    def held_by(self, output: Path) -> tuple[Edit, ...]:
+        """The edits that an earlier output holds, whose untouched segments can be copied.
+
+        Raises NotSplicedError, with the reason, where it cannot serve.
+        """
+        if self.analysis is None or self.edits is None:
+            raise NotSplicedError("there are no edits")
+        end, method = self.analysis.end, str(self.header.settings["method"])
+        if method not in (DRAWN, *MASKS):
+            raise NotSplicedError(f"surrogates of {method} cannot be made again without knowing who it is")
+        if method == DRAWN and (not end.key_check or end.key_check != key_check(self._key)):
+            raise NotSplicedError("the key is not the one of the earlier output")
+        if not output.is_file():
+            raise NotSplicedError("there is no earlier output")
+        sha256, rendered = FileSide.of(output).sha256, self.edits.rendered
+        if end.output is not None and sha256 == end.output.sha256:
+            held: tuple[Edit, ...] = ()
+        elif rendered is not None and sha256 == rendered.output_sha256:
+            held = rendered.edits
+        else:
+            raise NotSplicedError("the earlier output is not the one that was reviewed")
+        if needs_all(held, self.edits.done):
+            raise NotSplicedError("a new face takes who it is for")
+        return held
+
+    def recorded(self) -> Recorded:
+        """The recording as the analysis and the edits tell it."""
+        assert self.analysis is not None
+        return Recorded(self.analysis, self._applied)
+
+    def touched_since(self, held: tuple[Edit, ...]) -> list[tuple[int, int]]:
+        """Spans of frames whose picture may differ from that of an output that holds these edits."""
+        assert self.analysis is not None
+        return self._applied.touched_since(Applied(self._places, held))
+
+    def reviewed(self) -> Reviewed:
+        """What is laid around the parts of the stream."""
+        if self.analysis is None:
+            return Reviewed(lambda detect: Kept(detect, stored))
+        analysis = self.analysis
+        found: Detector = FoundBefore(analysis)
+        kept = key_check(self._key)
+        same_key = bool(kept) and kept == analysis.end.key_check
+
+        def chosen(table: Surrogates) -> Choice:
+            return RecordedChoice(analysis, table) if same_key else table
+
+        return Reviewed(lambda detect: found, self._edited, chosen)
+
+    def note(self, done: Done[Any], stream: Stream) -> None:
+        """Keep what is known of a frame that was rendered. Raises OutputError."""
+        if self._writer is not None:
+            self._writer.add(record_of(done))
+            inner = stream.inner
+            if isinstance(inner, ReplaceFaces):
+                self._chosen.note(done, inner.chosen)
+
+    def check_length(self, frames: int) -> None:
+        """Raise FailedClosed when the analysis has more frames than the recording."""
+        if self.analysis is not None and len(self.analysis.frames) != frames:
+            raise FailedClosed(f"the analysis has {len(self.analysis.frames)} frames, the recording {frames}")
+
+    def input(self, path: Path) -> FileSide:
+        """The recording."""
+        return FileSide(path.name, self.header.input.sha256, self.header.input.bytes)
+
+    def finish(self, output: FileSide) -> None:
+        """The output is whole: write the analysis, or which edits it holds, so that the next time only what changes
+        since is rendered. Raises OutputError."""
+        if self._writer is not None:
+            side = Side(output.sha256, output.bytes)
+            self._writer.close(AnalysisEnd(self._chosen.by_person, side, key_check(self._key)))
+        path = self._asked.edits
+        if path is not None and self.edits is not None:
+            try:
+                with lock_edits(path):
+                    write_edits(path, replace(self.edits, rendered=Rendered(output.sha256, self.edits.done)))
+            except SettingsError:  # a desk has them open
+                _log.warning("%s is in use: the next run with it renders the whole recording", path)
+
+    def abort(self) -> None:
+        """Nothing of an analysis remains. Harmless after `finish`."""
+        if self._writer is not None:
+            self._writer.abort()
+
+    def report(self, frames_rendered: int | None = None) -> ReviewReport:
+        """What is told of it. frames_rendered: None when all were."""
+        applied, edits = self.applied, self.edits
+        if applied is None or edits is None:
+            return ReviewReport(self.told)
+        summary = applied.summary((), edits.looked_at)
+        counts = EditCounts(
+            visible_frames={str(person): visible for person, (visible, _) in summary.visible.items()},
+            wanted_frames={str(person): wanted for person, (_, wanted) in summary.visible.items()},
+            **{name: value for name, value in asdict(summary).items() if name != "visible"},
+        )
+        return ReviewReport(self.told, counts, edits.reviewer, edits.reviewed, frames_rendered)
+
+    def _read(self, path: Path, overwrite: bool) -> None:
+        analysis = read_analysis(path)
+        if analysis.header.input.sha256 != self.header.input.sha256:
+            if self._asked.edits is not None or not overwrite:
+                raise SettingsError(f"{path} is of another recording; use --overwrite to replace it")
+            self.told = "analysed anew, since the analysis was of another recording"
+            return
+        reason = why_not_found_so(analysis.header, self.header)
+        if self._asked.edits is not None:
+            reason = why_not_decided_so(analysis.header, self.header)
+            if reason is not None:
+                raise SettingsError(f"{path} does not fit: {reason}; filter with --analysis first, and look again")
+        if reason is None:
+            self.analysis, self.told = analysis, "faces as in the analysis, nothing was searched again"
+        else:
+            self.told = f"faces were searched again, since {reason}"
+
+    def _read_edits(self, path: Path) -> None:
+        assert self.analysis is not None
+        self.edits = read_edits(path)
+        check_edits(self.analysis, self.edits)
+        self._places = Places.of(self.analysis)
+        self._applied = Applied(self._places, self.edits.done)
+
+    def _edited(self, method: ReplaceFaces | MaskFaces, inner: Deidentifier) -> Deidentifier:
+        if self.edits is None or self.analysis is None:
+            return inner
+        faces = method if isinstance(method, ReplaceFaces) else None
+        return Edited(inner, self._applied.at, places_of(self.analysis), faces, self._applied.surrogates)

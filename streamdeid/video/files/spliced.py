@@ -1,0 +1,184 @@
+"""A file made of an earlier one: most coded pictures are copied bit for bit, some segments come from other files.
+
+A segment goes from one key frame to the next before which nothing is shown that follows it, and after which nothing is
+shown that went before (a closed group of pictures): there, and only there, coded pictures can be put together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import av
+from av.container import InputContainer
+
+from streamdeid.core.atomic_file import put_in_place, reason_of, remove, reserve
+from streamdeid.errors import InputError, OutputError
+from streamdeid.video.files.sink import BITEXACT, muxer_options
+from streamdeid.video.formats import container_for
+from streamdeid.video.reading import fraction_of, is_cover, open_container
+
+_MUXER_TAGS = ("major_brand", "minor_version", "compatible_brands", "encoder")
+"""Metadata that a muxer writes by itself."""
+
+
+class NotSplicedError(Exception):
+    """The files cannot be put together, in words that finish "since …"; all has to be rendered."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Frames from key frame to key frame, first and last included."""
+
+    first: int
+    last: int
+
+
+def segments_of(path: Path) -> list[Segment]:
+    """The segments of a file, in order, all frames of it. Raises InputError and NotSplicedError."""
+    times: list[int] = []
+    keys: list[int] = []
+    with _opened(path) as (container, stream):
+        for packet in container.demux(stream):
+            if packet.size:
+                if packet.pts is None:
+                    raise NotSplicedError("the earlier output has no time stamps")
+                if packet.is_keyframe:
+                    keys.append(len(times))
+                times.append(packet.pts)
+    if len(set(times)) != len(times):
+        raise NotSplicedError("the earlier output has frames of one time")
+    starts, latest, low = [], None, list(times)
+    for place in range(len(low) - 2, -1, -1):
+        low[place] = min(low[place], low[place + 1])
+    wanted = set(keys)
+    for place, time in enumerate(times):
+        if place in wanted and low[place] == time and (latest is None or latest < time):
+            starts.append(place)  # as many frames are shown before it as are coded before it
+        latest = time if latest is None else max(latest, time)
+    if not starts or starts[0] != 0:
+        raise NotSplicedError("the earlier output does not begin with a key frame")
+    ends = [*starts[1:], len(times)]
+    return [Segment(start, end - 1) for start, end in zip(starts, ends, strict=True)]
+
+
+def touched_segments(segments: Sequence[Segment], spans: Sequence[tuple[int, int]]) -> list[Segment]:
+    """The segments in which any of some spans of frames (rising, first and last included) lie, neighbours joined."""
+    found: list[Segment] = []
+    for one in segments:
+        if any(first <= one.last and last >= one.first for first, last in spans):
+            if found and found[-1].last + 1 == one.first:
+                found[-1] = Segment(found[-1].first, one.last)
+            else:
+                found.append(one)
+    return found
+
+
+def splice(earlier: Path, pieces: Mapping[Segment, Path], path: Path, *, overwrite: bool) -> None:
+    """Write `path`: the earlier file with some of its segments taken from other files, which hold nothing else.
+
+    pieces: by segments of the earlier file (several in a row may be one). `path` appears when it is whole. Raises
+    InputError, OutputError, and NotSplicedError when a piece was coded otherwise.
+    """
+    temporary = reserve(path)
+    try:
+        with _opened(earlier) as (container, stream):
+            _write(container, stream, sorted(pieces.items(), key=lambda one: one[0].first), temporary, path)
+        if _times(temporary) != _times(earlier):
+            raise NotSplicedError("the frames would not have the times they had")
+        put_in_place(temporary, path, overwrite=overwrite)
+    except (av.FFmpegError, OSError) as error:
+        raise OutputError(f"{path} cannot be written: {reason_of(error)}") from error
+    finally:
+        remove(temporary)
+
+
+def _write(
+    container: InputContainer,
+    stream: av.VideoStream,
+    pieces: Sequence[tuple[Segment, Path]],
+    temporary: Path,
+    path: Path,
+) -> None:
+    kind = container_for(path.suffix)
+    base = fraction_of(stream.time_base)
+    assert base is not None
+    outs: dict[int, Any] = {}
+    output = av.open(f"file:{temporary}", mode="w", format=kind.muxer, container_options=muxer_options(kind, base))
+    with output:
+        output.flags |= BITEXACT
+        output.metadata.update((key, text) for key, text in container.metadata.items() if key not in _MUXER_TAGS)
+        for one in container.streams:
+            copy: av.stream.Stream = output.add_stream_from_template(one)
+            outs[one.index] = copy
+            copy.time_base = one.time_base
+            copy.metadata.update((key, text) for key, text in one.metadata.items() if key == "language")
+            copy.disposition = int(one.disposition.value)  # type: ignore[assignment]  # PyAV 14 wants a number
+        waiting, number, latest = list(pieces), -1, None
+        for packet in container.demux():
+            if not packet.size:
+                continue
+            if packet.stream_index == stream.index:
+                number += 1
+                if waiting and number > waiting[0][0].last:
+                    waiting.pop(0)
+                if waiting and number >= waiting[0][0].first:
+                    if number == waiting[0][0].first:
+                        for new in _packets(waiting[0], stream):
+                            latest = new.dts = _decoded_at(new, latest)
+                            new.stream = outs[stream.index]
+                            output.mux_one(new)
+                    continue
+                latest = packet.dts = _decoded_at(packet, latest)
+            packet.stream = outs[packet.stream_index]
+            output.mux_one(packet)
+
+
+def _decoded_at(packet: av.Packet[Any], latest: int | None) -> int | None:
+    """When a coded picture is decoded, where its container does not say (Matroska, the first ones): with the one before
+    it, at the latest when it is shown. latest: of the one before."""
+    return packet.dts if packet.dts is not None else packet.pts if latest is None else latest
+
+
+def _packets(piece: tuple[Segment, Path], like: av.VideoStream) -> Iterator[av.Packet[av.VideoStream]]:
+    """The coded pictures of a piece, if they can stand in the other stream."""
+    segment, path = piece
+    with _opened(path) as (container, stream):
+        one, other = stream.codec_context, like.codec_context
+        if one.extradata != other.extradata or one.codec.name != other.codec.name:
+            raise NotSplicedError("the earlier output was encoded otherwise")
+        if (one.width, one.height, one.pix_fmt) != (other.width, other.height, other.pix_fmt):
+            raise NotSplicedError("the earlier output has other pictures")
+        count = 0
+        for packet in container.demux(stream):
+            if packet.size:
+                count += 1
+                yield packet
+        if count != segment.last - segment.first + 1:
+            raise NotSplicedError("a segment has another number of frames")
+
+
+def _times(path: Path) -> list[float]:
+    """Presentation times of a file's frames, rising, microseconds."""
+    with _opened(path) as (container, stream):
+        base = fraction_of(stream.time_base)
+        assert base is not None
+        stamps = [one.pts for one in container.demux(stream) if one.size and one.pts is not None]
+        return sorted(round(1e6 * float(stamp * base)) for stamp in stamps)
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[tuple[InputContainer, av.VideoStream]]:
+    """A file and its video. Raises InputError."""
+    try:
+        container = open_container(path)
+    except (av.FFmpegError, ValueError, OSError) as error:
+        raise InputError(f"{path} cannot be read") from error
+    with container:
+        streams = [one for one in container.streams.video if not is_cover(one)]
+        if len(streams) != 1 or streams[0].codec_context is None:
+            raise InputError(f"{path} has no video that can be read")
+        yield container, streams[0]

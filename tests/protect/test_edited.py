@@ -1,0 +1,78 @@
+"""What a reviewer opened is open, what was covered besides is covered, and anything that does not fit ends the run."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from streamdeid.analysis.applied import FrameEdits
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
+from streamdeid.errors import FailedClosed
+from streamdeid.protect.edited import Edited
+from streamdeid.protect.mask_faces import MaskFaces
+from streamdeid.protect.pending import PendingFrame
+
+Box = tuple[float, float, float, float]
+LEFT, RIGHT = (20.0, 20.0, 60.0, 70.0), (120.0, 20.0, 160.0, 70.0)
+NOTHING = FrameEdits(frozenset(), {}, {}, (), (), {})
+
+
+def frame() -> Frame:
+    half = np.full((60, 100), 90, np.uint8)
+    return Frame(Planes(np.full((120, 200), 200, np.uint8), half, half.copy()), Fraction(3, 25), 3)
+
+
+def tracks() -> list[Track]:
+    return [Track(number, box, Face(box, 0.9), 0, False) for number, box in ((1, LEFT), (2, RIGHT))]
+
+
+def filtered(edits: FrameEdits, known: dict[int, Box], given: list[Track]) -> tuple[DeidentifiedFrame, set[int]]:
+    edited = Edited(MaskFaces("blackout"), lambda index: edits, lambda index: known)
+    pending = PendingFrame(frame(), given, None)
+    edited.observe(pending, [pending])
+    return edited.render(pending, edited.decide(pending, given, ())), pending.left
+
+
+def test_who_is_visible_is_left_as_he_is_and_the_other_covered() -> None:
+    edits = FrameEdits(frozenset(), {1: 7}, {}, (), (), {1: 7, 2: 8})
+    done, left = filtered(edits, {1: LEFT, 2: RIGHT}, tracks())
+    assert (done.planes.y[25:65, 25:55] == 200).all() and (done.planes.y[25:65, 125:155] == 16).all()
+    assert [one.track for one in done.redactions] == [2] and left == {1}
+
+
+def test_a_false_redaction_is_taken_away_and_nobody_counts_as_visible() -> None:
+    done, left = filtered(FrameEdits(frozenset({2}), {}, {}, (), (), {}), {1: LEFT, 2: RIGHT}, tracks())
+    assert [one.track for one in done.redactions] == [1] and left == set()
+
+
+def test_places_and_regions_are_covered_besides() -> None:
+    edits = FrameEdits(frozenset(), {}, {}, ((4, (80.0, 80.0, 100.0, 100.0)),), ((180.0, 100.0, 200.0, 120.0),), {})
+    done, _ = filtered(edits, {1: LEFT, 2: RIGHT}, tracks())
+    assert (done.planes.y[80:100, 80:100] == 128).all() and (done.planes.y[102:118, 182:198] == 128).all()
+    assert sorted((one.track, one.level) for one in done.redactions) == [
+        (-4, "solid"), (0, "region"), (1, "mask"), (2, "mask"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("known", "given"),
+    [
+        ({1: (30.0, 20.0, 70.0, 70.0), 2: RIGHT}, 2),
+        ({2: RIGHT}, 2),
+        ({1: LEFT, 2: RIGHT}, 0),
+        ({1: (float("nan"), 20.0, 60.0, 70.0)}, 2),
+    ],
+    ids=["elsewhere", "not in the analysis", "not in this run", "no number"],
+)
+def test_what_is_to_be_open_but_is_not_there_ends_the_run(known: dict[int, Box], given: int) -> None:
+    edits = FrameEdits(frozenset(), {1: 7}, {}, (), (), {})
+    with pytest.raises(FailedClosed, match="frame 3"):
+        filtered(edits, known, tracks()[:given])
+
+
+def test_without_edits_nothing_changes() -> None:
+    done, _ = filtered(NOTHING, {}, tracks())
+    assert [one.track for one in done.redactions] == [1, 2]

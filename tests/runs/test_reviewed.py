@@ -1,0 +1,282 @@
+"""A recording filtered with an analysis beside it, and again with edits: the same bits where nothing was changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from streamdeid.analysis.edits_file import read_edits, write_edits
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.analysis.edits import (
+    AnotherSurrogate,
+    CoverPlace,
+    CoverRegion,
+    Edit,
+    Edits,
+    JoinPersons,
+    PartPerson,
+    RemoveRedaction,
+    ShowPerson,
+    Span,
+)
+from streamdeid.analysis.read_analysis import read_analysis
+from streamdeid.analysis.records import Analysis
+from streamdeid.cli.main import main
+from streamdeid.core.frames import Planes
+from streamdeid.detection.mediapipe_faces import MediapipeFaces
+from streamdeid.errors import InputError, SettingsError
+from streamdeid.report.redaction_report import FileReport
+from streamdeid.runs.files import filter_file
+from streamdeid.settings import Settings
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.people import SyntheticFrame, synthetic_people
+from streamdeid.video.files.drawn_clip import write_drawn_clip
+from streamdeid.video.files.source import FileSource
+
+RATE, FRAMES = 10, 50
+
+
+class Recording:
+    """A drawn recording of two people, its output and its analysis."""
+
+    def __init__(self, place: Path, fitting: FitModel, gallery: Gallery) -> None:
+        self.place, self.path = place, place / "in.mp4"
+        self.drawn: list[SyntheticFrame] = list(
+            synthetic_people(fitting, gallery, people=2, seconds=FRAMES / RATE, size=(480, 270), rate=RATE)
+        )
+        write_drawn_clip(self.path, (one.frame.planes for one in self.drawn), RATE)
+        key = place / "key"
+        key.write_bytes(bytes(range(32)))
+        key.chmod(0o600)
+        self.settings = Settings(key_file=key, overwrite=True)
+        self.output, self.analysis_path = place / "out.mp4", place / "in.analysis"
+        self.report = filter_file(self.path, self.output, self.settings, analysis=self.analysis_path)
+        self.first = pictures(self.output)
+
+    @property
+    def analysis(self) -> Analysis:
+        return read_analysis(self.analysis_path)
+
+    def edited(self, *done: Edit, output: str = "edited.mp4", fresh: bool = True, **changes: object) -> FileReport:
+        """Filter again with some edits; fresh: the earlier output is where the new one will be."""
+        target, edits = self.place / output, self.place / "edits.json"
+        if fresh:
+            target.write_bytes(self.output.read_bytes())
+            write_edits(edits, Edits(self.analysis.header.input.sha256, FRAMES, done))
+        else:
+            write_edits(edits, replace(read_edits(edits), done=done))
+        settings = replace(self.settings, **changes)  # type: ignore[arg-type]
+        return filter_file(self.path, target, settings, analysis=self.analysis_path, edits=edits)
+
+    def box(self, index: int, person: int, grown: float = 0.0) -> tuple[int, int, int, int]:
+        """Where a person's redaction is in a frame."""
+        (one,) = [one for one in self.analysis.frames[index].decisions if one.person == person]
+        x0, y0, x1, y1 = one.box
+        dx, dy = grown * (x1 - x0), grown * (y1 - y0)
+        return int(x0 - dx), int(y0 - dy), int(x1 + dx), int(y1 + dy)
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory, fitting: FitModel, gallery: Gallery) -> Recording:
+    return Recording(tmp_path_factory.mktemp("reviewed"), fitting, gallery)
+
+
+def pictures(path: Path) -> list[Planes]:
+    return [frame.planes for frame in FileSource(path)]
+
+
+def same(a: Planes, b: Planes) -> bool:
+    return all(np.array_equal(getattr(a, plane), getattr(b, plane)) for plane in "yuv")
+
+
+def apart(a: Planes, b: Planes, box: tuple[int, int, int, int]) -> float:
+    """Mean absolute difference of luma in a box."""
+    x0, y0, x1, y1 = box
+    return float(np.abs(luma(a)[y0:y1, x0:x1] - luma(b)[y0:y1, x0:x1]).mean())
+
+
+def luma(planes: Planes) -> NDArray[np.float64]:
+    return planes.y.astype(np.float64)
+
+
+def changed(before: Sequence[Planes], after: Sequence[Planes]) -> list[int]:
+    return [index for index, (a, b) in enumerate(zip(before, after, strict=True)) if not same(a, b)]
+
+
+def test_an_analysis_is_kept_and_says_what_was_done(recording: Recording) -> None:
+    analysis = recording.analysis
+    assert len(analysis.frames) == FRAMES == recording.report.frames
+    decisions = [one for record in analysis.frames for one in record.decisions]
+    assert len(decisions) == recording.report.faces
+    assert {one.person for one in decisions} - {0} == {1, 2} == set(analysis.end.surrogates)
+    assert analysis.end.output is not None and analysis.end.output.sha256 == recording.report.output.sha256
+    assert all(one.face is None or record.found[one.face] for record in analysis.frames for one in record.decisions)
+    assert recording.report.review is not None and recording.report.review.edits is None
+
+
+def test_an_analysis_that_is_there_saves_the_search_and_changes_nothing(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    known = MediapipeFaces.__call__
+
+    def counted(self: MediapipeFaces, frame: object) -> object:
+        asked.append(1)
+        return known(self, frame)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(MediapipeFaces, "__call__", counted)
+    report = filter_file(
+        recording.path, recording.place / "b.mp4", recording.settings, analysis=recording.analysis_path
+    )
+    assert report.review is not None and "nothing was searched again" in report.review.analysis
+    assert len(asked) == 1, "the self-test's"
+    assert (recording.place / "b.mp4").read_bytes() == recording.output.read_bytes()
+    again = replace(recording.settings, threshold=0.4)
+    other = recording.place / "other.analysis"
+    other.write_bytes(recording.analysis_path.read_bytes())
+    report = filter_file(recording.path, recording.place / "c.mp4", again, analysis=other)
+    assert report.review is not None and "threshold was 0.5, and is 0.4" in report.review.analysis
+    assert len(asked) > FRAMES
+
+
+def test_without_an_analysis_faces_are_as_they_were_found(recording: Recording) -> None:
+    """Rounding them changes next to nothing."""
+    filter_file(recording.path, recording.place / "d.mp4", recording.settings)
+    plain = pictures(recording.place / "d.mp4")
+    errors = [float(np.square(luma(a) - luma(b)).mean()) for a, b in zip(recording.first, plain, strict=True)]
+    assert 10 * np.log10(255**2 / np.mean(errors)) > 38
+
+
+def test_a_person_is_left_visible_there_and_then_and_nothing_else_changes(recording: Recording) -> None:
+    report = recording.edited(ShowPerson(1, Span(24, 27)))
+    after = pictures(recording.place / "edited.mp4")
+    assert report.review is not None and report.review.edits is not None
+    assert report.review.frames_rendered == 20 and report.review.edits.visible_frames == {"1": 4} and report.shown == 4
+    assert changed(recording.first, after) and set(changed(recording.first, after)) <= set(range(20, 40))
+    original = [one.frame.planes for one in recording.drawn]
+    for index in (24, 26, 27):
+        assert apart(after[index], original[index], recording.box(index, 1)) < 4
+        assert apart(after[index], original[index], recording.box(index, 2)) > 8
+    for index in (22, 23, 28, 30):
+        assert apart(after[index], original[index], recording.box(index, 1)) > 8
+    for index in range(20, 40):  # the others keep their faces, in segments that were rendered again, too
+        assert apart(after[index], recording.first[index], recording.box(index, 2)) < 4
+    assert sum(report.levels.values()) == report.faces == recording.report.faces - 4
+
+
+def test_undone_edits_are_taken_out_of_the_output_again(recording: Recording) -> None:
+    recording.edited(ShowPerson(1, Span(24, 27)), output="undone.mp4")
+    report = recording.edited(output="undone.mp4", fresh=False)
+    assert report.review is not None and report.review.frames_rendered == 20
+    after = pictures(recording.place / "undone.mp4")
+    assert all(
+        apart(a, b, recording.box(i, 1)) < 4 for i, (a, b) in enumerate(zip(after, recording.first, strict=True))
+    )
+    report = recording.edited(output="undone.mp4", fresh=False)
+    assert report.review is not None and report.review.frames_rendered == 0
+
+
+def test_places_regions_and_false_redactions(recording: Recording) -> None:
+    box = (200.0, 10.0, 260.0, 70.0)
+    track = next(one.track for one in recording.analysis.frames[44].decisions if one.person == 2)
+    report = recording.edited(
+        CoverPlace(1, [(2, box)], 2, [box] * 3), CoverRegion((0.0, 200.0, 60.0, 260.0), Span(45, None)),
+        RemoveRedaction(track, Span(44, 44)),
+    )  # fmt: skip
+    assert report.review is not None and report.review.frames_rendered == 30 and report.filled_regions == 5
+    after, original = pictures(recording.place / "edited.mp4"), [one.frame.planes for one in recording.drawn]
+    corner = luma(after[47])[205:255, 5:55]
+    assert corner.std() < 3 and luma(after[44])[205:255, 5:55].std() > 3
+    assert apart(after[44], original[44], recording.box(44, 2)) < 4
+    assert apart(after[45], original[45], recording.box(45, 2)) > 8
+    inside = (205, 15, 255, 65)
+    assert apart(after[3], recording.first[3], inside) > 2 * apart(after[8], recording.first[8], inside)
+
+
+def test_without_the_key_everything_is_rendered_and_edits_hold_all_the_same(recording: Recording) -> None:
+    report = recording.edited(ShowPerson(1, Span(24, 27)), key_file=None)
+    assert report.review is not None and report.review.frames_rendered is None
+    assert "the key is not the one" in report.review.analysis and report.shown == 4
+    after, original = pictures(recording.place / "edited.mp4"), [one.frame.planes for one in recording.drawn]
+    assert apart(after[25], original[25], recording.box(25, 1)) < 4
+    assert apart(after[30], original[30], recording.box(30, 1)) > 8
+
+
+def test_joined_persons_share_a_face_and_parted_or_new_ones_get_another(recording: Recording) -> None:
+    middle = recording.box(40, 2)
+    recording.edited(JoinPersons(1, 2))
+    joined = pictures(recording.place / "edited.mp4")
+    report = recording.edited(JoinPersons(1, 2), output="whole.mp4", fresh=True, lookahead=1.0)
+    assert report.review is not None and report.review.frames_rendered == FRAMES
+    assert apart(joined[40], recording.first[40], middle) > 3
+    assert all(
+        apart(a, b, recording.box(i, 1)) < 4 for i, (a, b) in enumerate(zip(joined, recording.first, strict=True))
+    )
+    recording.edited(AnotherSurrogate(2))
+    other = pictures(recording.place / "edited.mp4")
+    assert apart(other[40], recording.first[40], middle) > 3 and apart(other[40], joined[40], middle) > 3
+    recording.edited(PartPerson(2, 0, 3))
+    parted = pictures(recording.place / "edited.mp4")
+    assert apart(parted[40], recording.first[40], middle) > 3 and apart(parted[40], other[40], middle) > 3
+    assert apart(parted[40], recording.first[40], recording.box(40, 1)) < 1
+
+
+def test_a_mask_needs_no_key(recording: Recording) -> None:
+    settings = Settings(method="blackout", overwrite=True)
+    analysis, output, edits = (recording.place / name for name in ("m.analysis", "m.mp4", "m.json"))
+    filter_file(recording.path, output, settings, analysis=analysis)
+    before, known = pictures(output), read_analysis(analysis)
+    track = known.frames[25].decisions[0].track
+    write_edits(edits, Edits(known.header.input.sha256, FRAMES, (RemoveRedaction(track, Span(25, 25)),)))
+    report = filter_file(recording.path, output, settings, analysis=analysis, edits=edits)
+    assert report.review is not None and report.review.frames_rendered == 20 and report.people is None
+    assert 25 in changed(before, pictures(output))
+
+
+def test_what_does_not_fit_is_refused(recording: Recording, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="lookahead was 1"):
+        recording.edited(lookahead=0.5)
+    edits = tmp_path / "e.json"
+    write_edits(edits, Edits("0" * 64, FRAMES))
+    with pytest.raises(SettingsError, match="another recording"):
+        filter_file(
+            recording.path, tmp_path / "o.mp4", recording.settings, analysis=recording.analysis_path, edits=edits
+        )
+    with pytest.raises((InputError, SettingsError)):
+        filter_file(recording.path, tmp_path / "o.mp4", recording.settings, analysis=tmp_path / "none", edits=edits)
+    other = tmp_path / "clip.mp4"
+    write_drawn_clip(other, (one.frame.planes for one in recording.drawn[:12]), RATE)
+    kept = tmp_path / "in.analysis"
+    kept.write_bytes(recording.analysis_path.read_bytes())
+    with pytest.raises(SettingsError, match="of another recording"):
+        filter_file(other, tmp_path / "o.mp4", replace(recording.settings, overwrite=False), analysis=kept)
+    assert kept.read_bytes() == recording.analysis_path.read_bytes() and not (tmp_path / "o.mp4").exists()
+
+
+def test_the_command_line_tells_what_became_of_edits(recording: Recording, capsys: pytest.CaptureFixture[str]) -> None:
+    output, edits, report = (recording.place / name for name in ("cli.mp4", "cli.json", "report.json"))
+    output.write_bytes(recording.output.read_bytes())
+    write_edits(edits, Edits(recording.analysis.header.input.sha256, FRAMES, (ShowPerson(1, Span(24, 27)),)))
+    command = [
+        "filter",
+        str(recording.path),
+        str(output),
+        "--edits",
+        str(edits),
+        "--overwrite",
+        "--report",
+        str(report),
+    ]
+    assert main([*command, "--key-file", str(recording.settings.key_file)]) == 0
+    said = capsys.readouterr().out
+    assert "person 1 VISIBLE in 4 frames" in said.splitlines()[0]
+    known = json.loads(report.read_text())
+    assert known["files"][0]["review"]["edits"]["visible_frames"] == {"1": 4}
+    assert main(["audit", str(report)]) in (0, 1)
+    assert "visible" in capsys.readouterr().out.lower()
