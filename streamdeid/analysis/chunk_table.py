@@ -29,10 +29,10 @@ MOST_WORDS = 255
 
 Columns = Mapping[str, NDArray[Any]]
 
-_FRAMES = {"time": ("<u8", 1), "scene": ("<u4", 1), "found": ("<u4", 1), "decisions": ("<u4", 1)}
+_FRAMES = {"time": ("<u8", 1), "scene": ("<i4", 1), "found": ("<u4", 1), "decisions": ("<u4", 1)}
 _FOUND = {"box": ("<i4", 4), "score": ("<u2", 1), "presence": ("<u2", 1), "evidence": ("<u2", 1), "parts": ("u1", 1)}
 _DECISIONS = {
-    **dict.fromkeys(("track", "tracklet", "person", "missed"), ("<u4", 1)),
+    **dict.fromkeys(("track", "tracklet", "person", "missed"), ("<i4", 1)),
     **dict.fromkeys(("level", "cause", "flags"), ("u1", 1)),
     "box": ("<i4", 4),
     "place": ("<i4", 4),
@@ -151,6 +151,8 @@ def check_table(table: Table, levels: int, causes: int) -> None:
         raise BadTable("a score is larger than 1")
     if not all(map(fit_together, np.unique(found["parts"]).tolist())):
         raise BadTable("a face has parts that do not exist")
+    if any((decisions[name] < 0).any() for name in ("track", "tracklet", "person", "missed")):
+        raise BadTable("a number of a track, a tracklet or a person is negative")
     here = np.repeat(frames["found"].astype(np.int64), frames["decisions"])
     if ((decisions["face"] < -1) | (decisions["face"] >= here)).any():
         raise BadTable("a decision is about a face that is not there")
@@ -179,6 +181,16 @@ def decisions_of(table: Table, first: int, last: int, levels: Sequence[str], cau
         )
         for track, tracklet, person, missed, level, cause, flags, box, place, face in rows
     ]
+
+
+def is_ambiguous(flags: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which decisions' flags say so."""
+    return (flags & _AMBIGUOUS) > 0
+
+
+def is_near(flags: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which decisions' flags say so."""
+    return (flags & _NEAR) > 0
 
 
 def _pixels(box: Sequence[int]) -> tuple[float, float, float, float]:

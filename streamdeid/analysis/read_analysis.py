@@ -35,8 +35,8 @@ from streamdeid.analysis.stored_faces import FaceNumbers, face_from
 from streamdeid.analysis.strict_json import Unfit
 from streamdeid.errors import InputError
 
-_KEPT = 8
-"""Chunks whose frames are kept: a second or two about the place that is looked at, and where it was before."""
+_KEPT = 4
+"""Chunks whose frames are kept, each a second or so."""
 _SMALLEST_BLOCK = 8
 """Bytes of a compressed block of nothing."""
 

@@ -9,7 +9,7 @@ unsure about: read back, a picture differs less than between two ways to reduce 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,13 +35,12 @@ IRIS = 10
 HAS_LANDMARKS, OF_MESH, HAS_IRIS, HAS_DEPTH, HAS_MESH = 1, 2, 4, 8, 16
 """Bits of `FaceNumbers.parts`. OF_MESH: landmarks, forehead points and depth follow from the mesh and are not kept."""
 
-_STEPS = 512
-"""Steps of the landmarks in the longer side of a box, at least; twice as many at most, for steps are powers of two: no
-rounding then when pixels are made of them again."""
+_STEPS = 900
+"""Steps of the landmarks in the longer side of a box, at least; a quarter more at most."""
 _BEYOND = 2.0**30
 """Pixels, farther than any point that is kept."""
-_FINEST = -10
-"""Power of two of the finest step, in pixels."""
+_FINEST = 2.0**-10
+"""The finest step, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -86,18 +85,24 @@ def stored(face: Face) -> Face:
 
 def numbers_of(face: Face) -> FaceNumbers:
     """What is kept of a face; see `stored`."""
-    box = box_numbers(face.box)
-    score, presence, evidence = (
-        round(min(max(value, 0.0), 1.0) * SHARES) for value in (face.score, face.presence, face.evidence)
-    )
+    rest = kept_but_points(face)
+    box = rest.box
     parts, pixels = _points(face)
     if parts and np.isfinite(pixels).all():
         # Clipped first: the farthest floats fit no whole number.
         within = np.clip(pixels, -_BEYOND, _BEYOND)
         steps = np.rint(within / step_of(box)).astype(np.int64) - _corner(box)
         if np.abs(steps).max() <= OUTERMOST:
-            return FaceNumbers(box, score, presence, evidence, parts, steps)
-    return FaceNumbers(box, score, presence, evidence, 0, np.zeros((0, 3), np.int64))
+            return replace(rest, parts=parts, points=steps)
+    return rest
+
+
+def kept_but_points(face: Face) -> FaceNumbers:
+    """What is kept of a face as if it had no landmarks."""
+    score, presence, evidence = (
+        round(min(max(value, 0.0), 1.0) * SHARES) for value in (face.score, face.presence, face.evidence)
+    )
+    return FaceNumbers(box_numbers(face.box), score, presence, evidence, 0, np.zeros((0, 3), np.int64))
 
 
 def face_from(numbers: FaceNumbers) -> Face:
@@ -133,10 +138,11 @@ def points_from_mesh(mesh: Points) -> Points:
 
 
 def step_of(box: tuple[int, int, int, int]) -> float:
-    """Step of the points of a face in pixels, a power of two. box: as in `FaceNumbers`."""
+    """Step of the points of a face in pixels: 4, 5, 6 or 7 times a power of two, so that nothing is rounded when pixels
+    are made of them again. box: as in `FaceNumbers`."""
     size = max(box[2] - box[0], box[3] - box[1])
-    _, power = math.frexp(size / (BOX_STEPS * _STEPS))
-    return math.ldexp(1.0, max(power - 1, _FINEST))
+    fraction, power = math.frexp(size / (BOX_STEPS * _STEPS))
+    return max(math.ldexp(math.floor(8 * fraction), power - 3), _FINEST)
 
 
 def _corner(box: tuple[int, int, int, int]) -> Whole:
