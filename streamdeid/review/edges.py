@@ -1,0 +1,169 @@
+"""Where a redaction begins or ends though nothing says why: late starts, early ends, and gaps between the two.
+
+A face comes in at the border, with a cut, or from behind somebody. One that is there all at once, in the middle of the
+picture and beside nobody, was likely there before. Where the look-ahead covers places before a start or after an end,
+less is open.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from streamdeid.review.columns import Columns, Floats
+from streamdeid.review.questions import WHERE, Question, urgency
+from streamdeid.review.stretches import Stretch, around, centres, corners
+
+_LIKELY = 0.8
+"""Severity of a sure face that begins or ends in the middle of the picture with no ground."""
+_AT_BORDER = 0.15
+"""Share of it that is left at the border ..."""
+_INSIDE = 0.25
+"""... which a face has left when it is so far away, in sides."""
+_BESIDE, _COVERED, _SOON = 0.7, 0.5, 1.25
+"""What is left of it beside another redaction, and where the look-ahead covers the place for longer; and how much more
+it is soon after a cut or before the next: people do not appear a second after a cut."""
+_AHEAD = 0.3
+"""Seconds for which a face is taken to go on as it went."""
+_LONGEST_GAP, _OVERLAP = 3.0, 0.5
+"""Seconds between an end and a start that may be one face's; and for which both may be covered."""
+_REACH, _REACH_PER_SECOND = 0.5, 2.0
+"""How far apart the two may be, in sides, and how much farther for each second."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Edge:
+    """Where a stretch begins or ends, away from cuts."""
+
+    stretch: Stretch
+    begins: bool
+    bound: int
+    """First or last frame of its scene."""
+    likely: float
+    """How much speaks for a face before or after it, 0 to 1."""
+
+    @property
+    def frame(self) -> int:
+        return self.stretch.first if self.begins else self.stretch.last
+
+    @property
+    def place(self) -> Floats:
+        place: Floats = self.stretch.places[0 if self.begins else -1]
+        return place
+
+
+def about_edges(columns: Columns, found: Sequence[Stretch]) -> Iterator[Question]:
+    """Gaps, late starts and early ends."""
+    edges = _edges(columns, found)
+    starts = sorted((one for one in edges if one.begins), key=lambda one: one.frame)
+    by_track: dict[int, list[_Edge]] = defaultdict(list)
+    for one in starts:
+        by_track[one.stretch.track].append(one)
+    taken: set[_Edge] = set()
+    for end in sorted((one for one in edges if not one.begins), key=lambda one: one.frame):
+        own = (one for one in by_track[end.stretch.track] if end.frame < one.frame <= end.bound and one not in taken)
+        start = next(own, None) or _next_start(columns, end, starts, taken)
+        if start is None:
+            continue
+        taken |= {end, start}
+        if start.frame > end.frame + 1:  # else one cover hands over to the next
+            yield _gap(end, start)
+    reach = round(columns.rate)
+    for one in edges:
+        if one in taken:
+            continue
+        stretch, box = one.stretch, corners(one.place)
+        if one.begins:
+            kind, first, last = "late start", max(one.bound, one.frame - reach), one.frame
+            why = "A cover begins in the middle of the picture: was the face there before?"
+        else:
+            kind, first, last = "early end", one.frame, min(one.bound, one.frame + reach)
+            why = "A cover ends in the middle of the picture: is the face still there?"
+        yield Question(kind, WHERE, first, last, stretch.track, stretch.person, box, one.likely, why)
+
+
+def _edges(columns: Columns, found: Sequence[Stretch]) -> list[_Edge]:
+    scene = columns.scene
+    firsts = np.flatnonzero(np.append(True, np.diff(scene) != 0))
+    lasts = np.append(firsts[1:] - 1, len(scene) - 1)
+    edges = []
+    for one in found:
+        which = int(np.searchsorted(firsts, one.first, side="right")) - 1
+        if one.first != firsts[which]:
+            edges.append(_edge(columns, one, True, int(firsts[which])))
+        if one.last != lasts[which]:
+            edges.append(_edge(columns, one, False, int(lasts[which])))
+    return edges
+
+
+def _edge(columns: Columns, one: Stretch, begins: bool, bound: int) -> _Edge:
+    frame, place, seen = (one.first, one.places[0], one.seen) if begins else (one.last, one.places[-1], one.seen[::-1])
+    away = _to_border(place + _going(one, begins, columns.rate), columns.size) / max(one.side, 1e-9)
+    inside = float(np.clip(away / _INSIDE, _AT_BORDER, 1))
+    beside = _BESIDE if _beside(columns, one.track, frame, place) else 1.0
+    guessed = int(np.argmax(seen)) if seen.any() else len(seen)
+    covered = _COVERED if guessed >= 0.15 * columns.rate else 1.0
+    soon = _SOON if abs(frame - bound) < 1.5 * columns.rate else 1.0
+    likely = _LIKELY * one.likeness * inside * beside * covered * soon * urgency(one.side)
+    return _Edge(one, begins, bound, min(likely, 1.0))
+
+
+def _going(one: Stretch, begins: bool, rate: float) -> Floats:
+    """How far, in pixels, (4,), a face goes on beyond its end, or had to go to come from before its start."""
+    few = max(2, min(len(one.places), round(_AHEAD * rate)))
+    row = centres(one.places[:few] if begins else one.places[::-1][:few])
+    shift = (row[0] - row[-1]) / max(len(row) - 1, 1) * _AHEAD * rate
+    return np.concatenate([shift, shift])
+
+
+def _next_start(columns: Columns, end: _Edge, starts: Sequence[_Edge], taken: set[_Edge]) -> _Edge | None:
+    """The start, of those by frame, that is nearest to an end and may be the same face's."""
+    low, high = (
+        bisect.bisect_left(starts, end.frame + seconds * columns.rate, key=lambda one: one.frame)
+        for seconds in (-_OVERLAP, _LONGEST_GAP)
+    )
+    best, nearest = None, np.inf
+    for start in starts[low:high]:
+        if start not in taken and start.frame <= end.bound:
+            away = _apart(end, start, columns.rate)
+            if away < nearest:
+                best, nearest = start, away
+    return best
+
+
+def _apart(end: _Edge, start: _Edge, rate: float) -> float:
+    """How far a start is from an end, over what a face can go; infinite for another face's."""
+    a, b = max(end.stretch.side, 1e-9), max(start.stretch.side, 1e-9)
+    if start.stretch is end.stretch or not 0.5 <= a / b <= 2:
+        return np.inf
+    seconds = max((start.frame - end.frame) / rate, 0.0)
+    away = float(np.hypot(*(centres(end.place[None]) - centres(start.place[None]))[0])) / a
+    away /= _REACH + _REACH_PER_SECOND * seconds
+    return away if away <= 1 else np.inf
+
+
+def _gap(end: _Edge, start: _Edge) -> Question:
+    one = end.stretch
+    same = 0.3 if start.stretch.track == one.track else 0.2
+    like = min(one.likeness, start.stretch.likeness)
+    severity = min((same + 0.7 * like) * urgency(one.side), 1.0)
+    first, last = end.frame + 1, start.frame - 1
+    why = f"Nothing is covered here for {last - first + 1} frames, between two covers of what may be one face."
+    box = around(np.array([end.place, start.place]))
+    return Question("gap", WHERE, first, last, one.track, one.person, box, severity, why)
+
+
+def _beside(columns: Columns, track: int, frame: int, place: Floats) -> bool:
+    """Whether another redaction is within a quarter of a side in the frame."""
+    here = columns.rows(frame)
+    others = columns.covered.place[here][columns.covered.track[here] != track]
+    reach = 0.25 * min(place[2] - place[0], place[3] - place[1])
+    return bool(((others[:, :2] <= place[2:] + reach) & (others[:, 2:] >= place[:2] - reach)).all(axis=1).any())
+
+
+def _to_border(place: Floats, size: tuple[int, int]) -> float:
+    return float(max(0.0, min(place[0], place[1], size[0] - place[2], size[1] - place[3])))
