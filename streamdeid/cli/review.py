@@ -11,12 +11,13 @@ import subprocess
 import sys
 import tempfile
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from streamdeid.analysis.edits_file import lock_edits, read_edits, write_edits
+from streamdeid.analysis.edits_lock import lock_edits
 from streamdeid.cli.inputs import plan
 from streamdeid.errors import ExitCode, InputError, OutputError, SettingsError
+from streamdeid.review.app import Open
 from streamdeid.review.opening import Files, open_review
 from streamdeid.review.serving import serve_desk
 from streamdeid.runs.components import WRITABLE
@@ -63,7 +64,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
                 if not arguments.no_browser:
                     safe.enter_context(_browser(address))
 
-            number = asyncio.run(serve_desk(arguments.port, _reading(files, arguments.reviewer), ready))
+            def read() -> Open:
+                return open_review(files, arguments.reviewer)
+
+            number = asyncio.run(serve_desk(arguments.port, read, ready))
     return ExitCode(128 + number if number else ExitCode.DONE)
 
 
@@ -78,10 +82,6 @@ def _files(arguments: argparse.Namespace) -> Files:
         arguments.analysis or recording.with_suffix(".analysis"),
         arguments.edits or recording.with_suffix(".edits.json"),
     )
-
-
-def _reading(files: Files, reviewer: str) -> Callable[[], object]:
-    return lambda: open_review(files, read_edits, write_edits, reviewer)
 
 
 def _filter(files: Files) -> ExitCode:
@@ -105,7 +105,9 @@ def _browser(address: str) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="streamdeid-") as place:
         page = Path(place) / "review.html"
         target = html.escape(address, quote=True)
-        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={target}"><a href="{target}">open</a>')
+        page.write_text(
+            f'<!doctype html><meta http-equiv="refresh" content="0;url={target}"><a href="{target}">open</a>'
+        )
         page.chmod(0o600)
         if windows:
             with contextlib.suppress(webbrowser.Error):

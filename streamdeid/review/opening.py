@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from streamdeid.analysis.edits import Edits
 from streamdeid.analysis.edits_check import check_edits
+from streamdeid.analysis.edits_file import read_edits, write_edits
 from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis
 from streamdeid.errors import InputError
+from streamdeid.report.redaction_report import FileSide
 from streamdeid.review.app import Open
 from streamdeid.review.desk import Desk, Names
 from streamdeid.review.doubts import doubts
@@ -32,19 +32,17 @@ class Files:
     """Need not be there yet."""
 
 
-def open_review(
-    files: Files, read: Callable[[Path], Edits], write: Callable[[Path, Edits], None], reviewer: str = ""
-) -> Open:
-    """Read everything. read, write: the edits, where the file is there. reviewer: who, where that is to be told.
+def open_review(files: Files, reviewer: str = "") -> Open:
+    """Read everything; who calls it holds the lock of the edits. reviewer: who it is, where that is to be told.
 
     Raises InputError for files that cannot be read or that are not of one recording, SettingsError for edits that do
     not fit it.
     """
     analysis = read_analysis(files.analysis)
-    sha256 = sha256_of(files.recording)
+    sha256 = _sha256(files.recording)
     if analysis.header.input.sha256 != sha256:
         raise InputError(f"{files.analysis} is of another recording than {files.recording}")
-    edits = read(files.edits) if files.edits.exists() else Edits(sha256, len(analysis.frames))
+    edits = read_edits(files.edits) if files.edits.exists() else Edits(sha256, len(analysis.frames))
     check_edits(analysis, edits)
     _check_output(files, analysis, edits)
     recorded = Recorded.of(analysis)
@@ -53,29 +51,18 @@ def open_review(
         if reviewer:
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
             changed = replace(changed, reviewer=reviewer, reviewed=now)
-        write(files.edits, changed)
+        write_edits(files.edits, changed)
 
     names = Names(files.recording.name, files.output.name, files.edits.name)
     desk = Desk(names, recorded, doubts(analysis), edits, save)
     return Open(Pictures(files.recording, files.output, recorded.times), desk)
 
 
-def sha256_of(path: Path) -> str:
-    """Of a whole file. Raises InputError."""
+def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _digest(path)
+        return FileSide.of(path).sha256
     except OSError as error:
         raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
-
-
-def _digest(path: Path) -> str:
-    """The same for Python 3.10."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
 
 
 def _check_output(files: Files, analysis: Analysis, edits: Edits) -> None:
@@ -83,5 +70,5 @@ def _check_output(files: Files, analysis: Analysis, edits: Edits) -> None:
     known = {side.sha256 for side in (analysis.end.output,) if side is not None}
     if edits.rendered is not None:
         known.add(edits.rendered.output_sha256)
-    if sha256_of(files.output) not in known:
+    if _sha256(files.output) not in known:
         raise InputError(f"{files.output} is not what was published with {files.analysis}: filter the recording again")

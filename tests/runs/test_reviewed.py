@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from streamdeid.analysis.edits_file import read_edits, write_edits
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.analysis.edits import (
@@ -25,6 +24,7 @@ from streamdeid.analysis.edits import (
     ShowPerson,
     Span,
 )
+from streamdeid.analysis.edits_file import read_edits, write_edits
 from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis
 from streamdeid.cli.main import main
