@@ -162,7 +162,9 @@ function boxesHere() {
 }
 
 function drawBoxes() {
-  stage.showBoxes(boxesHere(), state.states, chosen, choose);
+  stage.showBoxes(boxesHere(), chosen, choose);
+  const one = doubt === null ? null : state.doubts[doubt];
+  stage.showDoubt(one && one.first <= frame && frame <= one.last ? one.box : null);
   describe();
 }
 
@@ -222,10 +224,12 @@ async function goToDoubt(number) {
   timeline.setCurrent(one.id);
   person = null;
   chosen = one.track ? `track ${one.track}` : null;
+  const at = doubt;
   await go(Math.floor((one.first + one.last) / 2));
+  if (doubt !== at) return;
   if (chosen) stage.focusBox(chosen); else screen.focus();
   showLists();
-  say(`${doubt + 1} of ${state.doubts.length}: ${one.kind}. ${one.why}`);
+  say(`${at + 1} of ${state.doubts.length}: ${one.kind}. ${one.why}`);
 }
 
 async function accept(looked) {
