@@ -60,13 +60,13 @@ show and keep nothing of that picture, least of all the picture itself; nothing 
 Closing. Use `with`, or call `close`: it stops the detector's thread and forgets everybody. A closed Filter takes no
 picture. It keeps faces, identities and the random key in memory only.
 
-Start. The first picture runs the self-test. A cold start takes 1.2 s of CPU to the first filtered picture when kernels
+Start. The first picture runs the self-test. A cold start takes 1.0 s of CPU to the first filtered picture when kernels
 and bytecode are there, and 18 to 20 s when neither is (`python -m benchmarks cold_start`, one face). `warm_up`, or
 `streamdeid warmup` where an image is built, compiles everything once and keeps it beside the installed package, in
 NUMBA_CACHE_DIR or in the user's cache; it is found there read-only too, and where nothing can be kept it is compiled in
 memory (`streamdeid.core.kernel_cache`). Kernels belong to a kind of processor: on another one they are compiled again.
 
-Cost. By the same command: 17 ms of CPU for a later picture of 640x480 with one drawn face, and 340 MiB of memory at
+Cost. By the same command: 16 ms of CPU for a later picture of 640x480 with one drawn face, and 340 MiB of memory at
 the peak. `python -m benchmarks cost VIDEO` measures it on a video of yours, by stage. The first person of a gender
 costs 0.2 s once.
 

@@ -1,19 +1,20 @@
-"""benchmarks/privacy.md and the headline table of docs/privacy.md, from the reports of `streamdeid evaluate`.
+"""benchmarks/privacy.md and the tables of docs/privacy.md and README.md, from the reports of `streamdeid evaluate`.
 
     streamdeid evaluate papers  --faces ../shared/faces --out REPORTS
     streamdeid evaluate attacks --faces ../shared/faces --people benchmarks/people/labels/lfpw.csv \\
         --videos ../shared/videos --out REPORTS
     streamdeid evaluate utility --faces ../shared/faces --out REPORTS
     python -m benchmarks privacy REPORTS
+    python -m benchmarks privacy             # the tables of the two pages only, from benchmarks/privacy.md
 
 Nothing is typed in by hand: every cell is a cell of a report, and tests/house/test_privacy_tables.py compares the
-two. Reports of other models than the shipped ones, and quick ones, are refused.
+pages. Reports of other models than the shipped ones, and quick ones, are refused. A method of `METHODS` that has not
+been measured stands in the tables as such.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import sys
 import tempfile
 from pathlib import Path
@@ -28,7 +29,6 @@ from streamdeid.surrogates.models import read_hashes, shipped
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("attacks", "utility", "papers")
-BEGIN, END = "<!-- privacy: begin -->", "<!-- privacy: end -->"
 METHODS = {
     "k-diff-furthest, gender preserved": "`k-diff-furthest` (default: gender preserved)",
     "k-diff-furthest": "`k-diff-furthest --preserve none`",
@@ -58,15 +58,41 @@ COLUMNS = (
     "refitted model: rank-1",
     "two keys linked, or parrot: rank-1 (dlib)",
 )
+README_ROWS = (
+    "k-diff-furthest, gender preserved",
+    "k-diff-furthest-paper",
+    "k-same-m",
+    "blackout",
+    "blur",
+    "pixelate",
+    "bar",
+    "control: black hull",
+)
+README_COLUMNS = {
+    COLUMNS[0]: "method",
+    COLUMNS[2]: "dlib's recogniser, against the original photographs",
+    COLUMNS[6]: "two keys linked, or an attacker who masks his own pictures alike",
+}
+NOT_MEASURED = "not measured yet"
 _LEARNT = ("right key", "right pairs", "same key", "known", "Bayes")
 """Attacks of somebody who holds the key or the bank, or has seen pairs of the very session: not in the headline."""
 
 
 def main(argv: list[str]) -> int:
-    """Write benchmarks/privacy.md and the table into docs/privacy.md; the exit code."""
+    """Write what the reports say, then the tables of the pages; the exit code."""
     parser = parser_of(__name__, __doc__)
-    parser.add_argument("reports", type=Path, help="directory with papers.json, attacks.json and utility.json")
+    parser.add_argument("reports", type=Path, nargs="?", help="directory with papers.json, attacks.json, utility.json")
     directory = parser.parse_args(argv).reports
+    if directory is not None:
+        report = _report(directory)
+        (ROOT / "benchmarks" / "privacy.md").write_text(report, encoding="utf-8")
+    for page, text in pages(ROOT).items():
+        page.write_text(text, encoding="utf-8")
+    return 0
+
+
+def _report(directory: Path) -> str:
+    """The text of benchmarks/privacy.md. Ends the program when the reports cannot be used."""
     hashes = read_hashes(shipped())
     reports = {part: json.loads((directory / f"{part}.json").read_text(encoding="utf-8")) for part in PARTS}
     for part, report in reports.items():
@@ -78,18 +104,39 @@ def main(argv: list[str]) -> int:
         sys.exit("attacks.json lacks the clips (--videos) or dlib's recogniser (the extra `evaluation`)")
     if not has_other_photographs(reports["attacks"]):
         sys.exit("attacks.json lacks other photographs of the same people (--people)")
-    headline = headline_table(reports["attacks"])
     note = _NOTE + f"\n\nModel {hashes['aam.npz']}, gallery {hashes['gallery.npz']}."
-    chapters = [Chapter("headline", "Headline", note, (headline,), ())]
+    chapters = [Chapter("headline", "Headline", note, (headline_table(reports["attacks"]),), ())]
     chapters += [chapter_of(chapter) for part in PARTS for chapter in reports[part]["chapters"]]
     with tempfile.TemporaryDirectory() as made:
         write_chapters(Path(made), "privacy", "Privacy and utility, measured", chapters)
-        (ROOT / "benchmarks" / "privacy.md").write_text((Path(made) / "privacy.md").read_text(encoding="utf-8"))
-    page = ROOT / "docs" / "privacy.md"
-    text = page.read_text(encoding="utf-8")
-    inside = f"{BEGIN}\n{markdown(headline)}\n{END}"
-    page.write_text(re.sub(f"{BEGIN}.*?{END}", lambda _: inside, text, flags=re.DOTALL), encoding="utf-8")
-    return 0
+        return (Path(made) / "privacy.md").read_text(encoding="utf-8")
+
+
+def pages(root: Path) -> dict[Path, str]:
+    """The pages that show the headline, each with the text that it has to have."""
+    headline = headline_of((root / "benchmarks" / "privacy.md").read_text(encoding="utf-8"))
+    which = [COLUMNS.index(column) for column in README_COLUMNS]
+    rows = {str(row[0]): tuple(row[column] for column in which) for row in headline.rows}
+    short = Table("", tuple(README_COLUMNS.values()), tuple(rows[METHODS[name]] for name in README_ROWS))
+    shown = {root / "docs" / "privacy.md": ("privacy", headline), root / "README.md": ("privacy-short", short)}
+    return {page: _between(page.read_text(encoding="utf-8"), *inside) for page, inside in shown.items()}
+
+
+def _between(text: str, mark: str, table: Table) -> str:
+    begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+    before, rest = text.split(begin)
+    return f"{before}{begin}\n{markdown(table)}\n{end}{rest.split(end)[1]}"
+
+
+def headline_of(report: str) -> Table:
+    """The headline of benchmarks/privacy.md: a row for each of `METHODS`, measured or not. ValueError for others."""
+    chapter = report[report.index("## Headline") :].partition("\n## ")[0]
+    lines = [line.strip("| ").split(" | ") for line in chapter.splitlines() if line.startswith("| ")]
+    measured = {row[0]: tuple("" if cell == "-" else cell for cell in row) for row in lines[1:]}
+    if tuple(lines[0]) != COLUMNS or not measured.keys() <= set(METHODS.values()):
+        raise ValueError("the headline of benchmarks/privacy.md has columns or methods that are not known here")
+    missing = tuple(NOT_MEASURED if column == COLUMNS[2] else "" for column in COLUMNS[1:])
+    return Table("Headline", COLUMNS, tuple(measured.get(name, (name, *missing)) for name in METHODS.values()))
 
 
 _NOTE = """\

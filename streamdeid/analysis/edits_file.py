@@ -92,7 +92,7 @@ def edits_text(edits: Edits) -> bytes:
         "looked_at": _lines(edits.looked_at),
         "reviewer": _line(edits.reviewer),
         "reviewed": _line(edits.reviewed),
-        "rendered": _line(None if edits.rendered is None else vars(edits.rendered)),
+        "rendered": _line(_held(edits.rendered)),
     }
     return ("{\n" + ",\n".join(f'"{key}": {lines[key]}' for key in sorted(lines)) + "\n}\n").encode()
 
@@ -123,7 +123,7 @@ def edits_from(data: bytes) -> Edits:
         looked_at=fields.list_of("looked_at", _name, MOST_LOOKED_AT),
         reviewer=fields.text("reviewer"),
         reviewed=reviewed,
-        rendered=_rendered(fields["rendered"]),
+        rendered=_rendered(fields["rendered"], edit),
     )
 
 
@@ -138,6 +138,13 @@ def _lines(values: Sequence[object]) -> str:
 
 def _spanned(span: Span) -> dict[str, Any]:
     return {"first": span.first, "last": span.last}
+
+
+def _held(rendered: Rendered | None) -> Mapping[str, Any] | None:
+    """What an output holds, as JSON has it."""
+    if rendered is None:
+        return None
+    return {"output_sha256": rendered.output_sha256, "edits": [_plain(edit) for edit in rendered.edits]}
 
 
 def _plain(edit: Edit) -> Mapping[str, Any]:
@@ -223,11 +230,11 @@ def _name(value: object, where: str) -> str:
     return value
 
 
-def _rendered(value: object) -> Rendered | None:
+def _rendered(value: object, edit: Callable[[object, str], Edit]) -> Rendered | None:
     if value is None:
         return None
     fields = Fields(value, "it: rendered", ("output_sha256", "edits"))
-    return Rendered(fields.sha256("output_sha256"), fields.whole("edits", 0, MOST_EDITS))
+    return Rendered(fields.sha256("output_sha256"), fields.list_of("edits", edit, MOST_EDITS))
 
 
 _READ: Mapping[str, tuple[tuple[str, ...], Callable[[Fields, str, int], Edit]]] = {

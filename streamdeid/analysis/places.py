@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.analysis.records import Analysis, Decision
+from streamdeid.analysis.columns import AnalysisColumns, columns_of
+from streamdeid.analysis.records import Analysis
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -51,25 +52,28 @@ class Places:
 
     @staticmethod
     def of(analysis: Analysis) -> Places:
-        """The places of an analysis."""
-        counts = [len(record.decisions) for record in analysis.frames]
-        rows = [one for record in analysis.frames for one in record.decisions]
-        frame = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
-        track, tracklet, person = (
-            np.fromiter(values, np.int64, len(rows))
-            for values in ((o.track for o in rows), (o.tracklet for o in rows), (o.person for o in rows))
+        """The places of an analysis. Raises InputError for a damaged file."""
+        return Places.of_columns(columns_of(analysis.frames))
+
+    @staticmethod
+    def of_columns(columns: AnalysisColumns) -> Places:
+        """The places of an analysis, given as columns."""
+        rows = columns.decisions
+        frame, track, tracklet, person = (
+            numbers.astype(np.int64) for numbers in (rows.frame, rows.track, rows.tracklet, rows.person)
         )
         part, persons, begins = _parts(frame, track, tracklet, person)
+        low, high = np.minimum(rows.box[:, :2], rows.place[:, :2]), np.maximum(rows.box[:, 2:], rows.place[:, 2:])
         return Places(
-            frames=len(counts),
-            starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            frames=len(columns.time),
+            starts=columns.decision_start.astype(np.int64),
             frame=frame,
             track=track,
             tracklet=tracklet,
-            extent=_extents(rows),
-            covers=(track > 0) & np.fromiter((o.level != SHOWN for o in rows), np.bool_, len(rows)),
-            with_a_face=np.fromiter((o.level in WITH_A_FACE for o in rows), np.bool_, len(rows)),
-            ambiguous=np.fromiter((o.ambiguous for o in rows), np.bool_, len(rows)),
+            extent=np.concatenate([low, high], axis=1, dtype=np.float64),
+            covers=(track > 0) & ~_of_levels(columns, frozenset({SHOWN})),
+            with_a_face=_of_levels(columns, WITH_A_FACE),
+            ambiguous=rows.ambiguous,
             part=part,
             persons=persons,
             begins=begins,
@@ -80,10 +84,9 @@ class Places:
         return slice(int(self.starts[frame]), int(self.starts[frame + 1]))
 
 
-def _extents(rows: list[Decision]) -> Floats:
-    box = np.array([one.box for one in rows], dtype=np.float64).reshape(-1, 4)
-    place = np.array([one.place for one in rows], dtype=np.float64).reshape(-1, 4)
-    return np.concatenate([np.minimum(box[:, :2], place[:, :2]), np.maximum(box[:, 2:], place[:, 2:])], axis=1)
+def _of_levels(columns: AnalysisColumns, names: frozenset[str]) -> Flags:
+    numbers = [number for number, name in enumerate(columns.levels) if name in names]
+    return np.isin(columns.decisions.level, numbers)
 
 
 def _parts(frame: Ints, track: Ints, tracklet: Ints, person: Ints) -> tuple[Ints, Ints, Ints]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class Chain:
         """Last frame."""
         return int(self.frames[-1])
 
-    @property
+    @cached_property
     def side(self) -> float:
         """Usual length of the shorter side, pixels."""
         return float(np.median(sides(self.boxes)))
@@ -77,7 +78,7 @@ def chains(columns: Columns) -> list[Chain]:
 def _covered(columns: Columns) -> Flags:
     """Which sightings, (m,), have the middle half of their box within a redaction."""
     found, rows = columns.found, columns.covered
-    starts = np.searchsorted(rows.frame, np.arange(len(columns.scene) + 1))
+    starts = columns.starts
     quarter = (found.box[:, 2:] - found.box[:, :2]) / 4
     low, high = found.box[:, :2] + quarter, found.box[:, 2:] - quarter
     covered = np.zeros(len(found.frame), dtype=np.bool_)

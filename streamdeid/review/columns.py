@@ -1,4 +1,4 @@
-"""An analysis as columns, for looking through a whole recording at once: what was covered, and what was found."""
+"""A recording's redactions and sightings as columns, for looking through all of it at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.analysis.records import Analysis, Box
+from streamdeid.analysis.columns import AnalysisColumns
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -27,7 +27,6 @@ class Covered:
     """What was changed, x0, y0, x1, y1 in pixels."""
     place: Floats
     """Box of the track, in pixels."""
-    ambiguous: Flags
 
 
 @dataclass(frozen=True)
@@ -55,54 +54,38 @@ class Columns:
     scene: Ints
     """By frame."""
     covered: Covered
+    starts: Ints
+    """int64 (frames + 1,): where the redactions of each frame begin, and where the last one's end."""
     found: Found
+
+    @staticmethod
+    def of(columns: AnalysisColumns, size: tuple[int, int], rate: float) -> Columns:
+        """The columns of an analysis. size: width and height in pixels. rate: frames per second."""
+        found, rows = columns.found, columns.decisions
+        own = rows.track > 0
+        frame = rows.frame[own].astype(np.int64)
+        return Columns(
+            size=size,
+            rate=rate,
+            scene=columns.scene.astype(np.int64),
+            covered=Covered(
+                frame=frame,
+                track=rows.track[own].astype(np.int64),
+                person=rows.person[own].astype(np.int64),
+                face=rows.face[own].astype(np.int64),
+                box=rows.box[own].astype(np.float64),
+                place=rows.place[own].astype(np.float64),
+            ),
+            starts=np.searchsorted(frame, np.arange(len(columns.scene) + 1)).astype(np.int64),
+            found=Found(
+                frame=found.frame.astype(np.int64),
+                box=found.box.astype(np.float64),
+                evidence=found.evidence.astype(np.float64),
+                presence=np.where(found.landmarks, found.presence, 0.0).astype(np.float64),
+                taken=found.decided,
+            ),
+        )
 
     def rows(self, frame: int) -> slice:
         """Where the redactions of a frame are among the covered ones."""
-        low, high = np.searchsorted(self.covered.frame, [frame, frame + 1]).tolist()
-        return slice(low, high)
-
-    @staticmethod
-    def of(analysis: Analysis) -> Columns:
-        """The columns of an analysis."""
-        scenes: list[int] = []
-        faces: list[tuple[int, Box, float, float]] = []
-        rows: list[tuple[int, int, int, int, bool]] = []
-        boxes: list[Box] = []
-        places: list[Box] = []
-        for index, record in enumerate(analysis.frames):  # once: they may be read from a file
-            scenes.append(record.scene)
-            offset = len(faces)
-            for face in record.found:
-                presence = face.presence if face.landmarks is not None else 0.0
-                faces.append((index, face.box, face.evidence, presence))
-            for one in record.decisions:
-                if one.track:
-                    own = -1 if one.face is None else offset + one.face
-                    rows.append((index, one.track, one.person, own, one.ambiguous))
-                    boxes.append(one.box)
-                    places.append(one.place)
-        covered = np.array(rows, dtype=np.int64).reshape(-1, 5).T
-        taken = np.zeros(len(faces), dtype=np.bool_)
-        taken[covered[3][covered[3] >= 0]] = True
-        return Columns(
-            size=(analysis.header.width, analysis.header.height),
-            rate=float(analysis.header.rate),
-            scene=np.array(scenes, dtype=np.int64),
-            covered=Covered(
-                frame=covered[0],
-                track=covered[1],
-                person=covered[2],
-                face=covered[3],
-                box=np.array(boxes, dtype=np.float64).reshape(-1, 4),
-                place=np.array(places, dtype=np.float64).reshape(-1, 4),
-                ambiguous=covered[4] > 0,
-            ),
-            found=Found(
-                frame=np.array([one[0] for one in faces], dtype=np.int64),
-                box=np.array([one[1] for one in faces], dtype=np.float64).reshape(-1, 4),
-                evidence=np.array([one[2] for one in faces], dtype=np.float64),
-                presence=np.array([one[3] for one in faces], dtype=np.float64),
-                taken=taken,
-            ),
-        )
+        return slice(int(self.starts[frame]), int(self.starts[frame + 1]))

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from streamdeid.analysis.columns import AnalysisColumns, columns_of
 from streamdeid.analysis.records import Analysis, Box
 from streamdeid.review.chains import chains
 from streamdeid.review.columns import Columns
@@ -52,9 +53,14 @@ class Doubt:
     """One sentence for a user."""
 
 
-def doubts(analysis: Analysis) -> list[Doubt]:
-    """The doubts of a recording, the worst first; the same in every run."""
-    columns = Columns.of(analysis)
+def doubts(analysis: Analysis, known: AnalysisColumns | None = None) -> list[Doubt]:
+    """The doubts of a recording, the worst first; the same in every run.
+
+    known: columns of the analysis, where they were read already. Raises InputError for a damaged file.
+    """
+    header = analysis.header
+    read = columns_of(analysis.frames) if known is None else known
+    columns = Columns.of(read, (header.width, header.height), float(header.rate))
     found = stretches(columns)
     asked = [
         *about_edges(columns, found),

@@ -22,7 +22,7 @@ _LIKELY = 0.8
 """Severity of a sure face that begins or ends in the middle of the picture with no ground."""
 _AT_BORDER = 0.15
 """Share of it that is left at the border ..."""
-_INSIDE = 0.25
+_INSIDE = 0.1
 """... which a face has left when it is so far away, in sides."""
 _BESIDE, _COVERED, _SOON = 0.7, 0.5, 1.25
 """What is left of it beside another redaction, and where the look-ahead covers the place for longer; and how much more

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -35,7 +36,6 @@ class Stretch:
     """(n,), the landmarker's, 0 without landmarks."""
     persons: Ints
     """(n,), 0 for nobody."""
-    ambiguous: Flags
 
     @property
     def first(self) -> int:
@@ -47,19 +47,19 @@ class Stretch:
         """Last frame."""
         return int(self.frames[-1])
 
-    @property
+    @cached_property
     def side(self) -> float:
         """Usual length of the places' shorter side in frames in which the face was seen, pixels."""
         rows = self.seen if self.seen.any() else np.ones_like(self.seen)
         return float(np.median(sides(self.places[rows])))
 
-    @property
+    @cached_property
     def person(self) -> int:
         """The last person that it was, 0 for nobody."""
         known = self.persons[self.persons > 0]
         return int(known[-1]) if len(known) else 0
 
-    @property
+    @cached_property
     def likeness(self) -> float:
         """How like a face it is, 0 to 1: how sure its better sightings are, whether it has landmarks, how many."""
         if not self.seen.any():
@@ -96,7 +96,6 @@ def stretches(columns: Columns) -> list[Stretch]:
             evidence[part],
             presence[part],
             rows.person[part],
-            rows.ambiguous[part],
         )
         for part in np.split(order, np.flatnonzero(breaks) + 1)
         if len(part)

@@ -10,7 +10,8 @@ from typing import Any
 from streamdeid.analysis.applied import Applied
 from streamdeid.analysis.edits import Edit, Edits, Rendered
 from streamdeid.analysis.edits_check import check_edits
-from streamdeid.analysis.edits_file import lock_edits, read_edits, write_edits
+from streamdeid.analysis.edits_file import read_edits, write_edits
+from streamdeid.analysis.edits_lock import lock_edits
 from streamdeid.analysis.places import Places
 from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Side

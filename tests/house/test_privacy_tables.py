@@ -1,9 +1,10 @@
-"""The README's headline table is the generated one: benchmarks/documents/privacy.py copies it, nobody types it."""
+"""The headline tables of the pages are the generated ones: `python -m benchmarks privacy` copies them."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
+
+import pytest
 
 from benchmarks.documents import privacy
 from streamdeid.settings import ALL_METHODS
@@ -12,21 +13,35 @@ from streamdeid.surrogates.models import read_hashes, shipped
 ROOT = Path(__file__).parents[2]
 
 
-def _rows(lines: list[str]) -> list[list[str]]:
-    cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if line.startswith("|")]
-    return [["" if cell == "-" else cell for cell in row] for row in cells if not set("".join(row)) <= set("-:")]
-
-
-def test_the_readme_shows_what_was_measured() -> None:
-    page = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
-    inside = re.search(f"{privacy.BEGIN}(.*?){privacy.END}", page, flags=re.DOTALL)
-    assert inside is not None
-    report = (ROOT / "benchmarks" / "privacy.md").read_text(encoding="utf-8")
-    start = report.index("## Headline")
-    headline = report[start : report.index("\n## ", start + 1)]
-    shown, generated = _rows(inside[1].splitlines()), _rows(headline.splitlines())
-    assert shown == generated and len(shown) == len(privacy.METHODS) + 1
+def test_the_pages_show_what_was_measured() -> None:
+    """`python -m benchmarks privacy` writes them."""
+    for page, text in privacy.pages(ROOT).items():
+        assert page.read_text(encoding="utf-8") == text, page.name
     assert set(ALL_METHODS) <= set(privacy.METHODS)
+
+
+def test_a_method_that_was_not_measured_is_shown_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(privacy.METHODS, "new", "`new`")
+    monkeypatch.setattr(privacy, "README_ROWS", ("new", "blur"))
+    for text in privacy.pages(ROOT).values():
+        (row,) = [line for line in text.splitlines() if line.startswith("| `new` |")]
+        assert privacy.NOT_MEASURED in row and "| `blur` |" in text
+    monkeypatch.delitem(privacy.METHODS, "blur")
+    with pytest.raises(ValueError, match="not known"):
+        privacy.pages(ROOT)
+
+
+def test_what_the_readme_says_in_words_is_what_was_measured() -> None:
+    """The row of its comparison, and the sentence below its table."""
+    report = (ROOT / "benchmarks" / "privacy.md").read_text(encoding="utf-8")
+    rows = {str(row[0]): [str(cell).split(" %")[0] for cell in row] for row in privacy.headline_of(report).rows}
+    ours, blur = rows[privacy.METHODS["k-diff-furthest, gender preserved"]], rows[privacy.METHODS["blur"]]
+    mean = rows[privacy.METHODS["control: mean face for everybody"]]
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    dlib, refitted, alike = 2, 5, 6
+    both = [f"{float(one[dlib]):g} %; {float(one[alike]):g} %" for one in (ours, blur)]
+    assert f"| named by dlib; by somebody who does the same | {both[0]} | | | | {both[1]} |" in readme
+    assert f"names {float(ours[refitted]):g} % (" in readme and f"and {float(mean[refitted]):g} % if all wore" in readme
 
 
 def test_the_strongest_attack_is_that_of_nobody_with_a_key() -> None:
@@ -44,7 +59,6 @@ def test_the_strongest_attack_is_that_of_nobody_with_a_key() -> None:
 
 
 def test_a_report_without_other_photographs_of_the_same_people_is_noticed() -> None:
-
     def report(*titles: str) -> dict[str, object]:
         return {"chapters": [{"tables": []}, {"tables": [{"title": title} for title in titles]}]}
 

@@ -19,7 +19,6 @@ from streamdeid.analysis.edits import (
     Edit,
     Edits,
     JoinPersons,
-    PartPerson,
     RemoveRedaction,
     ShowPerson,
     Span,
@@ -40,6 +39,8 @@ from streamdeid.video.files.drawn_clip import write_drawn_clip
 from streamdeid.video.files.source import FileSource
 
 RATE, FRAMES = 10, 50
+SAME, OTHER = 3.0, 5.0
+"""Grey levels, on average, that one face's pictures are apart at most (the codec's doing), and two faces' at least."""
 
 
 class Recording:
@@ -161,12 +162,12 @@ def test_a_person_is_left_visible_there_and_then_and_nothing_else_changes(record
     assert changed(recording.first, after) and set(changed(recording.first, after)) <= set(range(20, 40))
     original = [one.frame.planes for one in recording.drawn]
     for index in (24, 26, 27):
-        assert apart(after[index], original[index], recording.box(index, 1)) < 4
-        assert apart(after[index], original[index], recording.box(index, 2)) > 8
+        assert apart(after[index], original[index], recording.box(index, 1)) < SAME
+        assert apart(after[index], original[index], recording.box(index, 2)) > OTHER
     for index in (22, 23, 28, 30):
-        assert apart(after[index], original[index], recording.box(index, 1)) > 8
+        assert apart(after[index], original[index], recording.box(index, 1)) > OTHER
     for index in range(20, 40):  # the others keep their faces, in segments that were rendered again, too
-        assert apart(after[index], recording.first[index], recording.box(index, 2)) < 4
+        assert apart(after[index], recording.first[index], recording.box(index, 2)) < SAME
     assert sum(report.levels.values()) == report.faces == recording.report.faces - 4
 
 
@@ -176,7 +177,7 @@ def test_undone_edits_are_taken_out_of_the_output_again(recording: Recording) ->
     assert report.review is not None and report.review.frames_rendered == 20
     after = pictures(recording.place / "undone.mp4")
     assert all(
-        apart(a, b, recording.box(i, 1)) < 4 for i, (a, b) in enumerate(zip(after, recording.first, strict=True))
+        apart(a, b, recording.box(i, 1)) < SAME for i, (a, b) in enumerate(zip(after, recording.first, strict=True))
     )
     report = recording.edited(output="undone.mp4", fresh=False)
     assert report.review is not None and report.review.frames_rendered == 0
@@ -193,8 +194,8 @@ def test_places_regions_and_false_redactions(recording: Recording) -> None:
     after, original = pictures(recording.place / "edited.mp4"), [one.frame.planes for one in recording.drawn]
     corner = luma(after[47])[205:255, 5:55]
     assert corner.std() < 3 and luma(after[44])[205:255, 5:55].std() > 3
-    assert apart(after[44], original[44], recording.box(44, 2)) < 4
-    assert apart(after[45], original[45], recording.box(45, 2)) > 8
+    assert apart(after[44], original[44], recording.box(44, 2)) < SAME
+    assert apart(after[45], original[45], recording.box(45, 2)) > OTHER
     inside = (205, 15, 255, 65)
     assert apart(after[3], recording.first[3], inside) > 2 * apart(after[8], recording.first[8], inside)
 
@@ -204,27 +205,23 @@ def test_without_the_key_everything_is_rendered_and_edits_hold_all_the_same(reco
     assert report.review is not None and report.review.frames_rendered is None
     assert "the key is not the one" in report.review.analysis and report.shown == 4
     after, original = pictures(recording.place / "edited.mp4"), [one.frame.planes for one in recording.drawn]
-    assert apart(after[25], original[25], recording.box(25, 1)) < 4
-    assert apart(after[30], original[30], recording.box(30, 1)) > 8
+    assert apart(after[25], original[25], recording.box(25, 1)) < SAME
+    assert apart(after[30], original[30], recording.box(30, 1)) > OTHER
 
 
-def test_joined_persons_share_a_face_and_parted_or_new_ones_get_another(recording: Recording) -> None:
+def test_joined_persons_share_a_face_and_who_asks_for_another_gets_one(recording: Recording) -> None:
     middle = recording.box(40, 2)
     recording.edited(JoinPersons(1, 2))
     joined = pictures(recording.place / "edited.mp4")
     report = recording.edited(JoinPersons(1, 2), output="whole.mp4", fresh=True, lookahead=1.0)
     assert report.review is not None and report.review.frames_rendered == FRAMES
-    assert apart(joined[40], recording.first[40], middle) > 3
+    assert apart(joined[40], recording.first[40], middle) > SAME
     assert all(
-        apart(a, b, recording.box(i, 1)) < 4 for i, (a, b) in enumerate(zip(joined, recording.first, strict=True))
+        apart(a, b, recording.box(i, 1)) < SAME for i, (a, b) in enumerate(zip(joined, recording.first, strict=True))
     )
     recording.edited(AnotherSurrogate(2))
     other = pictures(recording.place / "edited.mp4")
-    assert apart(other[40], recording.first[40], middle) > 3 and apart(other[40], joined[40], middle) > 3
-    recording.edited(PartPerson(2, 0, 3))
-    parted = pictures(recording.place / "edited.mp4")
-    assert apart(parted[40], recording.first[40], middle) > 3 and apart(parted[40], other[40], middle) > 3
-    assert apart(parted[40], recording.first[40], recording.box(40, 1)) < 1
+    assert apart(other[40], recording.first[40], middle) > SAME and apart(other[40], joined[40], middle) > SAME
 
 
 def test_a_mask_needs_no_key(recording: Recording) -> None:
