@@ -141,7 +141,7 @@ class Desk:
             "edits_file": self.names.edits,
             "frames": len(recorded.times),
             "rate": float(recorded.rate),
-            "duration": float(recorded.times[-1] - recorded.times[0]) if recorded.times else 0.0,
+            "duration": float(recorded.times[-1] - recorded.times[0]) if len(recorded.times) else 0.0,
             "width": recorded.width,
             "height": recorded.height,
             "cuts": list(recorded.cuts),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from streamdeid.analysis.columns import columns_of
 from streamdeid.analysis.edits import Edits
 from streamdeid.analysis.edits_check import check_edits
 from streamdeid.analysis.edits_file import read_edits, write_edits
@@ -43,9 +44,10 @@ def open_review(files: Files, reviewer: str = "") -> Open:
     if analysis.header.input.sha256 != sha256:
         raise InputError(f"{files.analysis} is of another recording than {files.recording}")
     edits = read_edits(files.edits) if files.edits.exists() else Edits(sha256, len(analysis.frames))
-    check_edits(analysis, edits)
+    columns = columns_of(analysis.frames)
+    recorded = Recorded.of(analysis, columns)
+    check_edits(analysis, edits, recorded.places)
     _check_output(files, analysis, edits)
-    recorded = Recorded.of(analysis)
 
     def save(changed: Edits) -> None:
         if reviewer:
@@ -54,7 +56,7 @@ def open_review(files: Files, reviewer: str = "") -> Open:
         write_edits(files.edits, changed)
 
     names = Names(files.recording.name, files.output.name, files.edits.name)
-    desk = Desk(names, recorded, doubts(analysis), edits, save)
+    desk = Desk(names, recorded, doubts(analysis, columns), edits, save)
     return Open(Pictures(files.recording, files.output, recorded.times), desk)
 
 

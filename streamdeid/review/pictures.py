@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamdeid.analysis.applied import FrameEdits
 from streamdeid.analysis.records import Box
@@ -37,7 +37,7 @@ _AROUND = 0.25
 class Pictures:
     """Frames of a recording and of what was published of it. Several threads may ask."""
 
-    def __init__(self, recording: Path, output: Path, times: Sequence[Fraction]) -> None:
+    def __init__(self, recording: Path, output: Path, times: Sequence[float] | NDArray[np.float64]) -> None:
         """times: of the recording's frames, seconds. Raises InputError for files that do not fit together."""
         self._recording = SeekingSource(recording, times)
         self._output = SeekingSource(output, times)

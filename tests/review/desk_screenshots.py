@@ -60,12 +60,25 @@ def main(out: Path) -> None:
         place = Path(name)
         files = _reviewed(place)
         for theme in ("light", "dark"):
-            with serving(lambda: open_review(files)) as page, Chromium(
-                place / theme, dark=theme == "dark", size=(1440, 1043)
-            ) as browser:
+            with (
+                serving(lambda: open_review(files)) as page,
+                Chromium(place / theme, dark=theme == "dark", size=(1440, 1043)) as browser,
+            ):
                 browser.open(page.address)
                 eventually(lambda: browser.run("return document.body.dataset.ready"), 30)
-                for keys in (["j"], ["Enter"], ["Enter"], ["Home"], ["Shift+Right"] * 3, ["Tab"], ["u"], ["y"], ["Tab"], ["s"], ["j"]):
+                for keys in (
+                    ["j"],
+                    ["Enter"],
+                    ["Enter"],
+                    ["Home"],
+                    ["Shift+Right"] * 3,
+                    ["Tab"],
+                    ["u"],
+                    ["y"],
+                    ["Tab"],
+                    ["s"],
+                    ["j"],
+                ):
                     browser.press(*keys)
                     time.sleep(0.6)
                 time.sleep(2)
@@ -75,7 +88,9 @@ def main(out: Path) -> None:
 def _write(path: Path, png: bytes) -> None:
     """As a small file: with a palette."""
     with Image.open(io.BytesIO(png)) as picture:
-        picture.convert("RGB").quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
+        picture.convert("RGB").quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
+            path, optimize=True
+        )
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ class Review:
 
     def pictures(self) -> Pictures:
         """Its pictures."""
-        return Pictures(self.recording, self.output, [record.time for record in self.analysis.frames])
+        return Pictures(self.recording, self.output, [float(record.time) for record in self.analysis.frames])
 
 
 def drawn_review(place: Path, fitting: FitModel, gallery: Gallery, *, people: int = 2, seconds: float = 3.0) -> Review:

@@ -79,7 +79,7 @@ def test_at_a_variable_rate(tmp_path: Path) -> None:
     pts = [int(stamp) for stamp in np.cumsum(rng.integers(5, 90, FRAMES))]
     path = _numbered(tmp_path / "variable.mp4", pts=pts)
     frames = list(FileSource(path))
-    with SeekingSource(path, [frame.time for frame in frames]) as source:
+    with SeekingSource(path, [float(frame.time) for frame in frames]) as source:
         _check(path, [frame.planes for frame in frames], source)
 
 
@@ -95,7 +95,7 @@ def test_frames_that_an_earlier_pass_left_out_are_left_out(tmp_path: Path) -> No
     """Found by their times, should there be others in number than packets."""
     path = _numbered(tmp_path / "a.mp4")
     frames = list(FileSource(path))[10:90]
-    with SeekingSource(path, [frame.time for frame in frames]) as source:
+    with SeekingSource(path, [float(frame.time) for frame in frames]) as source:
         assert source.prepare() == 80
         assert [_number(source.frame(n)) for n in (0, 79, 33)] == [10, 89, 43]
 

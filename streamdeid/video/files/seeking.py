@@ -11,12 +11,13 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import av
+import numpy as np
 from av.container import InputContainer
+from numpy.typing import NDArray
 
 from streamdeid.core.frames import Planes
 from streamdeid.errors import InputError
@@ -54,7 +55,7 @@ class SeekingSource:
     Several threads may ask; one is served at a time. Raises InputError, in the constructor too.
     """
 
-    def __init__(self, path: Path, times: Sequence[Fraction] = (), *, cache: int = _CACHE) -> None:
+    def __init__(self, path: Path, times: Sequence[float] | NDArray[np.float64] = (), *, cache: int = _CACHE) -> None:
         """times: presentation time, seconds, of each frame, where an earlier pass knows it: should the packets be
         others in number (a place of damage that was left out), frames are found by it. cache: bytes to keep."""
         self._path = path
@@ -221,7 +222,7 @@ def _video_of(container: InputContainer) -> av.VideoStream:
     return next(stream for stream in container.streams.video if not is_cover(stream))
 
 
-def _index_of(path: Path, times: Sequence[Fraction]) -> _Index:
+def _index_of(path: Path, times: Sequence[float] | NDArray[np.float64]) -> _Index:
     """Read all packets. Raises InputError."""
     shown: list[int] = []
     keys: list[int] = []
@@ -247,11 +248,11 @@ def _index_of(path: Path, times: Sequence[Fraction]) -> _Index:
         return _Index(tuple(range(len(times) or count)), (0,), False)
     first = keys[0]  # what is shown before it hangs on pictures from before the file began
     stamps = sorted(stamp for stamp in shown if stamp >= first)
-    if times and len(times) != len(stamps):
-        stamps = [_nearest(stamps, time / base) for time in times]
+    if len(times) not in (0, len(stamps)):
+        stamps = [_nearest(stamps, float(time / base)) for time in times]
     return _Index(tuple(stamps), tuple(sorted(keys)), True)
 
 
-def _nearest(stamps: Sequence[int], wanted: Fraction) -> int:
+def _nearest(stamps: Sequence[int], wanted: float) -> int:
     at = bisect_left(stamps, wanted)
     return min(stamps[max(at - 1, 0) : at + 1], key=lambda stamp: abs(stamp - wanted))
