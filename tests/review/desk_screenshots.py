@@ -27,8 +27,10 @@ from tests.review.desk_server import serving
 RATE = 12
 SCENES = ((4, 7, 8.0), (3, 21, 6.0), (4, 7, 6.0))
 """People, seed of their looks, seconds."""
-COLOURS = 200
-"""Of a screenshot: the page has few, the picture in it many."""
+OWN_COLOURS = 64
+"""Colours of the page itself that a screenshot keeps exactly."""
+KEYS = (["j"], ["Enter"], ["Enter"], ["Home"], ["Shift+Right"] * 3, ["Tab"], ["u"], ["y"], ["Tab"], ["s"], ["j"])
+"""What is pressed before the picture is taken: two doubts looked at, a person left visible, another's face changed."""
 
 
 def _drawn(models: Models) -> Iterator[Planes]:
@@ -36,10 +38,10 @@ def _drawn(models: Models) -> Iterator[Planes]:
         for one in synthetic_people(
             models.fitting, models.gallery, people=people, seed=seed, seconds=seconds, size=(960, 540), rate=RATE
         ):
-            yield one.frame.planes if seed == SCENES[0][1] else _other_side(one.frame.planes)
+            yield one.frame.planes if seed == SCENES[0][1] else _other_camera(one.frame.planes)
 
 
-def _other_side(planes: Planes) -> Planes:
+def _other_camera(planes: Planes) -> Planes:
     """The picture of a second camera: mirrored, and darker."""
     y, u, v = (np.ascontiguousarray(plane[:, ::-1]) for plane in (planes.y, planes.u, planes.v))
     return Planes(np.asarray(16 + 0.75 * (y - 16.0), np.uint8), u, v, planes.colour)
@@ -86,11 +88,17 @@ def main(out: Path) -> None:
 
 
 def _write(path: Path, png: bytes) -> None:
-    """As a small file: with a palette."""
-    with Image.open(io.BytesIO(png)) as picture:
-        picture.convert("RGB").quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
-            path, optimize=True
-        )
+    """As a small file with a palette: the page's own colours as they are, the rest for the picture in it."""
+    with Image.open(io.BytesIO(png)) as opened:
+        picture = opened.convert("RGB")
+    pixels = np.asarray(picture).reshape(-1, 3)
+    colours, counts = np.unique(pixels, axis=0, return_counts=True)
+    own = colours[np.argsort(counts)[::-1][:OWN_COLOURS]]
+    rest = pixels[~(pixels[:, None] == own[None, :8]).all(axis=2).any(axis=1)]
+    others = Image.fromarray(rest[: len(rest) // 512 * 512].reshape(-1, 512, 3)).quantize(256 - OWN_COLOURS)
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(own.astype(np.uint8).tobytes() + bytes(others.getpalette() or ())[: 3 * (256 - OWN_COLOURS)])
+    picture.quantize(palette=palette, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 if __name__ == "__main__":

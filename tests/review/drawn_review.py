@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,8 +12,11 @@ import numpy as np
 from streamdeid.aam.fit import FitModel
 from streamdeid.analysis.edits import Edits
 from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Box, Decision, FrameRecord, Side
+from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.core.frames import Planes
+from streamdeid.report.redaction_report import FileSide
 from streamdeid.review.desk import Desk, Names
+from streamdeid.review.opening import Files
 from streamdeid.review.pictures import Pictures
 from streamdeid.review.recorded import Recorded
 from streamdeid.surrogates.gallery import Gallery
@@ -58,6 +61,22 @@ class Review:
         names = Names(self.recording.name, self.output.name, self.recording.stem + ".edits.json")
         empty = Edits(SHA, len(self.drawn))
         return Desk(names, recorded, self.doubts, edits or empty, self.saved.append)
+
+    def written(self) -> Files:
+        """The analysis as a file, with the hashes of recording and output."""
+        files = Files(
+            self.recording,
+            self.output,
+            self.recording.with_suffix(".analysis"),
+            self.recording.with_suffix(".edits.json"),
+        )
+        sides = [FileSide.of(path) for path in (self.recording, self.output)]
+        source, output = (Side(side.sha256, side.bytes) for side in sides)
+        with AnalysisWriter(files.analysis, replace(self.analysis.header, input=source), overwrite=True) as writer:
+            for record in self.analysis.frames:
+                writer.add(record)
+            writer.close(AnalysisEnd({}, output, ""))
+        return files
 
     def pictures(self) -> Pictures:
         """Its pictures."""
