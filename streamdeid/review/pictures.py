@@ -7,7 +7,7 @@ pixels, what is to be covered one plain colour; in doubt that colour. A snapshot
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -119,7 +119,7 @@ def _changes(frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdi
     """Boxes that the edits open, and boxes that they cover, against the output."""
     opened: list[Box] = []
     covered: list[Box] = [*(box for _, box in now.places), *now.regions]
-    for track, box in _boxes(frame, recorded).items():
+    for track, box in _boxes(frame, recorded):
         if track in now.open:
             opened.append(box)
         elif track in rendered.open:  # what the output shows is to be covered again
@@ -127,11 +127,11 @@ def _changes(frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdi
     return opened, covered
 
 
-def _boxes(frame: int, recorded: Recorded) -> Mapping[int, Box]:
-    """What was changed in a frame, by track."""
+def _boxes(frame: int, recorded: Recorded) -> list[tuple[int, Box]]:
+    """What was changed in a frame, with the track that it was changed for."""
     rows = recorded.places.rows(frame)
     tracks, boxes = recorded.places.track[rows].tolist(), recorded.box[rows].tolist()
-    return {track: (x0, y0, x1, y1) for track, (x0, y0, x1, y1) in zip(tracks, boxes, strict=True) if track}
+    return [(track, (x0, y0, x1, y1)) for track, (x0, y0, x1, y1) in zip(tracks, boxes, strict=True) if track]
 
 
 def _staying(frame: int, recorded: Recorded, now: FrameEdits) -> list[Box]:

@@ -4,6 +4,7 @@ opens the desk on it, in light and dark. Everybody in them is drawn."""
 from __future__ import annotations
 
 import io
+import re
 import sys
 import tempfile
 import time
@@ -27,18 +28,31 @@ from tests.review.desk_server import serving
 RATE = 12
 SCENES = ((4, 7, 8.0), (3, 21, 6.0), (4, 7, 6.0))
 """People, seed of their looks, seconds."""
-OWN_COLOURS = 64
-"""Colours of the page itself that a screenshot keeps exactly."""
-KEYS = (["j"], ["Enter"], ["Enter"], ["Home"], ["Shift+Right"] * 3, ["Tab"], ["u"], ["y"], ["Tab"], ["s"], ["j"])
-"""What is pressed before the picture is taken: two doubts looked at, a person left visible, another's face changed."""
+STYLE = Path(__file__).parents[2] / "streamdeid" / "review" / "page" / "desk.css"
+KEYS = (["j"], ["Enter"], ["Enter"], ["Home"], ["Shift+Right"] * 3, ["Tab"], ["u"], ["y"], ["j"])
+"""What is pressed before the picture is taken: two doubts looked at, a person left visible."""
 
 
 def _drawn(models: Models) -> Iterator[Planes]:
-    for people, seed, seconds in SCENES:
+    for number, (people, seed, seconds) in enumerate(SCENES):
         for one in synthetic_people(
             models.fitting, models.gallery, people=people, seed=seed, seconds=seconds, size=(960, 540), rate=RATE
         ):
-            yield one.frame.planes if seed == SCENES[0][1] else _other_camera(one.frame.planes)
+            planes = one.frame.planes
+            if number == 1:
+                planes = _other_camera(planes)
+            elif number == 2:
+                _walk_past(planes, one.frame.index / (seconds * RATE))
+            yield planes
+
+
+def _walk_past(planes: Planes, share: float) -> None:
+    """Something dark that goes by in front of everybody, from left to right."""
+    x = int(-200 + 1300 * share) // 2 * 2
+    left, right = max(x, 0), max(x + 190, 0)
+    planes.y[60:, left:right] = 45
+    planes.u[30:, left // 2 : right // 2] = 132
+    planes.v[30:, left // 2 : right // 2] = 126
 
 
 def _other_camera(planes: Planes) -> Planes:
@@ -62,25 +76,14 @@ def main(out: Path) -> None:
         place = Path(name)
         files = _reviewed(place)
         for theme in ("light", "dark"):
-            with (
-                serving(lambda: open_review(files)) as page,
-                Chromium(place / theme, dark=theme == "dark", size=(1440, 1043)) as browser,
-            ):
+            files.edits.unlink(missing_ok=True)
+            directory = place / theme
+            size = (1440, 1043)
+            chromium = Chromium(directory, dark=theme == "dark", size=size)
+            with serving(lambda: open_review(files)) as page, chromium as browser:
                 browser.open(page.address)
                 eventually(lambda: browser.run("return document.body.dataset.ready"), 30)
-                for keys in (
-                    ["j"],
-                    ["Enter"],
-                    ["Enter"],
-                    ["Home"],
-                    ["Shift+Right"] * 3,
-                    ["Tab"],
-                    ["u"],
-                    ["y"],
-                    ["Tab"],
-                    ["s"],
-                    ["j"],
-                ):
+                for keys in KEYS:
                     browser.press(*keys)
                     time.sleep(0.6)
                 time.sleep(2)
@@ -91,13 +94,12 @@ def _write(path: Path, png: bytes) -> None:
     """As a small file with a palette: the page's own colours as they are, the rest for the picture in it."""
     with Image.open(io.BytesIO(png)) as opened:
         picture = opened.convert("RGB")
-    pixels = np.asarray(picture).reshape(-1, 3)
-    colours, counts = np.unique(pixels, axis=0, return_counts=True)
-    own = colours[np.argsort(counts)[::-1][:OWN_COLOURS]]
-    rest = pixels[~(pixels[:, None] == own[None, :8]).all(axis=2).any(axis=1)]
-    others = Image.fromarray(rest[: len(rest) // 512 * 512].reshape(-1, 512, 3)).quantize(256 - OWN_COLOURS)
+    own = [
+        int(one[i : i + 2], 16) for one in sorted(set(re.findall("#[0-9a-f]{6}", STYLE.read_text()))) for i in (1, 3, 5)
+    ]
+    others = picture.quantize(256 - len(own) // 3)
     palette = Image.new("P", (1, 1))
-    palette.putpalette(own.astype(np.uint8).tobytes() + bytes(others.getpalette() or ())[: 3 * (256 - OWN_COLOURS)])
+    palette.putpalette(own + list(others.getpalette() or ())[: 768 - len(own)])
     picture.quantize(palette=palette, dither=Image.Dither.NONE).save(path, optimize=True)
 
 

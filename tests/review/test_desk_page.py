@@ -98,6 +98,8 @@ def test_a_whole_review_by_keyboard(browser: Browser, review: Review) -> None:
     browser.press("Right", "Right", "Right", "e", "Right", "Enter")
     browser.said("Place 1 is covered")
     assert [frame for frame, _ in review.saved[-1].done[-1].keys] == [0, 3]  # type: ignore[union-attr]
+    ids = browser.run("return [...document.querySelectorAll('.box')].map((one) => one.dataset.id)")
+    assert sorted(ids) == ["place 1", "track 1", "track 2"]
     browser.press("z", "z")
     browser.said("Undone: Place 1 covered")
     eventually(lambda: len(review.saved[-1].done) == 1, 5)
@@ -142,6 +144,36 @@ def test_the_original_shows_while_the_key_is_held(browser: Browser) -> None:
     browser.run("window.dispatchEvent(new Event('blur'))")  # the key is let go of elsewhere
     assert browser.run(shown) == [False, False] and not browser.run(mark)
     browser.chromium.up("o")
+
+
+@needs_chromium
+def test_boxes_are_those_of_the_frame(browser: Browser) -> None:
+    """Wherever the focus was when others took their place."""
+    ids = "return [...document.querySelectorAll('.box')].map((one) => one.dataset.id)"
+    browser.press("j")
+    browser.said("1 of 3")
+    assert browser.run("return document.activeElement.dataset.id") == "track 9"
+    for keys, there in ((["Home"], ["track 1"]), (["j"], ["track 1"]), (["End"], ["track 1", "track 2"])):
+        browser.press(*keys)
+        eventually(lambda there=there: browser.run(ids) == there, 5)  # type: ignore[misc]
+    browser.press("k")
+    eventually(lambda: browser.run(ids) == ["track 1", "track 2", "track 9"], 5)
+    eventually(lambda: browser.run("return document.activeElement.dataset.id") == "track 9", 5)
+
+
+@needs_chromium
+def test_nothing_of_the_original_stays_when_the_page_closes(review: Review, tmp_path: Path) -> None:
+    pictures = review.pictures()
+    with serving(lambda: Open(pictures, review.desk())) as page, Chromium(tmp_path) as chromium:
+        browser = Browser(chromium, page)
+        chromium.down("o")
+        eventually(lambda: browser.run("return !document.getElementById('original').hidden"), 5)
+        assert pictures._recording._cache
+        chromium.open("about:blank")
+        eventually(lambda: not pictures._recording._cache, 5)
+        original = page.ask("/original/0.jpg")[2]
+        kept = [path for path in (tmp_path / "profile").rglob("*") if path.is_file() and path.stat().st_size < 1 << 24]
+        assert kept and not any(original[600:800] in path.read_bytes() for path in kept)
 
 
 @needs_chromium

@@ -144,8 +144,9 @@ function nameOf(place) {
 }
 
 function boxesHere() {
-  const redactions = here.places.filter((one) => one.track).map((one) => ({
-    id: `track ${one.track}`,
+  const tracks = here.places.filter((one) => one.track).map((one) => one.track);
+  const redactions = here.places.filter((one) => one.track).map((one, at) => ({
+    id: `track ${one.track}${tracks.indexOf(one.track) < at ? ` again ${at}` : ""}`,  // a track may have two places
     state: one.state,
     box: one.box,
     short: one.person ? `${one.person}` : "?",
@@ -168,7 +169,7 @@ function drawBoxes() {
   describe();
 }
 
-const placeChosen = () => here.places.find((one) => `track ${one.track}` === chosen);
+const placeChosen = () => here.places.find((one) => chosen && `track ${one.track}` === chosen.split(" again")[0]);
 
 function personChosen() {
   const place = placeChosen();
@@ -551,7 +552,7 @@ for (const name of ["pointerup", "pointerleave", "pointercancel"]) hold.addEvent
 hold.addEventListener("keydown", (event) => { if ([" ", "Enter"].includes(event.key) && !event.repeat && state) { event.preventDefault(); stage.hold(frame); } });
 hold.addEventListener("keyup", stage.letGo);
 element("finish").addEventListener("click", finish);
-screen.addEventListener("focus", () => { chosen = null; if (state) drawBoxes(); });
+screen.addEventListener("focus", () => { if (state && !stage.isSettling() && !stage.isDrawing()) { chosen = null; drawBoxes(); } });
 timeline.onSeek((number) => { stop(); go(number); });
 
 open();

@@ -115,12 +115,18 @@ export function showBoxes(places, chosen, choose) {
     put(box, place.box);
     return box;
   });
-  for (const gone of kept.values()) {
-    if (gone === document.activeElement) screen.focus();
-    gone.remove();
-  }
+  const lost = [...kept.values()].includes(document.activeElement);
+  for (const gone of kept.values()) gone.remove();
   wantedOnes.forEach((box, at) => { if (boxes.children[at] !== box) boxes.insertBefore(box, boxes.children[at] || null); });
+  if (lost) {
+    settling = true; // the focus goes to the picture, and what is chosen stays so
+    screen.focus({ preventScroll: true });
+    settling = false;
+  }
 }
+
+let settling = false;
+export const isSettling = () => settling;
 
 export function focusBox(id) {
   const box = [...boxes.children].find((one) => one.dataset.id === id);
