@@ -10,7 +10,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -28,6 +28,20 @@ _FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+KEYS = {
+    "Tab": "\ue004",
+    "Enter": "\ue007",
+    "Shift": "\ue008",
+    "Escape": "\ue00c",
+    "Space": " ",
+    "Left": "\ue012",
+    "Up": "\ue013",
+    "Right": "\ue014",
+    "Down": "\ue015",
+    "End": "\ue010",
+    "Home": "\ue011",
+}
+"""Keys that are no characters, by name."""
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 needs_chromium = pytest.mark.skipif(
@@ -105,6 +119,27 @@ class Chromium:
     def click(self, selector: str) -> None:
         """Click what a CSS selector finds."""
         self._call("POST", f"{self._session}/element/{self._found(selector)}/click", {})
+
+    def press(self, *keys: str) -> None:
+        """Press and let go of keys, one after the other: characters, or names as in `KEYS`, with "Shift+" before."""
+        for key in keys:
+            held = ["Shift"] if key.startswith("Shift+") else []
+            name = key.removeprefix("Shift+")
+            self.down(*held, name)
+            self.up(name, *held)
+
+    def down(self, *keys: str) -> None:
+        """Press keys and hold them."""
+        self._act("keyDown", keys)
+
+    def up(self, *keys: str) -> None:
+        """Let go of keys."""
+        self._act("keyUp", keys)
+
+    def _act(self, kind: str, keys: Sequence[str]) -> None:
+        steps = [{"type": kind, "value": KEYS.get(key, key)} for key in keys]
+        source = {"type": "key", "id": "keyboard", "actions": steps}
+        self._call("POST", f"{self._session}/actions", {"actions": [source]})
 
     def picture(self, selector: str | None = None) -> bytes:
         """A PNG of the page, or of what a selector finds."""

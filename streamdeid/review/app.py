@@ -266,7 +266,8 @@ class DeskPages:
 def _followed_to_the_end(keys: Any, scene: tuple[int, int], pictures: Pictures, following: Following) -> None:
     """Follow; what cannot be decoded ends it."""
     try:
-        follow(keys, scene, ReducedPictures(pictures.luma), following)
+        with pictures.to_follow() as recording:
+            follow(keys, scene, ReducedPictures(lambda frame: recording.frame(frame).y), following)
     except InputError:
         following.ends = {"before": "damage", "after": "damage"}
     finally:

@@ -38,13 +38,13 @@ class Doubt(Protocol):
     def last(self) -> int: ...
 
     @property
-    def track(self) -> int | None: ...
+    def track(self) -> int: ...
 
     @property
-    def person(self) -> int | None: ...
+    def person(self) -> int: ...
 
     @property
-    def box(self) -> Box | None: ...
+    def box(self) -> Box: ...
 
     @property
     def severity(self) -> float: ...
@@ -141,7 +141,7 @@ class Desk:
             "edits_file": self.names.edits,
             "frames": len(recorded.times),
             "rate": float(recorded.rate),
-            "duration": float(recorded.times[-1] - recorded.times[0]) if recorded.times else 0.0,
+            "duration": float(recorded.times[-1] - recorded.times[0]) if len(recorded.times) else 0.0,
             "width": recorded.width,
             "height": recorded.height,
             "cuts": list(recorded.cuts),
@@ -268,7 +268,7 @@ def _told(doubt: Doubt, looked: bool) -> dict[str, Any]:
         "last": doubt.last,
         "track": doubt.track,
         "person": doubt.person,
-        "box": None if doubt.box is None else [round(value, 1) for value in doubt.box],
+        "box": [round(value, 1) for value in doubt.box],
         "severity": doubt.severity,
         "why": doubt.why,
         "looked": looked,

@@ -7,15 +7,15 @@ pixels, what is to be covered one plain colour; in doubt that colour. A snapshot
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamdeid.analysis.applied import FrameEdits
 from streamdeid.analysis.records import Box
-from streamdeid.core.frames import Plane, Planes
+from streamdeid.core.frames import Planes
 from streamdeid.errors import InputError
 from streamdeid.review.recorded import Recorded
 from streamdeid.service.preview import planes_as_jpeg
@@ -24,6 +24,8 @@ from streamdeid.video.files.seeking import SeekingSource
 _QUALITY = 85
 _WIDEST = 1280
 """Pixels to which pictures on the page are reduced."""
+_FOLLOWED = 16 << 20
+"""Bytes of pictures that are kept while following, one frame after the other."""
 _FILL = 64, 128, 128
 """Luma and chroma of what is to be covered."""
 _THUMBNAIL = 112
@@ -35,7 +37,7 @@ _AROUND = 0.25
 class Pictures:
     """Frames of a recording and of what was published of it. Several threads may ask."""
 
-    def __init__(self, recording: Path, output: Path, times: Sequence[Fraction]) -> None:
+    def __init__(self, recording: Path, output: Path, times: Sequence[float] | NDArray[np.float64]) -> None:
         """times: of the recording's frames, seconds. Raises InputError for files that do not fit together."""
         self._recording = SeekingSource(recording, times)
         self._output = SeekingSource(output, times)
@@ -77,9 +79,9 @@ class Pictures:
         """JPEG of a frame of the recording: not to be kept anywhere."""
         return planes_as_jpeg(self._recording.frame(frame), _WIDEST, _QUALITY)
 
-    def luma(self, frame: int) -> Plane:
-        """Brightness of a frame of the recording, uint8 (h, w), for following a patch in it; not to be written to."""
-        return self._recording.frame(frame).y
+    def to_follow(self) -> SeekingSource:
+        """The recording, for following a patch in it while pictures are shown; close it."""
+        return self._recording.beside(_FOLLOWED)
 
     def thumbnail(self, frame: int, box: Box) -> bytes:
         """JPEG of a redaction in the output."""
@@ -117,7 +119,7 @@ def _changes(frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdi
     """Boxes that the edits open, and boxes that they cover, against the output."""
     opened: list[Box] = []
     covered: list[Box] = [*(box for _, box in now.places), *now.regions]
-    for track, box in _boxes(frame, recorded).items():
+    for track, box in _boxes(frame, recorded):
         if track in now.open:
             opened.append(box)
         elif track in rendered.open:  # what the output shows is to be covered again
@@ -125,11 +127,11 @@ def _changes(frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdi
     return opened, covered
 
 
-def _boxes(frame: int, recorded: Recorded) -> Mapping[int, Box]:
-    """What was changed in a frame, by track."""
+def _boxes(frame: int, recorded: Recorded) -> list[tuple[int, Box]]:
+    """What was changed in a frame, with the track that it was changed for."""
     rows = recorded.places.rows(frame)
     tracks, boxes = recorded.places.track[rows].tolist(), recorded.box[rows].tolist()
-    return {track: (x0, y0, x1, y1) for track, (x0, y0, x1, y1) in zip(tracks, boxes, strict=True) if track}
+    return [(track, (x0, y0, x1, y1)) for track, (x0, y0, x1, y1) in zip(tracks, boxes, strict=True) if track]
 
 
 def _staying(frame: int, recorded: Recorded, now: FrameEdits) -> list[Box]:

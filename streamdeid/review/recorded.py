@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.analysis.columns import AnalysisColumns, columns_of
 from streamdeid.analysis.places import Ints, Places
 from streamdeid.analysis.records import Analysis
 
@@ -28,8 +29,8 @@ class Recorded:
     height: int
     rate: Fraction
     """Average frames per second."""
-    times: tuple[Fraction, ...]
-    """Presentation time of each frame, seconds."""
+    times: NDArray[np.float64]
+    """Presentation time of each frame, seconds, float64 (frames,)."""
     cuts: tuple[int, ...]
     """Numbers of the frames that a scene begins with, but for the first."""
     places: Places
@@ -38,38 +39,27 @@ class Recorded:
     cause: NDArray[np.uint8]
     """(n,): row of `causes`."""
     causes: tuple[str, ...]
-    """Why no better level; the first is empty."""
+    """Why no better level."""
     box: NDArray[np.float32]
     """(n, 4): x0, y0, x1, y1 in pixels: what was changed."""
 
     @staticmethod
-    def of(analysis: Analysis) -> Recorded:
-        """Read an analysis."""
-        times: list[Fraction] = []
-        scenes: list[int] = []
-        levels: list[int] = []
-        reasons: list[int] = []
-        boxes: list[tuple[float, float, float, float]] = []
-        causes = {"": 0}
-        for record in analysis.frames:
-            times.append(record.time)
-            scenes.append(record.scene)
-            for one in record.decisions:
-                levels.append(LEVELS.index(one.level) if one.level in LEVELS else _OTHER)
-                reasons.append(causes.setdefault(one.cause, len(causes)))
-                boxes.append(one.box)
-        header = analysis.header
+    def of(analysis: Analysis, known: AnalysisColumns | None = None) -> Recorded:
+        """Read an analysis. known: its columns, where they were read already. Raises InputError for a damaged file."""
+        columns = columns_of(analysis.frames) if known is None else known
+        header, rows = analysis.header, columns.decisions
+        ours = np.array([LEVELS.index(one) if one in LEVELS else _OTHER for one in columns.levels] or [0], np.uint8)
         return Recorded(
             width=header.width,
             height=header.height,
             rate=header.rate,
-            times=tuple(times),
-            cuts=tuple(n for n in range(1, len(scenes)) if scenes[n] != scenes[n - 1]),
-            places=Places.of(analysis),
-            level=np.array(levels, np.uint8),
-            cause=np.array(reasons, np.uint8),
-            causes=tuple(causes),
-            box=np.array(boxes, np.float32).reshape(-1, 4),
+            times=columns.time,
+            cuts=tuple(int(at) for at in np.flatnonzero(np.diff(columns.scene)) + 1),
+            places=Places.of_columns(columns),
+            level=ours[rows.level],
+            cause=rows.cause,
+            causes=columns.causes,
+            box=rows.box,
         )
 
     def scene_of(self, frame: int) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from streamdeid.errors import StreamdeidError
 from streamdeid.review.app import DeskPages, Open, Opening
@@ -16,11 +16,17 @@ from streamdeid.service.web_server import WebServer
 _TOKEN_BYTES = 16
 
 
-async def serve_desk(port: int, read: Callable[[], Open], ready: Callable[[str], None]) -> int:
+async def serve_desk(
+    port: int,
+    read: Callable[[], Open],
+    ready: Callable[[str], None],
+    signals: Sequence[int] = (signal.SIGTERM, signal.SIGINT),
+) -> int:
     """Serve until it is finished; 0, or the number of the signal that ended it.
 
     port: 0 for any. read: everything that the desk needs, called in a thread while the page is already there. ready:
-    called with the address, token included. Raises SettingsError when it cannot listen, and what `read` raises.
+    called with the address, token included. signals: those that end it, none outside the main thread.
+    Raises SettingsError when it cannot listen, and what `read` raises.
     """
     http = HttpSettings(
         port=port,
@@ -38,7 +44,7 @@ async def serve_desk(port: int, read: Callable[[], Open], ready: Callable[[str],
     opening = Opening()
     pages = DeskPages(opening, lambda: end(0))
     with contextlib.ExitStack() as safe:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in signals:
             loop.add_signal_handler(number, end, number)
             safe.callback(loop.remove_signal_handler, number)
         server = WebServer(http, lambda over: pages.app(http))

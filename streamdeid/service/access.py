@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from html import escape
 from urllib.parse import urlencode
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streamdeid.service.http_settings import HttpSettings
@@ -93,7 +94,12 @@ def _from_own_page(request: Request) -> bool:
 def _come_again(request: Request, http: HttpSettings) -> Response:
     rest = urlencode([(name, value) for name, value in request.query_params.multi_items() if name != "token"])
     # A path that begins with two slashes would lead to another host.
-    response = RedirectResponse("/" + request.url.path.lstrip("/\\") + (f"?{rest}" if rest else ""), 303)
+    place = "/" + request.url.path.lstrip("/\\") + (f"?{rest}" if rest else "")
+    response: Response = RedirectResponse(place, 303)
+    if http.own_pages_only:
+        # From a page that another program opened, a browser would go on to the place without the strict cookie; it
+        # goes there with it from a page of this host.
+        response = HTMLResponse(f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(place)}">')
     response.set_cookie(http.cookie, _cookie(http.token or ""), httponly=True, samesite="strict", path="/")
     return response
 

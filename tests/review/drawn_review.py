@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,8 +12,11 @@ import numpy as np
 from streamdeid.aam.fit import FitModel
 from streamdeid.analysis.edits import Edits
 from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Box, Decision, FrameRecord, Side
+from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.core.frames import Planes
+from streamdeid.report.redaction_report import FileSide
 from streamdeid.review.desk import Desk, Names
+from streamdeid.review.opening import Files
 from streamdeid.review.pictures import Pictures
 from streamdeid.review.recorded import Recorded
 from streamdeid.surrogates.gallery import Gallery
@@ -33,9 +36,9 @@ class MadeUpDoubt:
     kind: str
     first: int
     last: int
-    track: int | None
-    person: int | None
-    box: Box | None
+    track: int
+    person: int
+    box: Box
     severity: float
     why: str
 
@@ -59,13 +62,29 @@ class Review:
         empty = Edits(SHA, len(self.drawn))
         return Desk(names, recorded, self.doubts, edits or empty, self.saved.append)
 
+    def written(self) -> Files:
+        """The analysis as a file, with the hashes of recording and output."""
+        files = Files(
+            self.recording,
+            self.output,
+            self.recording.with_suffix(".analysis"),
+            self.recording.with_suffix(".edits.json"),
+        )
+        sides = [FileSide.of(path) for path in (self.recording, self.output)]
+        source, output = (Side(side.sha256, side.bytes) for side in sides)
+        with AnalysisWriter(files.analysis, replace(self.analysis.header, input=source), overwrite=True) as writer:
+            for record in self.analysis.frames:
+                writer.add(record)
+            writer.close(AnalysisEnd({}, output, ""))
+        return files
+
     def pictures(self) -> Pictures:
         """Its pictures."""
-        return Pictures(self.recording, self.output, [record.time for record in self.analysis.frames])
+        return Pictures(self.recording, self.output, [float(record.time) for record in self.analysis.frames])
 
 
 def drawn_review(place: Path, fitting: FitModel, gallery: Gallery, *, people: int = 2, seconds: float = 3.0) -> Review:
-    """Draw it: scenes of so many people side by side, the second mirrored; track 9 is a false redaction."""
+    """Draw it: people side by side, with what is called a cut after two thirds; track 9 is a false redaction."""
     size = SIZE
     drawn = list(synthetic_people(fitting, gallery, people=people, seconds=seconds, size=size, rate=RATE))
     recording, output = place / "drawn.mp4", place / "drawn_deidentified.mp4"
@@ -125,13 +144,25 @@ def _doubts(records: Iterable[FrameRecord]) -> Iterable[MadeUpDoubt]:
         frames // 4,
         frames // 2 - 1,
         9,
-        None,
+        0,
         (8.0, 8.0, 60.0, 66.0),
         0.9,
         "What is covered here does not look like a face.",
     )
-    yield MadeUpDoubt("late-2", "late start", 0, 2, 2, 2, None, 0.7, "The track begins in the middle of the picture.")
-    yield MadeUpDoubt("short-1", "weak evidence", 5, 8, 1, 1, None, 0.2, "The detector was hardly sure here.")
+    yield MadeUpDoubt(
+        "late-2",
+        "late start",
+        0,
+        2,
+        2,
+        2,
+        (200.0, 60.0, 300.0, 180.0),
+        0.7,
+        "The track begins in the middle of the picture.",
+    )
+    yield MadeUpDoubt(
+        "short-1", "weak evidence", 5, 8, 1, 1, (80.0, 60.0, 180.0, 180.0), 0.2, "The detector was hardly sure here."
+    )
 
 
 def mean_difference(a: np.ndarray, b: np.ndarray, box: Box) -> float:

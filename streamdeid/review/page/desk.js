@@ -144,8 +144,9 @@ function nameOf(place) {
 }
 
 function boxesHere() {
-  const redactions = here.places.filter((one) => one.track).map((one) => ({
-    id: `track ${one.track}`,
+  const tracks = here.places.filter((one) => one.track).map((one) => one.track);
+  const redactions = here.places.filter((one) => one.track).map((one, at) => ({
+    id: `track ${one.track}${tracks.indexOf(one.track) < at ? ` again ${at}` : ""}`,  // a track may have two places
     state: one.state,
     box: one.box,
     short: one.person ? `${one.person}` : "?",
@@ -162,11 +163,13 @@ function boxesHere() {
 }
 
 function drawBoxes() {
-  stage.showBoxes(boxesHere(), state.states, chosen, choose);
+  stage.showBoxes(boxesHere(), chosen, choose);
+  const one = doubt === null ? null : state.doubts[doubt];
+  stage.showDoubt(one && one.first <= frame && frame <= one.last ? one.box : null);
   describe();
 }
 
-const placeChosen = () => here.places.find((one) => `track ${one.track}` === chosen);
+const placeChosen = () => here.places.find((one) => chosen && `track ${one.track}` === chosen.split(" again")[0]);
 
 function personChosen() {
   const place = placeChosen();
@@ -222,9 +225,12 @@ async function goToDoubt(number) {
   timeline.setCurrent(one.id);
   person = null;
   chosen = one.track ? `track ${one.track}` : null;
+  const at = doubt;
   await go(Math.floor((one.first + one.last) / 2));
+  if (doubt !== at) return;
+  if (chosen) stage.focusBox(chosen); else screen.focus();
   showLists();
-  say(`${doubt + 1} of ${state.doubts.length}: ${one.kind}. ${one.why}`);
+  say(`${at + 1} of ${state.doubts.length}: ${one.kind}. ${one.why}`);
 }
 
 async function accept(looked) {
@@ -546,7 +552,7 @@ for (const name of ["pointerup", "pointerleave", "pointercancel"]) hold.addEvent
 hold.addEventListener("keydown", (event) => { if ([" ", "Enter"].includes(event.key) && !event.repeat && state) { event.preventDefault(); stage.hold(frame); } });
 hold.addEventListener("keyup", stage.letGo);
 element("finish").addEventListener("click", finish);
-screen.addEventListener("focus", () => { chosen = null; if (state) drawBoxes(); });
+screen.addEventListener("focus", () => { if (state && !stage.isSettling() && !stage.isDrawing()) { chosen = null; drawBoxes(); } });
 timeline.onSeek((number) => { stop(); go(number); });
 
 open();

@@ -12,6 +12,7 @@ export function showDoubts(state, current, go, time) {
   const key = `${state.recording}/${state.doubts.length}`;
   if (list.dataset.key !== key) {
     list.dataset.key = key;
+    const worst = Math.max(1e-6, ...state.doubts.map((one) => one.severity));
     list.replaceChildren(...state.doubts.map((doubt, number) => {
       const item = make("li");
       const button = make("button", "doubt");
@@ -22,7 +23,7 @@ export function showDoubts(state, current, go, time) {
       const side = make("span", "doubt-side");
       const bar = make("span", "severity");
       bar.append(make("i"));
-      bar.firstChild.style.width = `${Math.round(100 * Math.max(0.04, Math.min(1, doubt.severity)))}%`;
+      bar.firstChild.style.width = `${Math.round(100 * Math.max(0.04, Math.min(1, doubt.severity / worst)))}%`;
       side.append(make("span", "when", time(doubt.first)), bar);
       button.append(make("span", "tick"), text, side);
       button.addEventListener("click", () => go(number));
@@ -86,7 +87,9 @@ export function showPeople(state, chosen, choose) {
     if (!state.people.length) list.replaceChildren(make("li", "none", "Nobody is known in this recording."));
   }
   for (const button of list.querySelectorAll("button")) {
-    button.setAttribute("aria-pressed", String(Number(button.dataset.person) === chosen));
+    const now = Number(button.dataset.person) === chosen;
+    if (now && button.getAttribute("aria-pressed") !== "true") button.scrollIntoView({ block: "nearest" });
+    button.setAttribute("aria-pressed", String(now));
   }
 }
 
@@ -124,7 +127,7 @@ export function showLegend(state, rows) {
     colour.dataset.state = at;
     item.append(colour, name);
     return item;
-  }), ...[["cut", "cut"], ["doubt", "to look at"]].map(([kind, text]) => {
+  }), ...[["cut", "cut"], ["to-look", "to look at"]].map(([kind, text]) => {
     const item = make("li");
     item.append(make("i", kind), text);
     return item;

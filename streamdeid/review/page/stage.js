@@ -6,6 +6,7 @@ const picture = document.getElementById("picture");
 const original = document.getElementById("original");
 const mark = document.getElementById("mark");
 const boxes = document.getElementById("boxes");
+const doubtful = document.getElementById("doubtful");
 const drawn = document.getElementById("drawn");
 
 let size = [16, 9];
@@ -87,8 +88,14 @@ function put(element, [x0, y0, x1, y1]) {
   style.height = `${(100 * (y1 - y0)) / size[1]}%`;
 }
 
+// Where to look, while the frames of a doubt show.
+export function showDoubt(box) {
+  doubtful.hidden = !box;
+  if (box) put(doubtful, box);
+}
+
 // One button for each redaction, kept from frame to frame so that the focus stays with a track.
-export function showBoxes(places, states, chosen, choose) {
+export function showBoxes(places, chosen, choose) {
   const kept = new Map([...boxes.children].map((one) => [one.dataset.id, one]));
   const wantedOnes = places.map((place) => {
     let box = kept.get(place.id);
@@ -108,12 +115,18 @@ export function showBoxes(places, states, chosen, choose) {
     put(box, place.box);
     return box;
   });
-  for (const gone of kept.values()) {
-    if (gone === document.activeElement) screen.focus();
-    gone.remove();
-  }
+  const lost = [...kept.values()].includes(document.activeElement);
+  for (const gone of kept.values()) gone.remove();
   wantedOnes.forEach((box, at) => { if (boxes.children[at] !== box) boxes.insertBefore(box, boxes.children[at] || null); });
+  if (lost) {
+    settling = true; // the focus goes to the picture, and what is chosen stays so
+    screen.focus({ preventScroll: true });
+    settling = false;
+  }
 }
+
+let settling = false;
+export const isSettling = () => settling;
 
 export function focusBox(id) {
   const box = [...boxes.children].find((one) => one.dataset.id === id);

@@ -11,12 +11,13 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import av
+import numpy as np
 from av.container import InputContainer
+from numpy.typing import NDArray
 
 from streamdeid.core.frames import Planes
 from streamdeid.errors import InputError
@@ -30,6 +31,10 @@ _BEFORE = 8
 """Frames before the one asked for that are kept, too: whoever looks at one steps back."""
 _ONWARDS = 24
 """Frames by which decoding goes on from where it is rather than from a key frame that is nearer."""
+
+
+_TRIES = 2
+"""Key frames before the wanted one that are tried where a container seeks too far, before it is read from its start."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class SeekingSource:
     Several threads may ask; one is served at a time. Raises InputError, in the constructor too.
     """
 
-    def __init__(self, path: Path, times: Sequence[Fraction] = (), *, cache: int = _CACHE) -> None:
+    def __init__(self, path: Path, times: Sequence[float] | NDArray[np.float64] = (), *, cache: int = _CACHE) -> None:
         """times: presentation time, seconds, of each frame, where an earlier pass knows it: should the packets be
         others in number (a place of damage that was left out), frames are found by it. cache: bytes to keep."""
         self._path = path
@@ -73,16 +78,17 @@ class SeekingSource:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def beside(self, cache: int) -> SeekingSource:
+        """Another one on the same file, which asks for other frames; cache: bytes of pictures that it keeps."""
+        other = SeekingSource(self._path, self._times, cache=cache)
+        with self._lock:
+            other._index = self._known()
+        return other
+
     def prepare(self) -> int:
         """Make the list of packets, where it is not there yet; the number of frames."""
         with self._lock:
             return len(self._known().stamps)
-
-    def keys(self) -> tuple[int, ...]:
-        """Numbers of the frames that decoding can begin at, rising; the first is 0."""
-        with self._lock:
-            index = self._known()
-            return tuple(sorted({0, *(bisect_left(index.stamps, key) for key in index.keys)}))
 
     def frame(self, number: int) -> Planes:
         """A frame, upright; not to be written to. Raises InputError for one that is not there or not decodable."""
@@ -129,7 +135,7 @@ class SeekingSource:
             found = self._read_to(number)
             if found is not None:
                 return found
-        for begin in range(key, -1, -1):  # one that decoding cannot begin at after all has an earlier one
+        for begin in (key, key - 1)[: key + 1]:  # one that decoding cannot begin at after all has an earlier one
             self._pictures = self._from(begin)
             self._at = -1
             found = self._read_to(number)
@@ -171,40 +177,44 @@ class SeekingSource:
 
     def _from(self, key: int) -> Generator[tuple[int, av.VideoFrame], None, None]:
         """Pictures with their stamps from a key frame on, in display order."""
-        index = self._known()
-        if not index.stamped:
+        if not self._known().stamped:
             self._stop()
-        if self._container is None:
-            self._container = open_container(self._path)
-            _video_of(self._container).thread_type = "AUTO"
-            _video_of(self._container).thread_count = 0  # as many as there are cores
-        container = self._container
-        stream = _video_of(container)
-        context: Any = stream.codec_context
-        if not index.stamped:
-            for number, picture in enumerate(container.decode(stream)):
+            for number, picture in enumerate(self._opened().decode(_video_of(self._opened()))):
                 yield number, picture
             return
-        for packet in self._packets(container, stream, key):
+        for stream, packet in self._packets(key):
             stamp = packet.pts
+            context: Any = stream.codec_context
             context.skip_frame = "NONREF" if stamp is not None and stamp < self._near else "DEFAULT"
             for picture in stream.decode(packet):
                 if picture.pts is not None:
                     yield picture.pts, picture
 
-    def _packets(self, container: InputContainer, stream: av.VideoStream, key: int) -> Iterator[Any]:
+    def _packets(self, key: int) -> Iterator[tuple[av.VideoStream, Any]]:
         """Packets from a key frame on, an earlier one where seeking misses it, and an empty last one."""
-        keys = self._known().keys
-        for begin in range(key, -1, -1):
+        keys = self._known().keys[: key + 1]
+        for begin in range(key, max(key - _TRIES, 0) - 1, -1):
+            container = self._opened()
+            stream = _video_of(container)
             container.seek(keys[begin], stream=stream)
             packets = iter(container.demux(stream))
             for packet in packets:
-                if packet.is_keyframe and packet.pts in keys[: key + 1]:
-                    yield packet
-                    yield from packets
+                if packet.is_keyframe and packet.pts in keys:
+                    yield stream, packet
+                    yield from ((stream, each) for each in packets)
                     return
-                if packet.pts is None or packet.pts > keys[key]:
+                if packet.pts is None or packet.pts > keys[-1]:
                     break  # too far
+        self._stop()
+        stream = _video_of(self._opened())
+        yield from ((stream, each) for each in self._opened().demux(stream))
+
+    def _opened(self) -> InputContainer:
+        if self._container is None:
+            self._container = open_container(self._path)
+            _video_of(self._container).thread_type = "AUTO"
+            _video_of(self._container).thread_count = 0  # as many as there are cores
+        return self._container
 
 
 def _video_of(container: InputContainer) -> av.VideoStream:
@@ -212,7 +222,7 @@ def _video_of(container: InputContainer) -> av.VideoStream:
     return next(stream for stream in container.streams.video if not is_cover(stream))
 
 
-def _index_of(path: Path, times: Sequence[Fraction]) -> _Index:
+def _index_of(path: Path, times: Sequence[float] | NDArray[np.float64]) -> _Index:
     """Read all packets. Raises InputError."""
     shown: list[int] = []
     keys: list[int] = []
@@ -238,11 +248,11 @@ def _index_of(path: Path, times: Sequence[Fraction]) -> _Index:
         return _Index(tuple(range(len(times) or count)), (0,), False)
     first = keys[0]  # what is shown before it hangs on pictures from before the file began
     stamps = sorted(stamp for stamp in shown if stamp >= first)
-    if times and len(times) != len(stamps):
-        stamps = [_nearest(stamps, time / base) for time in times]
+    if len(times) not in (0, len(stamps)):
+        stamps = [_nearest(stamps, float(time / base)) for time in times]
     return _Index(tuple(stamps), tuple(sorted(keys)), True)
 
 
-def _nearest(stamps: Sequence[int], wanted: Fraction) -> int:
+def _nearest(stamps: Sequence[int], wanted: float) -> int:
     at = bisect_left(stamps, wanted)
     return min(stamps[max(at - 1, 0) : at + 1], key=lambda stamp: abs(stamp - wanted))

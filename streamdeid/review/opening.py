@@ -1,0 +1,76 @@
+"""Opening a recording for review: its analysis, its output and its edits are read, and must fit one another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from streamdeid.analysis.columns import columns_of
+from streamdeid.analysis.edits import Edits
+from streamdeid.analysis.edits_check import check_edits
+from streamdeid.analysis.edits_file import read_edits, write_edits
+from streamdeid.analysis.read_analysis import read_analysis
+from streamdeid.analysis.records import Analysis
+from streamdeid.errors import InputError
+from streamdeid.report.redaction_report import FileSide
+from streamdeid.review.app import Open
+from streamdeid.review.desk import Desk, Names
+from streamdeid.review.doubts import doubts
+from streamdeid.review.pictures import Pictures
+from streamdeid.review.recorded import Recorded
+
+
+@dataclass(frozen=True)
+class Files:
+    """What a review is about."""
+
+    recording: Path
+    output: Path
+    """What was published of it."""
+    analysis: Path
+    edits: Path
+    """Need not be there yet."""
+
+
+def open_review(files: Files, reviewer: str = "") -> Open:
+    """Read everything; who calls it holds the lock of the edits. reviewer: who it is, where that is to be told.
+
+    Raises InputError for files that cannot be read or that are not of one recording, SettingsError for edits that do
+    not fit it.
+    """
+    analysis = read_analysis(files.analysis)
+    sha256 = _sha256(files.recording)
+    if analysis.header.input.sha256 != sha256:
+        raise InputError(f"{files.analysis} is of another recording than {files.recording}")
+    edits = read_edits(files.edits) if files.edits.exists() else Edits(sha256, len(analysis.frames))
+    columns = columns_of(analysis.frames)
+    recorded = Recorded.of(analysis, columns)
+    check_edits(analysis, edits, recorded.places)
+    _check_output(files, analysis, edits)
+
+    def save(changed: Edits) -> None:
+        if reviewer:
+            now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            changed = replace(changed, reviewer=reviewer, reviewed=now)
+        write_edits(files.edits, changed)
+
+    names = Names(files.recording.name, files.output.name, files.edits.name)
+    desk = Desk(names, recorded, doubts(analysis, columns), edits, save)
+    return Open(Pictures(files.recording, files.output, recorded.times), desk)
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return FileSide.of(path).sha256
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+
+
+def _check_output(files: Files, analysis: Analysis, edits: Edits) -> None:
+    """Whether the output is the one of the analysis, or one that holds edits of it. Raises InputError."""
+    known = {side.sha256 for side in (analysis.end.output,) if side is not None}
+    if edits.rendered is not None:
+        known.add(edits.rendered.output_sha256)
+    if _sha256(files.output) not in known:
+        raise InputError(f"{files.output} is not what was published with {files.analysis}: filter the recording again")

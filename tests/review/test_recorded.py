@@ -1,0 +1,126 @@
+"""What the page is told of a recording, and that it stays small for a long one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamdeid.analysis.edits import (
+    CoverPlace,
+    Edits,
+    JoinPersons,
+    PartPerson,
+    RemoveRedaction,
+    Rendered,
+    ShowPerson,
+    Span,
+)
+from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Decision, FrameRecord, Side
+from streamdeid.errors import SettingsError
+from streamdeid.review.desk import Desk, Names
+from streamdeid.review.recorded import Recorded, runs
+from tests.review.drawn_review import SHA, Review
+
+rows = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), max_size=60)
+
+
+@settings(deadline=None)
+@given(rows)
+def test_runs_say_what_is_highest_in_each_frame(some: list[tuple[int, int]]) -> None:
+    some = sorted(some, key=lambda one: one[0])
+    found = runs(np.array([frame for frame, _ in some], np.int64), np.array([state for _, state in some], np.uint8))
+    assert len(found) % 3 == 0
+    told = {}
+    for first, count, state in zip(found[::3], found[1::3], found[2::3], strict=True):
+        assert count > 0 and not told.keys() & set(range(first, first + count))
+        told |= dict.fromkeys(range(first, first + count), state)
+    assert told == {frame: max(state for at, state in some if at == frame) for frame, _ in some}
+    assert all(a + n < b or s != t for a, n, s, b, t in zip(found, found[1::3], found[2::3], found[3::3], found[5::3]))
+
+
+def _long(frames: int, people: int) -> Analysis:
+    """A recording whose levels change every 40 frames or so, as rows of six people do."""
+    rng = np.random.default_rng(2)
+    names = ("own face", "own face quiet", "soft redaction")
+    state = [0] * people
+    records = []
+    for n in range(frames):
+        decisions = []
+        for person in range(people):
+            if rng.random() < 0.05:
+                state[person] = int(rng.integers(3))
+            box = (100.0 * person, 50.0, 100.0 * person + 80, 150.0)
+            track = 1 + person + people * (n // 900)
+            decisions.append(
+                Decision(track, track, person + 1, names[state[person]], "", box, box, None, 0, False, False)
+            )
+        records.append(FrameRecord(Fraction(n, 25), n // 500, (), decisions))
+    header = AnalysisHeader(Side(SHA, 1), 1280, 720, Fraction(25), {}, SHA, SHA)
+    return Analysis(header, records, AnalysisEnd({}, None, ""))
+
+
+def test_the_state_of_a_long_recording_is_small() -> None:
+    """6,000 frames stand for 45,000: it grows with how often something changes, not with the frames."""
+    analysis = _long(6000, 6)
+    desk = Desk(Names("a", "b", "c"), Recorded.of(analysis), [], Edits(SHA, 6000), lambda edits: None)
+    state = json.dumps(desk.state())
+    assert len(state) * 45_000 / 6000 < 1 << 20
+    assert [one["frames"] for one in desk.state()["people"]] == [6000] * 6
+    assert len(json.dumps(desk.places_of(0, 120))) < 150_000
+
+
+def test_what_the_output_holds_is_told(review: Review) -> None:
+    shown, removed = ShowPerson(1, Span(0, None)), RemoveRedaction(9, Span(8, 9))
+    edits = Edits(SHA, 30, done=(shown, removed), rendered=Rendered(SHA, (shown,)))
+    desk = review.desk(edits)
+    assert desk.state()["rendered"] == 1
+    now, rendered = desk.at(12)
+    assert 1 in now.visible and 1 in rendered.visible
+    desk.undo()
+    desk.undo()
+    now, rendered = desk.at(12)
+    assert not now.visible and 1 in rendered.visible  # the output still shows who is to be covered again
+
+
+def test_who_is_undone_is_covered_again_in_the_picture(review: Review) -> None:
+    """The output shows the person; until it is made anew, the desk fills the place."""
+    shown = ShowPerson(1, Span(0, None))
+    desk = review.desk(Edits(SHA, 30, undone=(shown,), rendered=Rendered(SHA, (shown,))))
+    pictures = review.pictures()
+    x0, y0, x1, y1 = (int(value) for value in review.drawn[12].truths[0].box)
+    import cv2
+
+    for made in (pictures.published, pictures.snapshot):
+        data = made(12, desk.recorded, *desk.at(12))
+        picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_GRAYSCALE)
+        assert picture[y0:y1, x0:x1].std() < 2 and picture[y0:y1, x0:x1].mean() < 80
+
+
+def test_numbers_of_new_people_and_places_are_new(review: Review) -> None:
+    desk = review.desk()
+    desk.make(JoinPersons(1, 2))
+    desk.make(PartPerson(1, 2, desk.state()["new_person"]))
+    assert desk.state()["new_person"] == 4
+    desk.undo()
+    assert desk.state()["new_person"] == 4  # it can be redone
+    place = CoverPlace(desk.state()["new_place"], ((0, (0, 0, 9, 9)),), 0, ((0, 0, 9, 9),))
+    desk.make(place)
+    assert desk.state()["new_place"] == 2
+    desk.make(replace(place, boxes=((0, 0, 9, 9), (1, 1, 9, 9))))
+    assert desk.state()["new_place"] == 2 and len(desk.state()["by_hand"]) == 1
+
+
+def test_edits_that_do_not_fit_open_no_desk(review: Review) -> None:
+    with pytest.raises(SettingsError, match="edit 1"):
+        review.desk(Edits(SHA, 30, done=(ShowPerson(7, Span(0, None)),)))
+
+
+def test_scenes(review: Review) -> None:
+    recorded = Recorded.of(review.analysis)
+    assert recorded.scene_of(0) == recorded.scene_of(19) == (0, 19) and recorded.scene_of(20) == (20, 29)
