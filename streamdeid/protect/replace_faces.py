@@ -244,8 +244,9 @@ class ReplaceFaces:
     def _plan(self, pending: PendingFrame[Any], track: Track) -> Plan:
         """Decide which protection level a face gets in a frame, and why no better one."""
         tracklet, ambiguous = pending.tracklet(track.number), pending.ambiguous(track.number)
-        followed = self._faces.of(tracklet)
-        found = pending.seen[track.number].measured if followed is not None else None
+        seen = pending.seen.get(track.number)
+        followed = None if seen is None else self._faces.of(tracklet)
+        found = None if seen is None or followed is None else seen.measured
         box = self._of_head(track) if track.face is None else face_extent(track, track.face)
         points = found.seen.raw if found is not None and astray(found.seen) <= 1 else None
         place = box, points, pending.frame.planes.size

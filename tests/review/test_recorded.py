@@ -41,7 +41,10 @@ def test_runs_say_what_is_highest_in_each_frame(some: list[tuple[int, int]]) -> 
         assert count > 0 and not told.keys() & set(range(first, first + count))
         told |= dict.fromkeys(range(first, first + count), state)
     assert told == {frame: max(state for at, state in some if at == frame) for frame, _ in some}
-    assert all(a + n < b or s != t for a, n, s, b, t in zip(found, found[1::3], found[2::3], found[3::3], found[5::3]))
+    assert all(
+        a + n < b or s != t
+        for a, n, s, b, t in zip(found, found[1::3], found[2::3], found[3::3], found[5::3], strict=False)
+    )
 
 
 def _long(frames: int, people: int) -> Analysis:
