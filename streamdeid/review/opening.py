@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -39,15 +41,19 @@ def open_review(files: Files, reviewer: str = "") -> Open:
     Raises InputError for files that cannot be read or that are not of one recording, SettingsError for edits that do
     not fit it.
     """
-    analysis = read_analysis(files.analysis)
-    sha256 = _sha256(files.recording)
+    with ThreadPoolExecutor(2, "hash") as threads:  # they wait for the disk, and the columns for nobody
+        hashes = [threads.submit(_sha256, path) for path in (files.recording, files.output)]
+        analysis = read_analysis(files.analysis)
+        columns = columns_of(analysis.frames)
+        recorded = Recorded.of(analysis, columns)
+        pictures = Pictures(files.recording, files.output, recorded.times)
+        pictures.prepare()
+    sha256, output = (one.result() for one in hashes)
     if analysis.header.input.sha256 != sha256:
         raise InputError(f"{files.analysis} is of another recording than {files.recording}")
-    edits = read_edits(files.edits) if files.edits.exists() else Edits(sha256, len(analysis.frames))
-    columns = columns_of(analysis.frames)
-    recorded = Recorded.of(analysis, columns)
+    edits = read_edits(files.edits) if os.path.lexists(files.edits) else Edits(sha256, len(analysis.frames))
     check_edits(analysis, edits, recorded.places)
-    _check_output(files, analysis, edits)
+    _check_output(files, output, analysis, edits)
 
     def save(changed: Edits) -> None:
         if reviewer:
@@ -57,7 +63,7 @@ def open_review(files: Files, reviewer: str = "") -> Open:
 
     names = Names(files.recording.name, files.output.name, files.edits.name)
     desk = Desk(names, recorded, doubts(analysis, columns), edits, save)
-    return Open(Pictures(files.recording, files.output, recorded.times), desk)
+    return Open(pictures, desk)
 
 
 def _sha256(path: Path) -> str:
@@ -67,10 +73,10 @@ def _sha256(path: Path) -> str:
         raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
 
 
-def _check_output(files: Files, analysis: Analysis, edits: Edits) -> None:
+def _check_output(files: Files, sha256: str, analysis: Analysis, edits: Edits) -> None:
     """Whether the output is the one of the analysis, or one that holds edits of it. Raises InputError."""
     known = {side.sha256 for side in (analysis.end.output,) if side is not None}
     if edits.rendered is not None:
         known.add(edits.rendered.output_sha256)
-    if _sha256(files.output) not in known:
+    if sha256 not in known:
         raise InputError(f"{files.output} is not what was published with {files.analysis}: filter the recording again")

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -41,10 +42,8 @@ def test_runs_say_what_is_highest_in_each_frame(some: list[tuple[int, int]]) -> 
         assert count > 0 and not told.keys() & set(range(first, first + count))
         told |= dict.fromkeys(range(first, first + count), state)
     assert told == {frame: max(state for at, state in some if at == frame) for frame, _ in some}
-    assert all(
-        a + n < b or s != t
-        for a, n, s, b, t in zip(found, found[1::3], found[2::3], found[3::3], found[5::3], strict=False)
-    )
+    for at in range(3, len(found), 3):  # neighbours are not told apart without need
+        assert found[at - 3] + found[at - 2] < found[at] or found[at - 1] != found[at + 2]
 
 
 def _long(frames: int, people: int) -> Analysis:
@@ -97,8 +96,6 @@ def test_who_is_undone_is_covered_again_in_the_picture(review: Review) -> None:
     desk = review.desk(Edits(SHA, 30, undone=(shown,), rendered=Rendered(SHA, (shown,))))
     pictures = review.pictures()
     x0, y0, x1, y1 = (int(value) for value in review.drawn[12].truths[0].box)
-    import cv2
-
     for made in (pictures.published, pictures.snapshot):
         data = made(12, desk.recorded, *desk.at(12))
         picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_GRAYSCALE)

@@ -432,7 +432,9 @@ async function followBox(keys, number) {
   const done = await change("/edit", { do: "cover place", number, keys, first: told.first, boxes: told.boxes });
   if (!done) return;
   chosen = `place ${number}`;
+  person = null;
   drawBoxes();
+  showLists();
   stage.focusBox(chosen);
   const last = told.first + told.count - 1;
   say(`Place ${number} is covered from frame ${told.first} (${ENDS[told.ends.before]}) to ${last} (${ENDS[told.ends.after]}). E adjusts it where it drifts.`);
