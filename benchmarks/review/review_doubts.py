@@ -107,7 +107,7 @@ def first_entries(clip: Clip, seed: int) -> dict[str, object]:
         first = doubts(changed.analysis)[:FIRST]
         hits = [any(points_at(one, miss, rate) for one in first) for miss in misses]
         missed.append(sum(hits))
-        every.append(all(hits))
+        every.append(len(hits) == 3 and all(hits))
         false.update({one.track for one in first} & set(clip.false))
         persons.update({one.person for one in first} - {0})
     return {

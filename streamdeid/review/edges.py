@@ -24,6 +24,9 @@ _AT_BORDER = 0.15
 """Share of it that is left at the border ..."""
 _INSIDE = 0.1
 """... which a face has left when it is so far away, in sides."""
+_STANDS, _STANDS_THERE = 0.02, 0.6
+"""Sides that a face goes less than in `_AHEAD` seconds if it stands, and the share that is left at the border then: who
+stands there does not leave."""
 _BESIDE, _COVERED, _SOON = 0.7, 0.5, 1.25
 """What is left of it beside another redaction, and where the look-ahead covers the place for longer; and how much more
 it is soon after a cut or before the next: people do not appear a second after a cut."""
@@ -102,8 +105,10 @@ def _edges(columns: Columns, found: Sequence[Stretch]) -> list[_Edge]:
 
 def _edge(columns: Columns, one: Stretch, begins: bool, bound: int) -> _Edge:
     frame, place, seen = (one.first, one.places[0], one.seen) if begins else (one.last, one.places[-1], one.seen[::-1])
-    away = _to_border(place + _going(one, begins, columns.rate), columns.size) / max(one.side, 1e-9)
-    inside = float(np.clip(away / _INSIDE, _AT_BORDER, 1))
+    going, side = _going(one, begins, columns.rate), max(one.side, 1e-9)
+    away = _to_border(place + going, columns.size) / side
+    least = _STANDS_THERE if float(np.abs(going).max()) < _STANDS * side else _AT_BORDER
+    inside = float(np.clip(away / _INSIDE, least, 1))
     beside = _BESIDE if _beside(columns, one.track, frame, place) else 1.0
     guessed = int(np.argmax(seen)) if seen.any() else len(seen)
     covered = _COVERED if guessed >= 0.15 * columns.rate else 1.0
