@@ -116,8 +116,8 @@ def _reviewed(review: ReviewReport) -> str:
     """What a reviewer did to a file, in words."""
     edits = review.edits
     assert edits is not None
-    looked, not_looked = edits.doubts_looked_at, edits.doubts_not_looked_at
-    parts = [f"{looked} of {_many(looked + not_looked, 'doubt')} looked at"]
+    looked, left = edits.doubts_looked_at, edits.doubts_not_looked_at
+    parts = [] if looked is None or left is None else [f"{looked} of {_many(looked + left, 'doubt')} looked at"]
     counts = (
         (edits.covered_places, "place covered by hand"),
         (edits.removed_tracks, "false redaction removed"),

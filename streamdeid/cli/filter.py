@@ -16,6 +16,7 @@ from streamdeid.core.process_usage import be_frugal
 from streamdeid.core.settings_table import add_options, given, table
 from streamdeid.errors import ExitCode, OutputError
 from streamdeid.report.redaction_report import FileFailure, FileReport, Report, left_visible, write_report
+from streamdeid.review.doubts import doubts
 from streamdeid.runs.components import WRITABLE
 from streamdeid.runs.files import FileRun
 from streamdeid.runs.reviewed_file import Asked
@@ -120,7 +121,7 @@ def _asked(arguments: argparse.Namespace, job: Job) -> Asked:
     analysis: Path | None = arguments.analysis
     if analysis is None and arguments.edits is not None:
         analysis = job.input.with_suffix(".analysis")
-    return Asked(analysis, arguments.edits)
+    return Asked(analysis, arguments.edits, lambda known: [one.name for one in doubts(known)])
 
 
 def settings_of(arguments: argparse.Namespace, *, lookahead: float) -> Settings:

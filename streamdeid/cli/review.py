@@ -39,6 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", type=Path, help="the filtered video (<stem>_deidentified beside it)")
     parser.add_argument("--edits", type=Path, metavar="JSON", help="where edits are kept (<stem>.edits.json beside it)")
+    parser.add_argument(
+        "--key-file", type=Path, metavar="KEY",
+        help="for a recording that is filtered first: with the same key only what edits touch is rendered again",
+    )  # fmt: skip
     parser.add_argument("--reviewer", default="", metavar="NAME", help="keep who edited, and when, with the edits")
     parser.add_argument("--port", type=int, default=0, help="of the page on this machine (any that is free)")
     parser.add_argument("--no-browser", action="store_true", help="print the page's address and open no browser")
@@ -53,7 +57,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise InputError(f"{files.recording} cannot be read: it is no file")
     with lock_edits(files.edits):
         if not (files.analysis.exists() and files.output.exists()):
-            code = _filter(files)
+            code = _filter(files, arguments.key_file)
             if code != ExitCode.DONE:
                 return code
         with contextlib.ExitStack() as safe:
@@ -84,7 +88,7 @@ def _files(arguments: argparse.Namespace) -> Files:
     )
 
 
-def _filter(files: Files) -> ExitCode:
+def _filter(files: Files, key: Path | None) -> ExitCode:
     """Filter the recording in a process of its own, whose memory is free afterwards."""
     if files.output.exists():
         raise OutputError(
@@ -94,6 +98,7 @@ def _filter(files: Files) -> ExitCode:
     program = "from streamdeid.cli.main import run; run()"
     words = [str(files.recording.absolute()), "-o", str(files.output.absolute())]
     command = [sys.executable, "-c", program, "filter", *words, "--analysis", str(files.analysis.absolute())]
+    command += [] if key is None else ["--key-file", str(key.absolute())]
     return ExitCode(subprocess.run(command, check=False).returncode)
 
 

@@ -152,7 +152,7 @@ def warnings_of(report: Report) -> list[str]:
     by_hand = sum(sum(edits.visible_frames.values()) for edits in reviewed)
     shown = sum(one.shown for one in files) - by_hand
     removed = sum(edits.removed_frames for edits in reviewed)
-    unseen = sum(edits.doubts_not_looked_at for edits in reviewed)
+    unseen = sum(edits.doubts_not_looked_at or 0 for edits in reviewed)
     found += [
         (
             bool(shown > 0),
@@ -273,7 +273,7 @@ def _check(report: Report) -> None:
         counts += [one.shown, one.filled_regions]
         if one.review is not None and one.review.edits is not None:
             edits = one.review.edits
-            counts += [edits.removed_frames, edits.doubts_not_looked_at, *edits.visible_frames.values()]
+            counts += [edits.removed_frames, edits.doubts_not_looked_at or 0, *edits.visible_frames.values()]
         counts += [count for levels in (one.levels, *one.persons.values()) for count in levels.values()]
         if not 0 <= min(counts) <= max(counts) < _MOST:
             raise ValueError("a count is none")

@@ -130,8 +130,9 @@ class EditCounts:
     joined: int
     parted: int
     other_surrogates: int
-    doubts_looked_at: int
-    doubts_not_looked_at: int
+    doubts_looked_at: int | None
+    doubts_not_looked_at: int | None
+    """Of the review's list; None where the list was not made."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,11 @@ from streamdeid.runs.stream import Stream
 from streamdeid.surrogates.choice import SAMPLED, Surrogates
 from streamdeid.video.files.spliced import NotSplicedError
 
+_COUNTED = (
+    "covered_places", "covered_frames", "removed_tracks", "removed_frames", "regions", "region_frames", "joined",
+    "parted", "other_surrogates",
+)  # fmt: skip
+"""Counts of a summary that a report has under the same names."""
 _log = logging.getLogger(__name__)
 
 
@@ -50,6 +56,8 @@ class Asked:
 
     analysis: Path | None = None
     edits: Path | None = None
+    doubts: Callable[[Analysis], Sequence[str]] | None = None
+    """Names of all there is to look at, for the report."""
 
     def __bool__(self) -> bool:
         return self.analysis is not None or self.edits is not None
@@ -173,11 +181,16 @@ class ReviewedFile:
         applied, edits = self.applied, self.edits
         if applied is None or edits is None:
             return ReviewReport(self.told)
-        summary = applied.summary((), edits.looked_at)
+        asked = self._asked.doubts
+        summary = applied.summary(() if asked is None else asked(self.recorded().analysis), edits.looked_at)
+        looked = None if asked is None else summary.doubts_looked_at
+        left = None if asked is None else summary.doubts_not_looked_at
         counts = EditCounts(
             visible_frames={str(person): visible for person, (visible, _) in summary.visible.items()},
             wanted_frames={str(person): wanted for person, (_, wanted) in summary.visible.items()},
-            **{name: value for name, value in asdict(summary).items() if name != "visible"},
+            **{name: value for name, value in asdict(summary).items() if name in _COUNTED},
+            doubts_looked_at=looked,
+            doubts_not_looked_at=left,
         )
         return ReviewReport(self.told, counts, edits.reviewer, edits.reviewed, frames_rendered)
 
