@@ -96,7 +96,7 @@ def _repeat_analysis(known: Analysis, long: LongRecording, times: int) -> None:
     scenes = frames[-1].scene + 1
     side = FileSide.of(long.recording)
     header = replace(known.header, input=Side(side.sha256, side.bytes))
-    with AnalysisWriter(long.analysis, header, overwrite=True) as writer:
+    with AnalysisWriter(long.analysis, header, overwrite=True, key=KEY) as writer:
         for number in range(times):
             for record in frames:
                 decisions = [

@@ -102,6 +102,8 @@ class Rendered:
     output_sha256: str
     edits: tuple[Edit, ...]
     """Those that it holds, in their order."""
+    seal: str = ""
+    """Tells, to who has the run's key, that this was written with it: 64 hexadecimal digits; empty without a key."""
 
 
 @dataclass(frozen=True)
@@ -122,3 +124,6 @@ class Edits:
     reviewed: str = ""
     """When, ISO 8601, where that is to be told."""
     rendered: Rendered | None = None
+    places_sha256: str = ""
+    """`Places.fingerprint` of the analysis that they were made on: in that of another run the numbers of tracks and
+    persons mean others. Empty where a tool that wrote them did not know it."""

@@ -34,7 +34,13 @@ def check_edits(analysis: Analysis, edits: Edits, places: Places | None = None) 
     if edits.input_sha256 != analysis.header.input.sha256 or edits.frames != len(analysis.frames):
         raise SettingsError("the edits are of another recording than the analysis")
     size = analysis.header.width, analysis.header.height
-    check_done(places if places is not None else Places.of(analysis), size, (*edits.done, *edits.undone))
+    known = places if places is not None else Places.of(analysis)
+    if edits.places_sha256 not in ("", known.fingerprint):
+        raise SettingsError(
+            "the edits were made on the analysis of another run, in which tracks and persons may have other numbers: "
+            "take that analysis, or review the recording anew with another edits file"
+        )
+    check_done(known, size, (*edits.done, *edits.undone))
 
 
 def check_done(places: Places, size: tuple[int, int], edits: Sequence[Edit]) -> None:

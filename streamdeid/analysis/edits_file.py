@@ -5,9 +5,11 @@ docs/analysis.md has an example. Every edit is one line, so two versions of a fi
 
 from __future__ import annotations
 
+import hmac
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +40,13 @@ MOST_PARTS = 2_000_000
 """Brackets and commas of a file: whatever they hold, reading it takes no more than some 300 MiB."""
 MOST_EDITS = 100_000
 MOST_LOOKED_AT = 200_000
+_PURPOSE = b"streamdeid seal of what an output holds"
 _LARGEST = (1 << 31) - 1
 _FRAMES = 20_000_000
-_KEYS = ("version", "input_sha256", "frames", "done", "undone", "looked_at", "reviewer", "reviewed", "rendered")
+_KEYS = (
+    "version", "input_sha256", "places_sha256", "frames", "done", "undone", "looked_at", "reviewer", "reviewed",
+    "rendered",
+)  # fmt: skip
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?)?")
 
 
@@ -81,11 +87,18 @@ def check_edits(path: Path, edits: Edits, header: AnalysisHeader, frames: int) -
         raise InputError(f"{path} cannot be used: it is about {edits.frames:,} frames, and the analysis has {frames:,}")
 
 
+def seal_of(rendered: Rendered, edits: Edits, key: bytes) -> str:
+    """What somebody with a key seals it with that an output holds some edits of a recording."""
+    told = (edits.input_sha256, edits.places_sha256, _held(replace(rendered, seal="")))
+    return hmac.digest(hmac.digest(key, _PURPOSE, "sha256"), _line(told).encode(), "sha256").hex()
+
+
 def edits_text(edits: Edits) -> bytes:
     """The bytes of a file."""
     lines = {
         "version": json.dumps(VERSION),
         "input_sha256": json.dumps(edits.input_sha256),
+        "places_sha256": json.dumps(edits.places_sha256),
         "frames": json.dumps(edits.frames),
         "done": _lines([_plain(edit) for edit in edits.done]),
         "undone": _lines([_plain(edit) for edit in edits.undone]),
@@ -124,6 +137,7 @@ def edits_from(data: bytes) -> Edits:
         reviewer=fields.text("reviewer"),
         reviewed=reviewed,
         rendered=_rendered(fields["rendered"], edit),
+        places_sha256=fields.sha256("places_sha256", empty=True),
     )
 
 
@@ -144,7 +158,8 @@ def _held(rendered: Rendered | None) -> Mapping[str, Any] | None:
     """What an output holds, as JSON has it."""
     if rendered is None:
         return None
-    return {"output_sha256": rendered.output_sha256, "edits": [_plain(edit) for edit in rendered.edits]}
+    edits = [_plain(edit) for edit in rendered.edits]
+    return {"output_sha256": rendered.output_sha256, "edits": edits, "seal": rendered.seal}
 
 
 def _plain(edit: Edit) -> Mapping[str, Any]:
@@ -233,8 +248,9 @@ def _name(value: object, where: str) -> str:
 def _rendered(value: object, edit: Callable[[object, str], Edit]) -> Rendered | None:
     if value is None:
         return None
-    fields = Fields(value, "it: rendered", ("output_sha256", "edits"))
-    return Rendered(fields.sha256("output_sha256"), fields.list_of("edits", edit, MOST_EDITS))
+    fields = Fields(value, "it: rendered", ("output_sha256", "edits", "seal"))
+    held = fields.list_of("edits", edit, MOST_EDITS)
+    return Rendered(fields.sha256("output_sha256"), held, fields.sha256("seal", empty=True))
 
 
 _READ: Mapping[str, tuple[tuple[str, ...], Callable[[Fields, str, int], Edit]]] = {

@@ -44,7 +44,7 @@ LARGEST_TIME = 1 << 62
 _MOST_SETTINGS = 500
 _LONGEST_TEXT = 10_000
 _HEADER = ("input", "width", "height", "rate", "settings", "model_sha256", "gallery_sha256")
-_END = ("frames", "levels", "causes", "surrogates", "output", "key_check")
+_END = ("frames", "levels", "causes", "surrogates", "output", "key_check", "seal")
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ def end_text(end: End) -> bytes:
         "surrogates": surrogates,
         "output": asdict(end.end.output) if end.end.output else None,
         "key_check": end.end.key_check,
+        "seal": end.end.seal,
     }
     return _text(value, LONGEST_END, end_from)
 
@@ -108,7 +109,12 @@ def end_from(data: bytes) -> End:
     if len(dict(chosen)) != len(chosen):
         raise Unfit("its end: a person has two surrogates")
     return End(
-        AnalysisEnd(dict(chosen), None if output is None else side_from(output, "its end: output"), key_check),
+        AnalysisEnd(
+            dict(chosen),
+            None if output is None else side_from(output, "its end: output"),
+            key_check,
+            fields.sha256("seal", empty=True),
+        ),
         fields.whole("frames", 0, MOST_FRAMES),
         fields.list_of("levels", _word, MOST_WORDS),
         fields.list_of("causes", _word, MOST_WORDS),

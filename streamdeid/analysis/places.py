@@ -6,6 +6,7 @@ persons moves from one to another.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +52,9 @@ class Places:
     """int64 (p,): the person of each part."""
     begins: Ints
     """int64 (p,): the first frame of each part's tracklet."""
+    fingerprint: str = ""
+    """SHA-256 of which track, tracklet and person is where in each frame: what edits name. Other runs that found and
+    followed the same have the same, whatever their key."""
 
     @staticmethod
     def of(analysis: Analysis) -> Places:
@@ -80,11 +84,20 @@ class Places:
             part=part,
             persons=persons,
             begins=begins,
+            fingerprint=_fingerprint(columns),
         )
 
     def rows(self, frame: int) -> slice:
         """Where the rows of a frame are."""
         return slice(int(self.starts[frame]), int(self.starts[frame + 1]))
+
+
+def _fingerprint(columns: AnalysisColumns) -> str:
+    rows, digest = columns.decisions, hashlib.sha256()
+    for numbers in (columns.decision_start, rows.track, rows.tracklet, rows.person):
+        digest.update(np.ascontiguousarray(numbers, "<i8").tobytes())
+    digest.update(np.ascontiguousarray(rows.place, "<f4").tobytes())
+    return digest.hexdigest()
 
 
 def _of_levels(columns: AnalysisColumns, names: frozenset[str]) -> Flags:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import threading
 import weakref
@@ -31,12 +32,15 @@ from streamdeid.analysis.chunk_table import (
 from streamdeid.analysis.plain_file import open_plain
 from streamdeid.analysis.point_coding import Misfit, coded_bytes, decoded
 from streamdeid.analysis.records import Analysis, FrameRecord
+from streamdeid.analysis.seal import Seal
 from streamdeid.analysis.stored_faces import FaceNumbers, face_from
 from streamdeid.analysis.strict_json import Unfit
 from streamdeid.errors import InputError
 
 _KEPT = 4
 """Chunks whose frames are kept, each a second or so."""
+_BLOCK = 1 << 20
+"""Bytes that are read at once for the seal."""
 _SMALLEST_BLOCK = 8
 """Bytes of a compressed block of nothing."""
 
@@ -62,6 +66,15 @@ def read_analysis(path: Path) -> Analysis:
     if frames.end_of_chunks != start:
         raise file.wrong("its index does not fit its length")
     return Analysis(header, frames, known.end)
+
+
+def sealed_with(analysis: Analysis, key: bytes) -> bool:
+    """Whether the file that an analysis was read from is as it was written with a key. Reads all of it.
+
+    Raises InputError when it cannot be read.
+    """
+    frames = analysis.frames
+    return isinstance(frames, AnalysisFrames) and hmac.compare_digest(frames.seal(key), analysis.end.seal)
 
 
 class _File:
@@ -167,6 +180,7 @@ class AnalysisFrames(Sequence[FrameRecord]):
         lengths = index["table_bytes"].astype(np.int64) + index["points_bytes"]
         self._places = start + np.concatenate([[0], np.cumsum(lengths)])
         self._firsts = np.concatenate([[0], np.cumsum(index["frames"], dtype=np.int64)])
+        self._known = known
         self.levels, self.causes = known.levels, known.causes
         """Names that the tables have numbers of."""
         self._kept: OrderedDict[int, list[FrameRecord]] = OrderedDict()
@@ -181,6 +195,13 @@ class AnalysisFrames(Sequence[FrameRecord]):
     def chunks(self) -> int:
         """How many chunks there are."""
         return len(self._index)
+
+    def seal(self, key: bytes) -> str:
+        """What `AnalysisWriter` would seal these bytes with."""
+        seal, end = Seal(key), self.end_of_chunks
+        for at in range(0, end, _BLOCK):
+            seal.add(self._file.part(at, min(_BLOCK, end - at)))
+        return seal.over(self._known, self._index.tobytes())
 
     def __len__(self) -> int:
         return int(self._firsts[-1])

@@ -98,6 +98,8 @@ class AnalysisEnd:
     key_check: str
     """Tells, to who has it, whether a key is the one that was used: 16 hexadecimal digits; empty for a key that was
     forgotten."""
+    seal: str = ""
+    """Tells, to who has the key, that nothing of the file was changed: 64 hexadecimal digits; empty without a key."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ What does not fit raises `Unfit`, whose text says where; the readers put the fil
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -110,7 +109,7 @@ def whole(value: object, where: str, least: int = 0, most: int = _LARGEST) -> in
 
 def number(value: object, where: str, most: float) -> float:
     """A finite number from -most to most."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or abs(value) > most:
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > most or value != value:
         raise Unfit(f"{where} is not a number from -{most:,} to {most:,}")
     return float(value)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import zlib
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +25,7 @@ from streamdeid.analysis.chunk_table import (
 )
 from streamdeid.analysis.point_coding import coded
 from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, FrameRecord
+from streamdeid.analysis.seal import Seal
 from streamdeid.analysis.stored_faces import FaceNumbers, numbers_of
 from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
 from streamdeid.errors import OutputError
@@ -39,9 +41,18 @@ class AnalysisWriter:
     for 52 bytes in 32 frames. Use as a context manager: leaving it before `close` aborts.
     """
 
-    def __init__(self, path: Path, header: AnalysisHeader, *, source: Path | None = None, overwrite: bool) -> None:
-        """source: the recording, which the analysis must not replace. Raises ValueError for a header that cannot be
-        written, SettingsError and OutputError as `check_paths` does."""
+    def __init__(
+        self,
+        path: Path,
+        header: AnalysisHeader,
+        *,
+        source: Path | None = None,
+        overwrite: bool,
+        key: bytes | None = None,
+    ) -> None:
+        """source: the recording, which the analysis must not replace. key: what the file is sealed with, where there is
+        one. Raises ValueError for a header that cannot be written, SettingsError and OutputError as `check_paths`
+        does."""
         text = layout.header_text(header)
         check_paths(path, source, overwrite)
         self.path, self._overwrite = path, overwrite
@@ -53,6 +64,7 @@ class AnalysisWriter:
         self._frames = self._rows = 0
         self._time: Fraction | None = None
         self._scene = 0
+        self._seal = None if key is None else Seal(key)
         self._temporary = reserve(path)
         self._open = True
         try:
@@ -85,13 +97,15 @@ class AnalysisWriter:
         try:
             self._flush()
             known = layout.End(end, self._frames, tuple(self._levels), tuple(self._causes))
+            if self._seal is not None:
+                known = replace(known, end=replace(end, seal=self._seal.over(known, b"".join(self._index))))
             text, index = layout.end_text(known), zlib.compress(b"".join(self._index), _EFFORT)
             tail = layout.TAIL.pack(
                 len(text), zlib.crc32(text), len(index), zlib.crc32(index), len(self._index), 0, layout.TAIL_MARK
             )
             check = zlib.crc32(tail[: layout.TAIL_CHECKED])
             fields = layout.TAIL.unpack(tail)
-            self._write(text + index + layout.TAIL.pack(*fields[:5], check, fields[6]))
+            self._file.write(text + index + layout.TAIL.pack(*fields[:5], check, fields[6]))
             self._file.close()
             put_in_place(self._temporary, self.path, overwrite=self._overwrite)
             self._open = False
@@ -157,7 +171,10 @@ class AnalysisWriter:
         self._records, self._faces = [], []
 
     def _write(self, data: bytes) -> None:
+        """Header or chunks."""
         self._file.write(data)
+        if self._seal is not None:
+            self._seal.add(data)
 
     def _failed(self, error: OSError) -> OutputError:
         self.abort()

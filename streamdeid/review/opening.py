@@ -53,6 +53,7 @@ def open_review(files: Files, reviewer: str = "") -> Open:
         raise InputError(f"{files.analysis} is of another recording than {files.recording}")
     edits = read_edits(files.edits) if os.path.lexists(files.edits) else Edits(sha256, len(analysis.frames))
     check_edits(analysis, edits, recorded.places)
+    edits = replace(edits, places_sha256=recorded.places.fingerprint)
     _check_output(files, output, analysis, edits)
 
     def save(changed: Edits) -> None:

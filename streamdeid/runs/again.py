@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -23,14 +23,14 @@ from streamdeid.analysis.places import SHOWN, Places
 from streamdeid.analysis.records import Analysis
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
-from streamdeid.errors import FailedClosed
+from streamdeid.errors import FailedClosed, InputError
 from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.surrogates.choice import Surrogate, Surrogates
 from streamdeid.video.files.sink import FileSink
 from streamdeid.video.files.source import FileSource
-from streamdeid.video.files.spliced import Segment, splice
+from streamdeid.video.files.spliced import NotSplicedError, Segment, splice
 
 _WARM = 3
 """Seconds before a segment from which its faces are studied: a face at rest is known after one, steady after two."""
@@ -151,10 +151,18 @@ class Again:
         begin = max(0, segment.first - round(_WARM * analysis.header.rate))
         step: Step[None] = Step(self.recorded.faces, RecordedTracks(self.recorded, begin), self.method())
         with self.write(path) as sink:
-            for one in filtered(self.source.between(self.times, begin, segment.last), step):
+            for one in filtered(self._frames(begin, segment.last), step):
                 if one.frame.index >= segment.first:
                     sink.write(one.frame)
                     done(one)
+
+    def _frames(self, first: int, last: int) -> Iterator[Frame]:
+        """Frames of the recording. Raises NotSplicedError where it can only be read from its beginning: its time stamps
+        run backwards, or there are none."""
+        try:
+            yield from self.source.between(self.times, first, last)
+        except InputError as error:
+            raise NotSplicedError("the recording can only be read from its beginning") from error
 
 
 class Counted:
@@ -176,12 +184,13 @@ class Counted:
         """Persons whose surrogates are shown."""
         return len(self.persons.keys() - {"0"})
 
-    def rendered(self, done: Done[Any]) -> None:
-        """Count a frame that was rendered."""
+    def rendered(self, done: Done[Any], recorded: Recorded) -> None:
+        """Count a frame that was rendered. Whom a whitelist showed then is shown again."""
         self.frames += 1
         for one in done.frame.redactions:
             self._add(one.level, one.person, one.track == 0)
-        self.shown += len(done.pending.left)
+        whitelisted = sum(one.level == SHOWN for one in recorded.analysis.frames[done.frame.index].decisions)
+        self.shown += len(done.pending.left) + whitelisted
 
     def copied(self, recorded: Recorded, segments: Sequence[Segment], by_hand: str) -> None:
         """Count all frames outside of some segments. by_hand: level of what a hand drew."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from streamdeid.analysis.places import SHOWN
+from streamdeid.analysis.read_analysis import sealed_with
 from streamdeid.analysis.records import (
     Analysis,
     AnalysisHeader,
@@ -25,7 +26,7 @@ from streamdeid.analysis.records import (
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
 from streamdeid.core.protocols import Detector
-from streamdeid.errors import FailedClosed
+from streamdeid.errors import FailedClosed, InputError
 from streamdeid.report.redaction_report import FileSide
 from streamdeid.runs.step import Done
 from streamdeid.settings import Settings
@@ -156,6 +157,18 @@ class ChosenSurrogates:
 def key_check(key: bytes | None) -> str:
     """Tells, to who has a key, whether it is this one: 16 hexadecimal digits; empty without."""
     return "" if key is None else hmac.new(key, b"streamdeid analysis", "sha256").hexdigest()[:16]
+
+
+def why_not_believed(analysis: Analysis, key: bytes) -> str | None:
+    """Why an analysis is not believed by who has this key, in words that finish "since …"; None where it is.
+
+    Raises InputError for one that was made with this key, and then changed.
+    """
+    if analysis.end.key_check != key_check(key):
+        return "the analysis was not made with this key"
+    if not sealed_with(analysis, key):
+        raise InputError("the analysis was changed since it was written: remove it, and filter with --analysis again")
+    return None
 
 
 def places_of(analysis: Analysis) -> Callable[[int], Mapping[int, Box]]:

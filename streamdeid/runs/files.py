@@ -40,7 +40,7 @@ from streamdeid.surrogates.guarantee import guarantee
 from streamdeid.surrogates.models import Models, load_models
 from streamdeid.video.files.sink import FileSink
 from streamdeid.video.files.source import FileSource
-from streamdeid.video.files.spliced import NotSplicedError, segments_of, touched_segments
+from streamdeid.video.files.spliced import NotSplicedError, check_copyable, segments_of, touched_segments
 
 Progress = Callable[[int, int | None, int], None]
 """Told after each frame: frames done, frames in all where that is known, and faces protected so far."""
@@ -111,7 +111,7 @@ class FileRun:
                     try:
                         return self._again(source, output, reviewed, progress)
                     except NotSplicedError as reason:
-                        reviewed.told = f"all was rendered, since {reason}"
+                        reviewed.told = f"all was rendered, since {reason}; {reviewed.told}"
             return self._whole(source, output, reviewed, progress)
 
     def _whole(self, source: FileSource, output: Path, reviewed: ReviewedFile | None, progress: Progress) -> FileReport:
@@ -182,7 +182,11 @@ class FileRun:
         settings, info = self.settings, source.info
         held, recorded = reviewed.held_by(output), reviewed.recorded()
         check_paths(output, source.path, settings.overwrite)
-        segments = touched_segments(segments_of(output), reviewed.touched_since(held))
+        check_copyable(output, audio=settings.audio, keep_metadata=settings.keep_metadata)
+        known = segments_of(output)
+        if known[-1].last + 1 != len(recorded.analysis.frames):
+            raise NotSplicedError("the earlier output has another number of pictures")
+        segments = touched_segments(known, reviewed.touched_since(held))
         total, counted = sum(one.last - one.first + 1 for one in segments), Counted()
         begun = time.perf_counter()
         tools = self.start()
@@ -190,7 +194,7 @@ class FileRun:
         started, cpu = time.perf_counter(), time.process_time()
 
         def told(done: Done[None]) -> None:
-            counted.rendered(done)
+            counted.rendered(done, recorded)
             progress(counted.frames, total, counted.faces)
 
         def write(path: Path) -> FileSink:

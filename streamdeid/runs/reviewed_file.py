@@ -11,7 +11,7 @@ from typing import Any
 from streamdeid.analysis.applied import Applied
 from streamdeid.analysis.edits import Edit, Edits, Rendered
 from streamdeid.analysis.edits_check import check_edits
-from streamdeid.analysis.edits_file import read_edits, write_edits
+from streamdeid.analysis.edits_file import read_edits, seal_of, write_edits
 from streamdeid.analysis.edits_lock import lock_edits
 from streamdeid.analysis.places import Places
 from streamdeid.analysis.read_analysis import read_analysis
@@ -19,7 +19,7 @@ from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, S
 from streamdeid.analysis.stored_faces import stored
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.core.protocols import Detector
-from streamdeid.errors import FailedClosed, SettingsError
+from streamdeid.errors import FailedClosed, InputError, SettingsError
 from streamdeid.protect.edited import Edited
 from streamdeid.protect.mask_faces import MASKS, MaskFaces
 from streamdeid.protect.plan import Deidentifier
@@ -33,6 +33,7 @@ from streamdeid.runs.analysed import (
     key_check,
     places_of,
     record_of,
+    why_not_believed,
     why_not_decided_so,
     why_not_found_so,
 )
@@ -74,6 +75,8 @@ class ReviewedFile:
         self.edits: Edits | None = None
         self.told = ""
         """What to tell the user of it."""
+        self._search = False
+        """Whether faces are searched again though there is an analysis."""
         path = asked.analysis
         if path is None:
             raise SettingsError("edits need the analysis that they were made on (--analysis)")
@@ -83,7 +86,7 @@ class ReviewedFile:
             self._read_edits(asked.edits)
         self._writer: AnalysisWriter | None = None
         if self.edits is None:  # an analysis tells of the filter alone; edits stand beside it
-            self._writer = AnalysisWriter(path, header, overwrite=True)
+            self._writer = AnalysisWriter(path, header, overwrite=True, key=key)
         self._chosen = ChosenSurrogates({})
 
     @property
@@ -103,12 +106,16 @@ class ReviewedFile:
             raise NotSplicedError(f"surrogates of {method} cannot be made again without knowing who it is")
         if method == SAMPLED and (not end.key_check or end.key_check != key_check(self._key)):
             raise NotSplicedError("the key is not the one of the earlier output")
+        if self._search:
+            raise NotSplicedError("the analysis was not made with this key")
         if not output.is_file():
             raise NotSplicedError("there is no earlier output")
         sha256, rendered = FileSide.of(output).sha256, self.edits.rendered
         if end.output is not None and sha256 == end.output.sha256:
             held: tuple[Edit, ...] = ()
         elif rendered is not None and sha256 == rendered.output_sha256:
+            if self._key is not None and rendered.seal != seal_of(rendered, self.edits, self._key):
+                raise NotSplicedError("what the earlier output holds was not written with this key")
             held = rendered.edits
         else:
             raise NotSplicedError("the earlier output is not the one that was reviewed")
@@ -131,14 +138,15 @@ class ReviewedFile:
         if self.analysis is None:
             return Reviewed(lambda detect: Kept(detect, stored))
         analysis = self.analysis
-        found: Detector = FoundBefore(analysis)
-        kept = key_check(self._key)
-        same_key = bool(kept) and kept == analysis.end.key_check
+        same_key = self._key is not None and key_check(self._key) == analysis.end.key_check
 
         def chosen(table: Surrogates) -> Choice:
             return RecordedChoice(analysis, table) if same_key else table
 
-        return Reviewed(lambda detect: found, self._edited, chosen)
+        def found(detect: Detector) -> Detector:
+            return Kept(detect, stored) if self._search else FoundBefore(analysis)
+
+        return Reviewed(found, self._edited, chosen)
 
     def note(self, done: Done[Any], stream: Stream) -> None:
         """Keep what is known of a frame that was rendered. Raises OutputError."""
@@ -167,8 +175,12 @@ class ReviewedFile:
         if path is not None and self.edits is not None:
             try:
                 with lock_edits(path):
-                    write_edits(path, replace(self.edits, rendered=Rendered(output.sha256, self.edits.done)))
-            except SettingsError:  # a desk has them open
+                    now = read_edits(path)  # a desk may have changed them while the recording was rendered
+                    rendered = Rendered(output.sha256, self.edits.done)
+                    if self._key is not None:
+                        rendered = replace(rendered, seal=seal_of(rendered, now, self._key))
+                    write_edits(path, replace(now, rendered=rendered))
+            except (InputError, SettingsError):  # taken away, or a desk has them open
                 _log.warning("%s is in use: the next run with it renders the whole recording", path)
 
     def abort(self) -> None:
@@ -206,6 +218,12 @@ class ReviewedFile:
             reason = why_not_decided_so(analysis.header, self.header)
             if reason is not None:
                 raise SettingsError(f"{path} does not fit: {reason}; filter with --analysis first, and look again")
+        if reason is None and self._key is not None:
+            reason = why_not_believed(analysis, self._key)
+            if self._asked.edits is not None:
+                self._search = reason is not None
+        if self._asked.edits is not None:
+            self.analysis = analysis
         if reason is None:
             self.analysis, self.told = analysis, "faces as in the analysis, nothing was searched again"
         else:

@@ -136,5 +136,6 @@ EDITS = Edits(
     looked_at=("short track 3", "gap in 4"),
     reviewer="Zoë",
     reviewed="2026-11-23T01:00:00Z",
-    rendered=Rendered("12" * 32, ()),
+    rendered=Rendered("12" * 32, (), "34" * 32),
+    places_sha256="56" * 32,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -32,6 +33,18 @@ def two_people() -> Analysis:
 def applied(analysis: Analysis, *edits: e.Edit) -> Applied:
     check_edits(analysis, edits_of(analysis, *edits))
     return Applied(Places.of(analysis), edits)
+
+
+def test_edits_made_on_the_analysis_of_another_run_are_refused() -> None:
+    """The same recording, as many frames, but other numbers: person 1 would be somebody else."""
+    analysis = two_people()
+    swapped = analysis_of(
+        [[decision(2, 2, 2, LEFT), decision(1, 1, 1, RIGHT if frame < 5 else BESIDE)] for frame in range(10)]
+    )
+    made = replace(edits_of(analysis, e.ShowPerson(1, ALL)), places_sha256=Places.of(analysis).fingerprint)
+    check_edits(analysis, made)
+    with pytest.raises(SettingsError, match="of another run"):
+        check_edits(swapped, made)
 
 
 @settings(max_examples=300, deadline=None)

@@ -164,7 +164,7 @@ _LIES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "version": ("version 2", lambda: _with(version=2)),
     "version of another kind": ("version is not", lambda: _with(version="1")),
     "unknown key": ("unknown key 'more'", lambda: _with(more=1)),
-    "no key": ("has no frames", lambda: b'{"version": 1, "input_sha256": "x"}'),
+    "no key": ("has no frames", lambda: b'{"version": 1, "input_sha256": "x", "places_sha256": ""}'),
     "key twice": ("twice", lambda: b'{"version": 1, "version": 1}'),
     "no object": ("not an object", lambda: b"[1]"),
     "no json": ("not JSON", lambda: b"{]"),
@@ -191,6 +191,7 @@ _LIES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "backwards": ("last is not a whole number", lambda: _edit(first=5, last=4)),
     "box beyond": ("not a number from", lambda: _edit(box=[0, 0, 5, 32_769])),
     "empty box": ("empty box", lambda: _edit(box=[5, 0, 5, 5])),
+    "long whole number": ("not a number from", lambda: _edit().replace(b"5]", b"9" * 400 + b"]")),
     "nan": ("not a number", lambda: _edit(box=[0, 0, _NAN, 5])),
     "infinite": ("not a number from", lambda: _edit().replace(b"5]", b"1e999]")),
     "box of three": ("four numbers", lambda: _edit(box=[0, 0, 5])),
@@ -234,7 +235,9 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.sampled_from(["edit", "first", "box"]), inner),
     max_leaves=12,
 )
-_KEYS = st.sampled_from(["version", "frames", "done", "undone", "looked_at", "reviewer", "reviewed", "rendered"])
+_KEYS = st.sampled_from(
+    ["version", "frames", "done", "undone", "looked_at", "reviewer", "reviewed", "rendered", "places_sha256"]
+)
 
 
 @given(st.binary(max_size=300))

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from streamdeid.analysis import layout
 from streamdeid.analysis.chunk_table import table_bytes, table_from, table_size
 from streamdeid.analysis.columns import columns_of
-from streamdeid.analysis.read_analysis import read_analysis
+from streamdeid.analysis.read_analysis import read_analysis, sealed_with
+from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.errors import InputError
 from tests.analysis.made_recordings import assert_kept, write_recording
 
@@ -218,3 +219,34 @@ def test_the_small_file_itself_is_read(tmp_path: Path, small: bytes) -> None:
     assert _outcome(tmp_path / "a") == ""
     for record, read in zip(write_recording(tmp_path / "b", 3, 2), read_analysis(tmp_path / "a").frames, strict=True):
         assert_kept(record, read)
+
+
+def test_who_has_the_key_sees_that_something_was_changed(tmp_path: Path, small: bytes) -> None:
+    """Whatever is changed, and put under right checksums, breaks the seal; without the key nobody makes another."""
+    path, key = tmp_path / "a", b"k" * 32
+    path.write_bytes(small)
+    known = read_analysis(path)
+    assert not sealed_with(known, key)
+    sealed = tmp_path / "sealed"
+    with AnalysisWriter(sealed, known.header, overwrite=False, key=key) as writer:
+        for record in known.frames:
+            writer.add(record)
+        writer.close(known.end)
+    assert sealed_with(read_analysis(sealed), key) and not sealed_with(read_analysis(sealed), b"l" * 32)
+    changes: tuple[Callable[[_Opened], object], ...] = (
+        lambda f: f.set("decisions", "person", 0, 9),
+        lambda f: f.set("frames", "scene", -1, int(f.index[0]["last_scene"])),  # no change: stays sealed
+        lambda f: setattr(f, "header", f.header.replace(b'"width": ', b'"width": 1')),
+        lambda f: setattr(f, "end", f.end.replace(b'"key_check": "', b'"key_check": "0123456789abcdef', 1)),
+        lambda f: f.index.__setitem__("time", f.index["time"]),  # nor is this one
+    )
+    kept = []
+    for change in changes:
+        opened = _Opened(sealed.read_bytes())
+        change(opened)
+        path.write_bytes(opened.bytes())
+        try:
+            kept.append(sealed_with(read_analysis(path), key))
+        except InputError:
+            kept.append(False)
+    assert kept == [False, True, False, False, True]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,17 +28,20 @@ from streamdeid.analysis.edits import (
 from streamdeid.analysis.edits_file import read_edits, write_edits
 from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis
+from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.cli.main import main
 from streamdeid.core.frames import Planes
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.errors import InputError, SettingsError
 from streamdeid.report.redaction_report import FileReport
+from streamdeid.runs.again import Again
 from streamdeid.runs.files import filter_file
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import SyntheticFrame, synthetic_people
 from streamdeid.video.files.drawn_clip import write_drawn_clip
 from streamdeid.video.files.source import FileSource
+from tests.synthetic_video import encode
 
 RATE, FRAMES = 10, 50
 SAME, OTHER = 3.0, 5.0
@@ -234,6 +239,107 @@ def test_a_mask_needs_no_key(recording: Recording) -> None:
     report = filter_file(recording.path, output, settings, analysis=analysis, edits=edits)
     assert report.review is not None and report.review.frames_rendered == 20 and report.people is None
     assert 25 in changed(before, pictures(output))
+
+
+def _rewritten(recording: Recording, path: Path, **changes: object) -> None:
+    """The analysis without person 2 in frames 20 to 39, by somebody who has no key."""
+    known = recording.analysis
+    with AnalysisWriter(path, known.header, overwrite=True) as writer:
+        for index, record in enumerate(known.frames):
+            left = [one for one in record.decisions if one.person != 2 or not 20 <= index < 40]
+            faces = {one.face for one in record.decisions} - {one.face for one in left}
+            found = [face for number, face in enumerate(record.found) if number not in faces]
+            place = {id(face): number for number, face in enumerate(found)}
+            writer.add(
+                replace(
+                    record,
+                    found=found,
+                    decisions=[
+                        replace(o, face=None if o.face is None else place[id(record.found[o.face])]) for o in left
+                    ],
+                )
+            )
+        writer.close(replace(known.end, **changes))  # type: ignore[arg-type]
+
+
+def test_who_has_the_key_does_not_believe_an_analysis_that_was_changed(recording: Recording, tmp_path: Path) -> None:
+    """A face that somebody took out of the analysis is not left open in what is rendered again."""
+    forged, edits, output = (tmp_path / name for name in ("in.analysis", "e.json", "o.mp4"))
+
+    def edited() -> FileReport:
+        output.write_bytes(recording.output.read_bytes())
+        write_edits(edits, Edits(recording.analysis.header.input.sha256, FRAMES, (ShowPerson(1, Span(24, 27)),)))
+        return filter_file(recording.path, output, recording.settings, analysis=forged, edits=edits)
+
+    _rewritten(recording, forged)
+    with pytest.raises(InputError, match="was changed since it was written"):
+        edited()
+    assert output.read_bytes() == recording.output.read_bytes()
+    _rewritten(recording, forged, key_check="", seal="")
+    report = edited()
+    assert report.review is not None and "faces were searched again" in report.review.analysis
+    after, original = pictures(output), [one.frame.planes for one in recording.drawn]
+    for index in range(20, 40):
+        assert apart(after[index], original[index], recording.box(index, 2)) > OTHER
+
+
+def test_what_an_output_holds_is_believed_under_the_key_only(recording: Recording) -> None:
+    """Somebody puts another file in the place of the output, and says that it holds the edits."""
+    target, edits = recording.place / "forged.mp4", recording.place / "edits.json"
+    recording.edited(ShowPerson(1, Span(24, 27)), output="forged.mp4")
+    target.write_bytes(recording.path.read_bytes())
+    known = read_edits(edits)
+    assert known.rendered is not None and known.rendered.seal
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    write_edits(edits, replace(known, rendered=replace(known.rendered, output_sha256=digest)))
+    report = filter_file(recording.path, target, recording.settings, analysis=recording.analysis_path, edits=edits)
+    assert report.review is not None and report.review.frames_rendered is None
+    after, original = pictures(target), [one.frame.planes for one in recording.drawn]
+    assert apart(after[40], original[40], recording.box(40, 2)) > OTHER
+
+
+def test_what_a_desk_changes_meanwhile_is_not_lost(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    edits, later = recording.place / "edits.json", ShowPerson(2, Span(0, 3))
+    render = Again.render
+
+    def rendered(self: Again, *given: Any, **named: Any) -> None:
+        render(self, *given, **named)
+        known = read_edits(edits)
+        write_edits(edits, replace(known, done=(*known.done, later)))
+
+    monkeypatch.setattr(Again, "render", rendered)
+    recording.edited(ShowPerson(1, Span(24, 27)), output="meanwhile.mp4")
+    known = read_edits(edits)
+    assert known.done == (ShowPerson(1, Span(24, 27)), later)
+    assert known.rendered is not None and known.rendered.edits == (ShowPerson(1, Span(24, 27)),)
+
+
+def test_sound_is_not_copied_from_an_earlier_output_when_it_is_not_wanted(tmp_path: Path, recording: Recording) -> None:
+    path, output = tmp_path / "in.mp4", tmp_path / "out.mp4"
+    encode(path, frames=8, audio=("aac",))
+    analysis, edits = tmp_path / "in.analysis", tmp_path / "e.json"
+    settings = replace(recording.settings, method="blackout", key_file=None)
+    report = filter_file(path, output, settings, analysis=analysis)
+    region = CoverRegion((0.0, 0.0, 20.0, 20.0), Span(2, 3))
+    write_edits(edits, Edits(report.input.sha256, report.frames, (region,)))
+    report = filter_file(path, output, settings, analysis=analysis, edits=edits)
+    assert report.review is not None and report.review.frames_rendered
+    assert FileSource(output).info.audio_codecs
+    report = filter_file(path, output, replace(settings, audio=False), analysis=analysis, edits=edits)
+    assert report.review is not None and "has sound" in report.review.analysis
+    assert not FileSource(output).info.audio_codecs
+
+
+def test_a_recording_that_cannot_be_sought_is_rendered_whole(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def between(self: FileSource, *given: Any) -> Any:
+        raise InputError("no")
+
+    monkeypatch.setattr(FileSource, "between", between)
+    report = recording.edited(ShowPerson(1, Span(24, 27)), output="sought.mp4")
+    assert report.review is not None and "only be read from its beginning" in report.review.analysis
+    assert report.shown == 4
 
 
 def test_what_does_not_fit_is_refused(recording: Recording, tmp_path: Path) -> None:

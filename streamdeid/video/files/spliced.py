@@ -65,6 +65,15 @@ def segments_of(path: Path) -> list[Segment]:
     return [Segment(start, end - 1) for start, end in zip(starts, ends, strict=True)]
 
 
+def check_copyable(path: Path, *, audio: bool, keep_metadata: bool) -> None:
+    """Raise NotSplicedError for a file with sound or metadata that are not wanted, InputError for one that is none."""
+    with _opened(path) as (container, _):
+        if not audio and container.streams.audio:
+            raise NotSplicedError("the earlier output has sound")
+        if not keep_metadata and any(key.lower() not in _MUXER_TAGS for key in container.metadata):
+            raise NotSplicedError("the earlier output has metadata")
+
+
 def touched_segments(segments: Sequence[Segment], spans: Sequence[tuple[int, int]]) -> list[Segment]:
     """The segments in which any of some spans of frames (rising, first and last included) lie, neighbours joined."""
     found: list[Segment] = []
