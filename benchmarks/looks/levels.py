@@ -21,7 +21,6 @@ from benchmarks.command_line import parser_of
 from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.errors import StreamdeidError
 from streamdeid.protect.levels import Cause, Level
-from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
@@ -43,7 +42,7 @@ def one(path: Path, frames: int | None) -> dict[str, Any]:
         ahead = lookahead_frames(settings, info)
         step: Step[None] = stream.step()
         row = counted(done.frame for done in filtered(given, step, ahead))
-    causes = stream.inner.causes if isinstance(stream.inner, ReplaceFaces) else Counter[Cause]()
+    causes = stream.inner.causes
     return {"clip": path.stem, **row, "causes": told(causes)}
 
 

@@ -59,7 +59,7 @@ def measured(long: LongRecording, seeks: int, place: Path) -> list[tuple[str, fl
         with Chromium(place) as chromium:
             started = time.perf_counter()
             chromium.open(address)
-            eventually(lambda: chromium.run("return document.body.dataset.ready"), 60)
+            eventually(lambda: chromium.run("return document.body && document.body.dataset.ready"), 60)
             ready = time.perf_counter()
         ask, rng = Asking(address), np.random.default_rng(1)
         frames = long.frames

@@ -237,7 +237,7 @@ def reviewed(made: Seeded, listed: Sequence[Doubt], rate: float, place: Path) ->
         address = desk.stdout.readline().split(": ", 1)[1].strip()
         with Chromium(place, size=(1440, 900)) as chromium:
             chromium.open(address)
-            eventually(lambda: chromium.run("return document.body.dataset.ready"), 60)
+            eventually(lambda: chromium.run("return document.body && document.body.dataset.ready"), 60)
             one = Reviewer(chromium)
             size = FileSource(made.recording).info
             for number, miss in enumerate(made.misses):

@@ -121,7 +121,8 @@ class Publisher:
 
     def vector(self, person: int) -> Points | None:
         """The surrogate P (d,) of a person; None when there is none, or for a mask."""
-        return None if isinstance(self._filter, MaskFaces) else self._filter.vectors().get(person)
+        chosen = self._filter.chosen(person)
+        return None if chosen is None else chosen.vector
 
 
 def even_planes(image: NDArray[np.uint8]) -> Planes:

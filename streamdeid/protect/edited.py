@@ -41,12 +41,11 @@ class Edited:
         inner: Deidentifier,
         edits: Callable[[int], FrameEdits],
         places: Callable[[int], Mapping[int, Box]],
-        faces: FacesOfPersons | None = None,
+        faces: FacesOfPersons,
         surrogates: Mapping[int, int] | None = None,
     ) -> None:
         """edits: of a frame, by its number. places: of its tracks, as the analysis has them. faces: of persons who were
-        joined or parted or get another surrogate; None for a mask. surrogates: by person, how many times another one
-        was asked for."""
+        joined or parted or get another surrogate. surrogates: by person, how many times another one was asked for."""
         self._inner, self._edits, self._places, self._faces = inner, edits, places, faces
         self._times = surrogates or {}
 
@@ -90,7 +89,7 @@ class Edited:
     def _as_person(self, plan: Plan, person: int) -> Plan:
         """The plan with the face of the person whom the edits say it is."""
         times = self._times.get(person, 0)
-        if self._faces is None or plan.face is None or not person or (person == plan.person and not times):
+        if plan.face is None or not person or (person == plan.person and not times):
             return plan
         face = self._faces.face_as(person + times * _TIMES, like=plan.person)
         if face is None:  # no other one is free

@@ -68,6 +68,12 @@ class MaskFaces:
         """None: a mask knows nobody."""
         return 0
 
+    def face_as(self, person: int, like: int) -> None:
+        """None: a mask has no faces."""
+
+    def chosen(self, person: int) -> None:
+        """Nothing is chosen for anybody."""
+
     def allows(self, pending: PendingFrame[Any], track: Track) -> bool:
         """A mask has nothing against any frame."""
         return True

@@ -188,8 +188,7 @@ def rendered_again(
     def made() -> Deidentifier:
         method = _deidentifier(settings, models, choice, nobody, recorded=recorded)
         inner = laid_around(method, settings, None, models.fitting.model, size).outer
-        faces = method if isinstance(method, ReplaceFaces) else None
-        return Edited(inner, recorded.applied.at, places_of(recorded.analysis), faces, recorded.applied.surrogates)
+        return Edited(inner, recorded.applied.at, places_of(recorded.analysis), method, recorded.applied.surrogates)
 
     return made
 

@@ -14,6 +14,7 @@ from streamdeid.core.atomic_file import check_paths
 from streamdeid.core.held_signals import signals_held
 from streamdeid.core.process_usage import let_go_of_code
 from streamdeid.detection.deadline import TimedDetector
+from streamdeid.errors import SettingsError
 from streamdeid.identity.recognised_faces import Known
 from streamdeid.report.redaction_report import Choice, FileReport, FileSide, Picture, Timings, finite, peak_memory_mib
 from streamdeid.runs.again import Again, Counted
@@ -104,6 +105,7 @@ class FileRun:
         with contextlib.ExitStack() as kept:
             reviewed = None
             if asked:
+                _check_names(input, output, asked)
                 header = header_of(self.settings, self.start().models, source.info, FileSide.of(input))
                 reviewed = ReviewedFile(asked, header, self.key, self.settings.overwrite)
                 kept.callback(reviewed.abort)
@@ -231,6 +233,17 @@ class FileRun:
         )
         reviewed.finish(report.output)
         return report
+
+
+def _check_names(input: Path, output: Path, asked: Asked) -> None:
+    """Raise SettingsError where two of the files of a run are one."""
+    named = {"recording": input, "output": output, "analysis": asked.analysis, "edits": asked.edits}
+    taken: dict[Path, str] = {}
+    for role, path in named.items():
+        if path is not None:
+            other = taken.setdefault(path.resolve(), role)
+            if other != role:
+                raise SettingsError(f"{path} cannot be {other} and {role} at once")
 
 
 def _timings(frames: int, begun: float, started: float, cpu: float) -> Timings:

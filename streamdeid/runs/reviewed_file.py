@@ -152,9 +152,7 @@ class ReviewedFile:
         """Keep what is known of a frame that was rendered. Raises OutputError."""
         if self._writer is not None:
             self._writer.add(record_of(done))
-            inner = stream.inner
-            if isinstance(inner, ReplaceFaces):
-                self._chosen.note(done, inner.chosen)
+            self._chosen.note(done, stream.inner.chosen)
 
     def check_length(self, frames: int) -> None:
         """Raise FailedClosed when the analysis has more frames than the recording."""
@@ -239,5 +237,4 @@ class ReviewedFile:
     def _edited(self, method: ReplaceFaces | MaskFaces, inner: Deidentifier) -> Deidentifier:
         if self.edits is None or self.analysis is None:
             return inner
-        faces = method if isinstance(method, ReplaceFaces) else None
-        return Edited(inner, self._applied.at, places_of(self.analysis), faces, self._applied.surrogates)
+        return Edited(inner, self._applied.at, places_of(self.analysis), method, self._applied.surrogates)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
@@ -294,22 +295,24 @@ def test_a_second_desk_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def _hold(path: Path, ready: Any) -> None:
-    with lock_edits(path):
-        ready.set()
-        multiprocessing.Event().wait()
+_HOLD = """
+import sys, time
+from pathlib import Path
+from streamdeid.analysis.edits_lock import lock_edits
+with lock_edits(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
 
 
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
-    start = multiprocessing.get_context("spawn")
-    ready = start.Event()
-    holder = start.Process(target=_hold, args=(tmp_path / "a", ready))
-    holder.start()
-    assert ready.wait(60)
-    with pytest.raises(SettingsError, match="another review desk"), lock_edits(tmp_path / "a"):
-        pass
-    holder.kill()
-    holder.join()
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(tmp_path / "a")], stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        with pytest.raises(SettingsError, match="another review desk"), lock_edits(tmp_path / "a"):
+            pass
+        holder.kill()
     with lock_edits(tmp_path / "a"):
         pass
 

@@ -30,7 +30,8 @@ def tracks() -> list[Track]:
 
 
 def filtered(edits: FrameEdits, known: dict[int, Box], given: list[Track]) -> tuple[DeidentifiedFrame, set[int]]:
-    edited = Edited(MaskFaces("blackout"), lambda index: edits, lambda index: known)
+    mask = MaskFaces("blackout")
+    edited = Edited(mask, lambda index: edits, lambda index: known, mask)
     pending = PendingFrame(frame(), given, None)
     edited.observe(pending, [pending])
     return edited.render(pending, edited.decide(pending, given, ())), pending.left

@@ -25,7 +25,7 @@ class Browser:
     def __init__(self, chromium: Chromium, page: Page) -> None:
         self.chromium, self.page = chromium, page
         chromium.open(page.address)
-        eventually(lambda: chromium.run("return document.body.dataset.ready"), 15)
+        eventually(lambda: chromium.run("return document.body && document.body.dataset.ready"), 15)
 
     def press(self, *keys: str) -> None:
         """Press keys."""
