@@ -1,73 +1,16 @@
-"""One desk for one edits file: a lock on a file beside it, which ends with the process that holds it."""
+"""One desk for one edits file."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from streamdeid.core.atomic_file import reason_of
-from streamdeid.errors import OutputError, SettingsError
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from streamdeid.core.file_lock import locked
 
 
-@contextlib.contextmanager
-def lock_edits(path: Path) -> Iterator[None]:
+def lock_edits(path: Path) -> AbstractContextManager[None]:
     """Keep others from the edits in a file, which need not be there yet, as long as the context lasts.
 
     Raises SettingsError when another desk, of this process or another, has them; OutputError when no lock can be set.
     """
-    lock = path.parent / f".{path.name}.lock"
-    while True:
-        descriptor = _opened(path, lock)
-        try:
-            taken = _take(descriptor)
-        except OSError as error:
-            os.close(descriptor)
-            raise OutputError(f"{path} cannot be edited: no lock can be set: {reason_of(error)}") from error
-        if not taken:
-            os.close(descriptor)
-            raise SettingsError(f"{path} is being edited by another review desk")
-        if _is(lock, descriptor):
-            break
-        os.close(descriptor)  # whoever had it took the file away between the two steps
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):  # Windows removes no open file; an empty one that stays does no harm
-            lock.unlink()
-        os.close(descriptor)
-
-
-def _opened(path: Path, lock: Path) -> int:
-    flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    try:
-        return os.open(lock, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be edited: its lock cannot be made: {reason_of(error)}") from error
-
-
-def _take(descriptor: int) -> bool:
-    """Whether nobody else has the lock; it is ours then."""
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
-
-
-def _is(lock: Path, descriptor: int) -> bool:
-    """Whether the name still is that of the open file."""
-    try:
-        return os.path.samestat(os.stat(lock), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
+    return locked(path, "being edited by another review desk")

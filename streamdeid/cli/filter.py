@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,16 +14,19 @@ from streamdeid.cli.error_text import UsageError, complain, explain
 from streamdeid.cli.filter_live import is_live, run_live
 from streamdeid.cli.inputs import Job, plan
 from streamdeid.cli.live_options import refuse_live_options
-from streamdeid.cli.progress import Bar
+from streamdeid.cli.progress import Bar, FilesBar
 from streamdeid.core.process_usage import be_frugal
 from streamdeid.core.settings_table import add_options, given, table
 from streamdeid.errors import ExitCode, OutputError
-from streamdeid.report.redaction_report import FileFailure, FileReport, Report, left_visible, write_report
+from streamdeid.report.redaction_report import Choice, FileFailure, FileReport, Report, left_visible, write_report
 from streamdeid.review.doubts import doubts
-from streamdeid.runs.components import WRITABLE
-from streamdeid.runs.files import FileRun
+from streamdeid.runs.batch import filter_files
+from streamdeid.runs.components import WRITABLE, secret
+from streamdeid.runs.files import FileRun, chosen_by
+from streamdeid.runs.journal import Journal, settings_digest
 from streamdeid.runs.reviewed_file import Asked
 from streamdeid.settings import ENCODING, FACES, FILES, WHITELIST, Settings
+from streamdeid.surrogates.models import load_models
 from streamdeid.video.live.settings import LIVE, LiveSettings
 
 DESCRIPTION = """\
@@ -30,7 +36,8 @@ INPUT is a file, a directory (the videos in it) or a quoted pattern. With two ar
 a directory; with more, the last one is when it is a directory. Use -o where that is not what you mean. Without OUTPUT
 each result lies beside its input as <stem>_deidentified.<ext>.
 
-Files are filtered one after another; a bad one is reported and does not stop the others. The exit code is then the
+Files are filtered one after another, or several at a time (--workers); a bad one is reported and does not stop the
+others. A run over a folder into another one that was stopped goes on where it was. The exit code is then the
 highest of all files: 0 done, 1 an input could not be read, 2 wrong usage or settings, 3 an output could not be
 written, 4 the filter failed closed. 130 and 143: stopped by Ctrl-C or SIGTERM, and the file at hand was not written.
 
@@ -39,6 +46,7 @@ frame that cannot be filtered is withheld: the last filtered one is repeated for
 placeholder. What was recorded until a signal stays, playable."""
 
 
+_MOST_WORKERS = 256
 _HEADINGS = {
     FACES: "faces",
     WHITELIST: "people who are left as they are (their faces are NOT protected)",
@@ -65,6 +73,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JSON",
         help="apply what a reviewer changed (`streamdeid review`); one file at a time",
     )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=1,
+        metavar="N",
+        help="filter so many files at a time, each in a process of its own",
+    )
     parser.add_argument("--report", type=Path, metavar="JSON", help="write what was done, with hashes and counts")
     parser.add_argument(
         "--json", action="store_true", help="one JSON object on standard output for each file, or each second"
@@ -84,24 +99,75 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     jobs = plan(arguments.arguments, Path(arguments.output) if arguments.output else None, WRITABLE)
     if len(jobs) > 1 and (arguments.analysis is not None or arguments.edits is not None):
         raise UsageError("an analysis and edits belong to one file; filter the files one by one")
+    if not 1 <= arguments.workers <= _MOST_WORKERS:
+        raise UsageError(f"--workers is from 1 to {_MOST_WORKERS}, not {arguments.workers}")
     if arguments.report is not None and not arguments.report.absolute().parent.is_dir():
         raise OutputError(f"{arguments.report} cannot be written: its directory does not exist")
-    done: list[FileReport] = []
-    failed: list[FileFailure] = []
+    results: dict[int, FileReport | FileFailure] = {}
+    choice: Choice | None = None
+    with contextlib.ExitStack() as safe:
+        journal = _journal(jobs, settings, safe)
+        left = list(enumerate(jobs))
+        for number, job in left if journal is not None else ():
+            known = journal.done(job.input, job.output) if journal is not None else None
+            if known is not None:
+                results[number] = known
+                _tell(known, job, arguments, " (done before, and as it was)")
+        left = [(number, job) for number, job in left if number not in results]
+        filtering = _beside if arguments.workers > 1 and len(left) > 1 else _one_by_one
+        for number, result, chosen in filtering(left, settings, arguments):
+            results[number], choice = result, choice or chosen
+            if isinstance(result, FileReport) and journal is not None:
+                journal.add(result)
+            _tell(result, jobs[number], arguments)
+    done = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileReport))
+    failed = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileFailure))
+    if arguments.report is not None:
+        if choice is None and done:
+            choice = chosen_by(settings)
+        write_report(arguments.report, Report(choice, done, failed))
+    return ExitCode(max((failure.exit_code for failure in failed), default=ExitCode.DONE))
+
+
+_Results = Iterator[tuple[int, FileReport | FileFailure, Choice | None]]
+"""Number of a file, what came of it, and what was asked for."""
+
+
+def _journal(jobs: Sequence[Job], settings: Settings, safe: contextlib.ExitStack) -> Journal | None:
+    """The journal of a folder of results that several recordings from elsewhere go to; None for any other run."""
+    folders = {job.output.parent.resolve() for job in jobs}
+    if len(jobs) < 2 or len(folders) != 1 or folders & {job.input.parent.resolve() for job in jobs}:
+        return None
+    folder = jobs[0].output.parent
+    safe.enter_context(Journal.lock(folder))
+    return Journal(folder, settings_digest(settings, load_models(settings.models), secret(settings)))
+
+
+def _one_by_one(jobs: Sequence[tuple[int, Job]], settings: Settings, arguments: argparse.Namespace) -> _Results:
+    """Filter files in this process, which keeps models and detector."""
+    if not jobs:
+        return
     with FileRun(settings) as run:
         if len(jobs) > 1 or settings.whitelist:
             run.start()  # what is wrong with the models or the whitelist is said once, not for each file
-        for job in jobs:
+        for number, job in jobs:
             result = _attempt(job, run, arguments)
-            if isinstance(result, FileReport):
-                done.append(result)
-            else:
-                failed.append(result)
-            _tell(result, job, arguments)
-        choice = run.choice
-    if arguments.report is not None:
-        write_report(arguments.report, Report(choice, tuple(done), tuple(failed)))
-    return ExitCode(max((failure.exit_code for failure in failed), default=ExitCode.DONE))
+            yield number, result, run.choice
+
+
+def _beside(jobs: Sequence[tuple[int, Job]], settings: Settings, arguments: argparse.Namespace) -> _Results:
+    """Filter files beside each other, in a process each."""
+    settings.check_gallery(len(load_models(settings.models).gallery.identities))
+    secret(settings)
+    files = [(job.input.absolute(), job.output.absolute()) for _, job in jobs]
+    with FilesBar(len(files), shown=not arguments.quiet) as bar:
+        for one in filter_files(files, settings, arguments.workers):
+            number, job = jobs[one.number]
+            if isinstance(one.result, FileFailure):
+                named = any(str(path) in one.result.error for path in (job.input, job.output))
+                print(f"streamdeid: {'' if named else f'{job.input}: '}{one.result.error}", file=sys.stderr, flush=True)
+            bar(one.result.frames if isinstance(one.result, FileReport) else 0)
+            yield number, one.result, one.choice
 
 
 def _attempt(job: Job, run: FileRun, arguments: argparse.Namespace) -> FileReport | FileFailure:
@@ -137,7 +203,7 @@ def settings_of(arguments: argparse.Namespace, *, lookahead: float) -> Settings:
     return settings
 
 
-def _tell(result: FileReport | FileFailure, job: Job, arguments: argparse.Namespace) -> None:
+def _tell(result: FileReport | FileFailure, job: Job, arguments: argparse.Namespace, more: str = "") -> None:
     if arguments.json:
         print(json.dumps(asdict(result), ensure_ascii=False), flush=True)
     elif isinstance(result, FileReport) and not arguments.quiet:
@@ -151,6 +217,6 @@ def _tell(result: FileReport | FileFailure, job: Job, arguments: argparse.Namesp
             shown += f"; {result.review.analysis}"
         print(
             f"{job.output}: {result.frames} frames, {result.faces} faces{people}{f' ({levels})' if levels else ''}"
-            f"{shown}, {result.timings.frames_per_second:.1f} frames per second",
+            f"{shown}, {result.timings.frames_per_second:.1f} frames per second{more}",
             flush=True,
         )

@@ -45,6 +45,36 @@ class Bar:
         self._progress.update(self._task, completed=done, total=total, of=total or "?", faces=faces, rate=rate)
 
 
+class FilesBar:
+    """How many of a run's files are done, and their frames. Shows nothing when stderr is not a terminal, or when told
+    to. Use as a context manager; call it with the frames of each file that is done."""
+
+    def __init__(self, files: int, *, shown: bool) -> None:
+        self._progress = _display(
+            shown,
+            BarColumn(),
+            TextColumn("{task.completed:.0f}/{task.total:.0f} files"),
+            TextColumn("{task.fields[frames]} frames"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+        )
+        self._frames = 0
+        self._task = self._progress.add_task("filtering", total=files, frames=0)
+
+    def __enter__(self) -> FilesBar:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def __call__(self, frames: int) -> None:
+        """One more file is done, of so many frames."""
+        self._frames += frames
+        self._progress.update(self._task, advance=1, frames=self._frames)
+
+
 class ShareBar:
     """How far a long measurement is, and what it does now. Shows nothing when stderr is not a terminal, or when told
     to. Use as a context manager; call it with a share from 0 to 1 and a text."""

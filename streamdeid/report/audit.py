@@ -21,7 +21,7 @@ from typing import Any
 from streamdeid.core.arrays_file import read_arrays
 from streamdeid.errors import InputError, ModelError, SettingsError
 from streamdeid.protect.mask_faces import MASKS
-from streamdeid.report.redaction_report import SCHEMA, VERSION, FileReport, FileSide, Report
+from streamdeid.report.redaction_report import SCHEMA, VERSION, Choice, FileReport, FileSide, Report
 from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes, shipped
 
@@ -103,6 +103,18 @@ def read_report(path: Path) -> Report:
     except (ValueError, OverflowError) as error:
         raise InputError(f"{path} is not a whole report: {error}") from error
     return report
+
+
+def file_report_of(values: Any) -> FileReport:
+    """What a report says of one file, from JSON values. Raises ValueError."""
+    report: FileReport = _value(FileReport, values, "")
+    return report
+
+
+def choice_of(values: Any) -> Choice:
+    """What was asked for, from JSON values. Raises ValueError."""
+    choice: Choice = _value(Choice, values, "")
+    return choice
 
 
 def _as_today(values: dict[str, Any]) -> dict[str, Any]:

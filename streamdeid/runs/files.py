@@ -278,6 +278,12 @@ def filter_file(
         return run.filter(Path(input), Path(output), progress, asked)
 
 
+def chosen_by(settings: Settings) -> Choice:
+    """What settings ask for, as reports tell it. Raises SettingsError and ModelError."""
+    models = load_models(settings.models)
+    return _choice(settings, models, choosing(settings, models, secret(settings)))
+
+
 def _choice(settings: Settings, models: Models, surrogates: Surrogates | None) -> Choice:
     factor = surrogates.factor if surrogates is not None else float("inf")
     worst = surrogates.leakage.worst if surrogates is not None else 0.0

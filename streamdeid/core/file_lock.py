@@ -1,0 +1,74 @@
+"""One process for one file: a lock on a file beside it, which ends with the process that holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from streamdeid.core.atomic_file import reason_of
+from streamdeid.errors import OutputError, SettingsError
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+
+@contextlib.contextmanager
+def locked(path: Path, taken_by: str) -> Iterator[None]:
+    """Keep others from a file, which need not be there yet, as long as the context lasts.
+
+    taken_by: words that finish "FILE is …". Raises SettingsError with them when somebody, in this process or another,
+    has it; OutputError when no lock can be set.
+    """
+    lock = path.parent / f".{path.name}.lock"
+    while True:
+        descriptor = _opened(path, lock)
+        try:
+            free = _take(descriptor)
+        except OSError as error:
+            os.close(descriptor)
+            raise OutputError(f"{path} cannot be used: no lock can be set: {reason_of(error)}") from error
+        if not free:
+            os.close(descriptor)
+            raise SettingsError(f"{path} is {taken_by}")
+        if _is(lock, descriptor):
+            break
+        os.close(descriptor)  # whoever had it took the file away between the two steps
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # Windows removes no open file; an empty one that stays does no harm
+            lock.unlink()
+        os.close(descriptor)
+
+
+def _opened(path: Path, lock: Path) -> int:
+    flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        return os.open(lock, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be used: its lock cannot be made: {reason_of(error)}") from error
+
+
+def _take(descriptor: int) -> bool:
+    """Whether nobody else has the lock; it is ours then."""
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _is(lock: Path, descriptor: int) -> bool:
+    """Whether the name still is that of the open file."""
+    try:
+        return os.path.samestat(os.stat(lock), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,86 @@
+"""A process that filters one recording and says what came of it: a folder's recordings are filtered beside each other.
+
+It is told what to do on standard input and answers with one line on standard output; both are pipes of the run that
+started it. A process for each recording costs a start, a second; in return one that dies takes nothing with it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NoReturn
+
+from streamdeid.core.process_usage import be_frugal
+from streamdeid.errors import ExitCode, StreamdeidError
+from streamdeid.runs.files import FileRun
+from streamdeid.settings import Settings
+
+_COMMAND = "from streamdeid.runs.file_worker import answer; answer()"
+
+
+class Ended(BaseException):
+    """The run wants the process to end."""
+
+
+def start(settings: Settings, input: Path, output: Path) -> subprocess.Popen[bytes]:
+    """Start a process for a recording; it works at once, and its standard output ends with it.
+
+    Nothing of the settings stands in its arguments. Raises OSError.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", _COMMAND],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is for the run, which ends its processes itself
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert process.stdin is not None
+    process.stdin.write(base64.b64encode(pickle.dumps((settings, input, output))) + b"\n")
+    process.stdin.flush()
+    return process
+
+
+def answer() -> NoReturn:
+    """Filter what standard input says, and answer; the program of the process."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end)
+    words = sys.stdin.buffer.readline()
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever a library prints is no answer
+    threading.Thread(target=_end_with_run, daemon=True).start()
+    # Our own run made it a moment ago, of its own settings: nothing else writes to this pipe.
+    settings, input, output = pickle.loads(base64.b64decode(words))
+    told: dict[str, Any] = {}
+    try:
+        be_frugal()
+        with FileRun(settings) as run:
+            report = run.filter(input, output)
+            told = {"report": asdict(report), "choice": None if run.choice is None else asdict(run.choice)}
+    except Ended:
+        os._exit(128 + signal.SIGTERM)
+    except StreamdeidError as error:
+        told = {"error": str(error), "exit_code": int(error.exit_code)}
+    except Exception as error:
+        what = f"failed closed on an unexpected error ({type(error).__name__}: {error})"
+        told = {"error": " ".join(what.split()), "exit_code": int(ExitCode.FAILED_CLOSED)}
+    out.write(json.dumps(told, allow_nan=False) + "\n")
+    out.flush()
+    os._exit(0)  # a thread still waits for the run, and would be in the way of an orderly end
+
+
+def _end(number: int, frame: object) -> None:
+    raise Ended
+
+
+def _end_with_run() -> None:
+    """When the run is gone, so is its end of the pipe."""
+    os.read(0, 1)
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,112 @@
+"""What a run over a folder has done, line by line in its output folder, so that one that was stopped goes on there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from streamdeid.core.atomic_file import reason_of
+from streamdeid.core.file_lock import locked
+from streamdeid.errors import InputError, OutputError
+from streamdeid.report.audit import file_report_of
+from streamdeid.report.redaction_report import FileReport, FileSide, versions
+from streamdeid.runs.analysed import key_check
+from streamdeid.settings import Settings
+from streamdeid.surrogates.models import Models
+
+NAME = ".streamdeid-journal.jsonl"
+_MOST_BYTES = 1 << 28
+"""Larger journals are not read: a hundred thousand files take a tenth of it."""
+_NO_MATTER = ("overwrite", "detector_deadline", "key_file", "models")
+"""Settings that no result depends on, and those that are told by what is in the files that they name."""
+
+
+def settings_digest(settings: Settings, models: Models, key: bytes | None) -> str:
+    """SHA-256 of all that a result depends on besides its recording; nothing of the key can be told from it."""
+    told = {one.name: str(getattr(settings, one.name)) for one in fields(settings) if one.name not in _NO_MATTER}
+    told |= {"model": models.fitting.model.sha256, "gallery": models.gallery.sha256, "key": key_check(key)}
+    told |= {f"version of {name}": version for name, version in versions().items()}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+class Journal:
+    """The journal of one folder. Hold `lock` around everything."""
+
+    def __init__(self, folder: Path, digest: str) -> None:
+        """digest: `settings_digest` of the run. Raises InputError for a file that is no journal."""
+        self.path = folder / NAME
+        self._digest = digest
+        self._done: dict[str, FileReport] = {}
+        """By the output's name, of runs with these settings."""
+        for report in self._read():
+            self._done[report.output.name] = report
+
+    @staticmethod
+    def lock(folder: Path) -> AbstractContextManager[None]:
+        """One run at a time for a folder. Raises SettingsError and OutputError."""
+        return locked(folder / NAME, "in use: another run writes to this folder")
+
+    def done(self, recording: Path, output: Path) -> FileReport | None:
+        """The report of an output that is there, made of this very recording with these settings; None otherwise."""
+        report = self._done.get(output.name)
+        if report is None or not output.is_file() or output.is_symlink() or not recording.is_file():
+            return None
+        for path, side in ((output, report.output), (recording, report.input)):
+            if path.name != side.name or path.stat().st_size != side.bytes or FileSide.of(path) != side:
+                return None
+        return report
+
+    def add(self, report: FileReport) -> None:
+        """Write down that an output is whole. Raises OutputError."""
+        line = json.dumps({"settings": self._digest, "report": asdict(report)}, allow_nan=False) + "\n"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            descriptor = os.open(self.path, flags, 0o600)
+            with os.fdopen(descriptor, "ab") as file:
+                file.write(line.encode())
+                file.flush()
+                os.fsync(descriptor)
+        except OSError as error:
+            raise OutputError(f"{self.path} cannot be written: {reason_of(error)}") from error
+
+    def _read(self) -> Iterator[FileReport]:
+        """Reports of runs with these settings. A line that was cut off, as by a power cut, is passed over."""
+        if not self.path.exists() and not self.path.is_symlink():
+            return
+        if self.path.is_symlink() or not self.path.is_file() or self.path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{self.path} is no journal of this program; remove it")
+        try:
+            lines = self.path.read_bytes().splitlines(keepends=True)
+        except OSError as error:
+            raise InputError(f"{self.path} cannot be read: {reason_of(error)}") from error
+        if lines and not lines[-1].endswith(b"\n"):
+            self._end_line()
+        for line in lines:
+            report = _told(line, self._digest)
+            if report is not None:
+                yield report
+
+    def _end_line(self) -> None:
+        """What is added begins on a line of its own."""
+        try:
+            with self.path.open("ab") as file:
+                file.write(b"\n")
+        except OSError as error:
+            raise OutputError(f"{self.path} cannot be written: {reason_of(error)}") from error
+
+
+def _told(line: bytes, digest: str) -> FileReport | None:
+    """The report in a line of a run with these settings; None for any other line, and for one that makes no sense."""
+    try:
+        value: Any = json.loads(line)
+        if not isinstance(value, dict) or value.get("settings") != digest:
+            return None
+        return file_report_of(value.get("report"))
+    except (ValueError, RecursionError, OverflowError):
+        return None

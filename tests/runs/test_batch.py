@@ -1,0 +1,209 @@
+"""Several recordings beside each other, and a folder that was stopped: all whole or absent, no work lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.cli.main import main
+from streamdeid.errors import ExitCode, InputError, SettingsError
+from streamdeid.report.redaction_report import FileFailure, FileReport
+from streamdeid.runs import batch, file_worker
+from streamdeid.runs.batch import filter_files
+from streamdeid.runs.journal import NAME, Journal
+from streamdeid.settings import Settings
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.people import synthetic_people
+from streamdeid.video.files.drawn_clip import write_drawn_clip
+from streamdeid.video.files.source import FileSource
+
+FRAMES = 12
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, fitting: FitModel, gallery: Gallery) -> Path:
+    """Three recordings of drawn people, one file that is none, and a key."""
+    place = tmp_path_factory.mktemp("archive")
+    (place / "in").mkdir()
+    drawn = list(synthetic_people(fitting, gallery, people=2, seconds=3 * FRAMES / 10, size=(320, 240), rate=10))
+    for number in range(3):
+        part = drawn[number * FRAMES : (number + 1) * FRAMES]
+        write_drawn_clip(place / "in" / f"{number}.mp4", (one.frame.planes for one in part), 10)
+    (place / "key").write_bytes(bytes(range(32)))
+    (place / "key").chmod(0o600)
+    return place
+
+
+def files(folder: Path, out: Path) -> list[tuple[Path, Path]]:
+    out.mkdir(exist_ok=True)
+    return [(folder / "in" / f"{n}.mp4", out / f"{n}_deidentified.mp4") for n in range(3)]
+
+
+def chosen(folder: Path) -> Settings:
+    return Settings(key_file=folder / "key")
+
+
+def command(folder: Path, out: Path, *more: str) -> int:
+    words = ["filter", str(folder / "in"), str(out), "--key-file", str(folder / "key"), "--quiet", *more]
+    return main(words)
+
+
+def whole(path: Path) -> bool:
+    return len(list(FileSource(path))) == FRAMES
+
+
+def test_workers_make_the_same_files(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(folder, tmp_path / "one") == 0
+    assert command(folder, tmp_path / "two", "--workers", "2", "--report", str(tmp_path / "r.json")) == 0
+    for _, output in files(folder, tmp_path / "one"):
+        assert output.read_bytes() == (tmp_path / "two" / output.name).read_bytes()
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert [one["input"]["name"] for one in report["files"]] == ["0.mp4", "1.mp4", "2.mp4"]
+    assert report["choice"]["keyed"] and not report["failures"]
+    assert (
+        main(["audit", str(tmp_path / "r.json"), "--files", str(tmp_path / "two"), "--files", str(folder / "in")]) == 0
+    )
+    assert not capsys.readouterr().err
+
+
+def test_a_bad_file_does_not_stop_the_others(folder: Path, tmp_path: Path) -> None:
+    given = [*files(folder, tmp_path / "out"), (tmp_path / "bad.mp4", tmp_path / "out" / "bad.mp4")]
+    (tmp_path / "bad.mp4").write_bytes(b"no video")
+    found = {one.number: one.result for one in filter_files(given, chosen(folder), 2)}
+    assert sorted(found) == [0, 1, 2, 3]
+    assert all(isinstance(found[number], FileReport) for number in range(3))
+    bad = found[3]
+    assert isinstance(bad, FileFailure) and bad.exit_code == ExitCode.INPUT and "bad.mp4" in bad.error
+    assert not (tmp_path / "out" / "bad.mp4").exists()
+
+
+def test_processes_that_are_killed_cost_at_most_their_own_file(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed at any moment, the first time or every time."""
+    rng, killed = random.Random(5), threading.Event()
+    known = file_worker.start
+    deaths: dict[str, int] = {}
+
+    def start(settings: Settings, input: Path, output: Path) -> subprocess.Popen[bytes]:
+        process = known(settings, input, output)
+        deaths[input.name] = deaths.get(input.name, 0) + 1
+        if input.name == "1.mp4" or (input.name == "0.mp4" and deaths[input.name] == 1):
+            threading.Timer(rng.uniform(0.05, 0.9), process.kill).start()
+            killed.set()
+        return process
+
+    monkeypatch.setattr(batch, "start", start)
+    for turn in range(4):
+        deaths.clear()
+        out = tmp_path / str(turn)
+        given = files(folder, out)
+        found = {one.number: one for one in filter_files(given, chosen(folder), 2)}
+        assert killed.is_set() and sorted(found) == [0, 1, 2] and found[0].attempts == 2
+        assert isinstance(found[0].result, FileReport) and isinstance(found[2].result, FileReport)
+        failed = found[1].result
+        assert (
+            isinstance(failed, FileFailure) and failed.exit_code == ExitCode.FAILED_CLOSED and "twice" in failed.error
+        )
+        assert sorted(path.name for path in out.iterdir()) == ["0_deidentified.mp4", "2_deidentified.mp4"]
+        assert whole(given[0][1]) and whole(given[2][1])
+
+
+def test_what_ends_early_leaves_nothing(folder: Path, tmp_path: Path) -> None:
+    before = set(os.listdir("/proc/self/task"))
+    running = filter_files(files(folder, tmp_path / "out"), chosen(folder), 2)
+    first = next(running)
+    running.close()
+    assert isinstance(first.result, FileReport)
+    left = list((tmp_path / "out").iterdir())
+    assert all(not path.name.startswith(".") and whole(path) for path in left)
+    assert set(os.listdir("/proc/self/task")) <= before
+
+
+def test_a_run_that_was_stopped_goes_on(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By a signal in the middle; then with nothing to do; then with what was changed."""
+    out = tmp_path / "out"
+    words = ["filter", str(folder / "in"), str(out), "--workers", "1", "--key-file", str(folder / "key")]
+    with subprocess.Popen(["python", "-c", "from streamdeid.cli.main import run; run()", *words]) as process:
+        until = time.monotonic() + 60
+        while not (out / "0_deidentified.mp4").exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+    assert process.returncode == 143
+    done = {path.name: path.stat().st_mtime_ns for path in out.glob("*.mp4")}
+    assert "0_deidentified.mp4" in done
+    (out / "1_deidentified.mp4").unlink(missing_ok=True)
+    known = len((out / NAME).read_text().splitlines())
+    if known < 1:  # it was stopped between the file and its line: the file is somebody's, so it is not replaced
+        assert command(folder, out) == ExitCode.SETTINGS
+        return
+    assert command(folder, out, "--workers", "2") == 0
+    assert (out / "0_deidentified.mp4").stat().st_mtime_ns == done["0_deidentified.mp4"]
+    times = {path.name: path.stat().st_mtime_ns for path in out.glob("*.mp4")}
+    assert len(times) == 3 and command(folder, out) == 0
+    assert {path.name: path.stat().st_mtime_ns for path in out.glob("*.mp4")} == times
+    capsys.readouterr()
+    (out / "2_deidentified.mp4").write_bytes(b"changed")
+    assert command(folder, out) == ExitCode.SETTINGS and "exists already" in capsys.readouterr().err
+    assert command(folder, out, "--overwrite") == 0 and whole(out / "2_deidentified.mp4")
+    assert (out / "0_deidentified.mp4").stat().st_mtime_ns == times["0_deidentified.mp4"]
+    assert command(folder, out, "--threshold", "0.4") == ExitCode.SETTINGS, "other settings are another run"
+
+
+def test_one_run_at_a_time(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "out").mkdir()
+    with Journal.lock(tmp_path / "out"):
+        assert command(folder, tmp_path / "out") == ExitCode.SETTINGS
+    assert "another run" in capsys.readouterr().err and not list((tmp_path / "out").iterdir())
+    assert command(folder, tmp_path / "out", "--workers", "0") == ExitCode.SETTINGS
+
+
+def test_a_journal_is_believed_only_as_far_as_files_agree(folder: Path, tmp_path: Path) -> None:
+    (given, output), *_ = files(folder, tmp_path / "out")
+    (one,) = filter_files([(given, output)], chosen(folder), 1)
+    assert isinstance(one.result, FileReport)
+    journal = Journal(tmp_path / "out", "a")
+    assert journal.done(given, output) is None
+    journal.add(one.result)
+    again = Journal(tmp_path / "out", "a")
+    assert again.done(given, output) == one.result
+    assert Journal(tmp_path / "out", "b").done(given, output) is None, "other settings"
+    assert again.done(folder / "in" / "1.mp4", output) is None, "another recording"
+    with journal.path.open("ab") as file:
+        file.write(b'{"settings": "a", "repo')  # the power went
+    torn = Journal(tmp_path / "out", "a")
+    assert torn.done(given, output) == one.result
+    torn.add(replace(one.result, frames=5))
+    assert (found := Journal(tmp_path / "out", "a").done(given, output)) is not None and found.frames == 5
+    output.write_bytes(output.read_bytes()[:-1] + b"x")
+    assert Journal(tmp_path / "out", "a").done(given, output) is None
+    journal.path.unlink()
+    journal.path.symlink_to(given)
+    with pytest.raises(InputError, match="no journal"):
+        Journal(tmp_path / "out", "a")
+
+
+_PARTS = st.lists(st.sampled_from(['{"settings": "a"', '"report": {}}', "[", "\n", "{}", "1e999", "null"]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=200) | _PARTS.map(lambda parts: "".join(parts).encode()))
+def test_any_journal_is_read_in_peace(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    place = tmp_path_factory.mktemp("journal")
+    (place / NAME).write_bytes(data)
+    journal = Journal(place, "a")
+    assert journal.done(place / "none", place / "nothing") is None
+    with pytest.raises(SettingsError), Journal.lock(place), Journal.lock(place):
+        pass
