@@ -382,7 +382,17 @@ def test_the_command_line_tells_what_became_of_edits(recording: Recording, capsy
     assert main([*command, "--key-file", str(recording.settings.key_file)]) == 0
     said = capsys.readouterr().out
     assert "person 1 VISIBLE in 4 frames" in said.splitlines()[0]
+    assert main([*command, "--key-file", str(recording.settings.key_file), "--quiet"]) == 0
+    quiet = capsys.readouterr()
+    assert not quiet.out and "person 1 VISIBLE in 4 frames" in quiet.err
+    assert next(iter(json.loads(report.read_text()))) == "left_visible"
     known = json.loads(report.read_text())
     assert known["files"][0]["review"]["edits"]["visible_frames"] == {"1": 4}
     assert main(["audit", str(report)]) in (0, 1)
-    assert "visible" in capsys.readouterr().out.lower()
+    assert "VISIBLE" in capsys.readouterr().out.splitlines()[0]
+    assert main(["audit", str(report), "--json"]) in (0, 1)
+    assert "person 1 VISIBLE" in json.loads(capsys.readouterr().out)["left_visible"][0]
+    track = recording.analysis.frames[44].decisions[0].track
+    write_edits(edits, Edits(recording.analysis.header.input.sha256, FRAMES, (RemoveRedaction(track, Span(44, 44)),)))
+    assert main([*command, "--key-file", str(recording.settings.key_file)]) == 0
+    assert "REMOVED as false in 1 frames" in capsys.readouterr().out.splitlines()[0]
