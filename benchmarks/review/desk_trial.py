@@ -103,7 +103,7 @@ def seeded(video: Path, clip: Clip, place: Path, seed: int) -> Seeded:
     filter_file(recording, output, settings, analysis=kept, edits=place / "seed.json")
     side = FileSide.of(output)
     target = recording.with_suffix(".analysis")
-    with AnalysisWriter(target, analysis.header, overwrite=True) as writer:
+    with AnalysisWriter(target, analysis.header, overwrite=True, key=key.read_bytes()) as writer:
         for record in analysis.frames:
             writer.add(record)
         writer.close(replace(analysis.end, output=Side(side.sha256, side.bytes)))
@@ -250,10 +250,9 @@ def reviewed(made: Seeded, listed: Sequence[Doubt], rate: float, place: Path) ->
                 ranks[f"false redaction {track - 899}"] = rank = _rank(
                     listed, lambda doubt, track=track: doubt.track == track
                 )  # type: ignore[misc]
-                if rank is None:
-                    one.to_frame(first + _LASTS // 2)
-                else:
+                if rank is not None:
                     one.to_doubt(rank)
+                one.to_frame(first + _LASTS // 2)
                 one.choose(f"track {track}")
                 one.press("r", "y")
                 one.said("removed")
