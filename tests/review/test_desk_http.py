@@ -254,6 +254,8 @@ def test_what_was_looked_at_is_kept(page: Page, review: Review) -> None:
         {"do": "cover place", "number": 0, "keys": [[0, [0, 0, 9, 9]]], "first": 0, "boxes": [[0, 0, 9, 9]]},
         {"do": "cover place", "number": 1, "keys": [[29, [0, 0, 9, 9]]], "first": 29, "boxes": [[0, 0, 9, 9]] * 2},
         {"do": "join", "person": 1, "other": 1, "confirmed": False},
+        {"do": "join", "person": 1, "other": 2},
+        {"do": "region", "box": [0, 0, 10**400, 9], "first": 0, "last": None},
         {"do": "part", "person": 1, "first": 0, "new": 3},
         {"do": "part", "person": 1, "first": 5, "new": 2},
     ],
