@@ -40,6 +40,8 @@ _LEAST = 0.35
 same place, after joining or parting, by chance as few as a half."""
 _FEW = 60
 """Changed pixels from which on a redaction is measured."""
+_FLAT = 3
+"""Grey levels below which detail is the codec's, as at the border of a filled region."""
 _PART = 0.25
 """Of one that is opened but for a seam, since a removed one lies over it, the seam is not measured."""
 _ALIKE = 0.6
@@ -142,7 +144,7 @@ def _inside(box: Sequence[float], of: NDArray[np.int16]) -> tuple[slice, slice]:
 def _alike(one: NDArray[np.int16], other: NDArray[np.int16]) -> float:
     """Correlation of what is finer than an eighth of the place: a soft redaction keeps the broad light and dark."""
     fine = [each - cv2.GaussianBlur(each.astype(np.float32), (0, 0), min(each.shape) / 16) for each in (one, other)]
-    if min(each.std() for each in fine) < 1:
+    if min(each.std() for each in fine) < _FLAT:
         return 0.0
     return float(np.corrcoef(fine[0].ravel(), fine[1].ravel())[0, 1])
 
