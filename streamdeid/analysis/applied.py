@@ -180,7 +180,11 @@ class Applied:
     def summary(self, doubts: Sequence[str] = (), looked_at: Sequence[str] = ()) -> Summary:
         """Counts for the report. doubts: names of all doubts of the recording. looked_at: names of those looked at."""
         frame, total = self._places.frame, self._places.frames
-        asked = {person: (_count(seen), _count(seen) + _count(kept)) for person, (seen, kept) in self._both().items()}
+        asked = {}
+        for person in np.unique(self._person[self._wanted]).tolist():
+            theirs = self._person == person
+            seen, wanted = (np.unique(frame[theirs & rows]) for rows in (self._visible, self._wanted))
+            asked[person] = len(seen), len(wanted)
         drawn = np.zeros(total, dtype=np.bool_)
         for one in self._drawn:
             drawn[one.first : one.first + len(one.boxes)] = True
@@ -188,7 +192,7 @@ class Applied:
         for region in self._regions:
             low, high = _first_last(region.span, total)
             filled[low : high + 1] = True
-        seen = len(set(doubts) & set(looked_at))
+        looked = len(set(doubts) & set(looked_at))
         return Summary(
             visible=asked,
             covered_places=len(self._drawn),
@@ -200,21 +204,9 @@ class Applied:
             joined=sum(isinstance(one, JoinPersons) for one in self._edits),
             parted=sum(isinstance(one, PartPerson) for one in self._edits),
             other_surrogates=len(self.surrogates),
-            doubts_looked_at=seen,
-            doubts_not_looked_at=len(set(doubts)) - seen,
+            doubts_looked_at=looked,
+            doubts_not_looked_at=len(set(doubts)) - looked,
         )
-
-    def _both(self) -> dict[int, tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
-        """`visible_frames`, but a frame in which one of a person's tracks is covered counts as covered only."""
-        found = {}
-        for person, (visible, kept) in self.visible_frames().items():
-            frames = np.zeros(self._places.frames, dtype=np.bool_)
-            for low, high in visible:
-                frames[low : high + 1] = True
-            for low, high in kept:
-                frames[low : high + 1] = False
-            found[person] = spans(np.flatnonzero(frames)), kept
-        return found
 
     def _without_redaction(self) -> Flags:
         removed = np.zeros(len(self._places.track), dtype=np.bool_)
@@ -335,7 +327,3 @@ def _region_changes(before: Sequence[CoverRegion], after: Sequence[CoverRegion],
     """Spans in which regions of one list are filled that the other has not."""
     one, two = ([(tuple(r.box), _first_last(r.span, frames)) for r in regions] for regions in (before, after))
     return [span for box, span in set(one) ^ set(two)]
-
-
-def _count(found: Sequence[tuple[int, int]]) -> int:
-    return sum(last - first + 1 for first, last in found)

@@ -17,7 +17,7 @@ def open_plain(path: Path) -> tuple[int, int]:
     """
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    if path.is_symlink():  # named as such, and the only check where the system has no O_NOFOLLOW
+    if os.path.islink(path):  # named as such, and the only check where the system has no O_NOFOLLOW
         raise InputError(f"{path} cannot be read: it is a symbolic link")
     try:
         descriptor = os.open(path, flags)

@@ -71,6 +71,7 @@ def as_json(report: Report, checks: Sequence[FileCheck]) -> dict[str, object]:
         "version": 1,
         "report": {"schema": SCHEMA, "version": VERSION, "written_by": dict(report.versions)},
         "choice": None if report.choice is None else asdict(report.choice),
+        "left_visible": left_visible(report.files),
         "totals": asdict(Totals.of(report.files)),
         "files": [{"input": one.input.name, "output": one.output.name} for one in report.files],
         "failures": [asdict(failure) for failure in report.failures],

@@ -203,14 +203,22 @@ def settings_of(arguments: argparse.Namespace, *, lookahead: float) -> Settings:
     return settings
 
 
+def _whose(result: FileReport) -> str:
+    edited = result.review is not None and result.review.edits is not None and result.review.edits.visible_frames
+    return "" if edited else "whitelisted "
+
+
 def _tell(result: FileReport | FileFailure, job: Job, arguments: argparse.Namespace, more: str = "") -> None:
+    if isinstance(result, FileReport) and (arguments.json or arguments.quiet):
+        for line in left_visible([result]):  # is never kept quiet
+            print(line, file=sys.stderr, flush=True)
     if arguments.json:
         print(json.dumps(asdict(result), ensure_ascii=False), flush=True)
     elif isinstance(result, FileReport) and not arguments.quiet:
         people = "" if result.people is None else f" of {result.people} {'person' if result.people == 1 else 'people'}"
         levels = ", ".join(f"{count} {name}" for name, count in result.levels.items())
         by_hand = left_visible([result])
-        shown = f", {result.shown} whitelisted faces NOT covered" if result.shown and not by_hand else ""
+        shown = f", {result.shown} {_whose(result)}faces NOT covered" if result.shown else ""
         for line in by_hand:
             print(line, flush=True)
         if result.review is not None and result.review.analysis:

@@ -28,7 +28,8 @@ redactions that are none. The most doubtful places come first. Only this machine
 address that is printed.
 
 RECORDING is filtered first where its output or its analysis is not there yet. Every edit is written to
-<stem>.edits.json at once; `streamdeid filter RECORDING --edits <stem>.edits.json` makes the video."""
+<stem>.edits.json at once; `streamdeid filter RECORDING --edits <stem>.edits.json --overwrite` makes the
+video."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,10 +54,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not 0 <= arguments.port <= 65535:
         raise SettingsError(f"a port is a number up to 65535, not {arguments.port}")
     files = _files(arguments)
-    if not files.recording.is_file():
+    if not os.path.isfile(files.recording):
         raise InputError(f"{files.recording} cannot be read: it is no file")
     with lock_edits(files.edits):
-        if not (files.analysis.exists() and files.output.exists()):
+        if os.path.exists(files.output) and not os.path.isfile(files.output):
+            raise InputError(f"{files.output} cannot be read: it is no file")
+        if not (os.path.lexists(files.analysis) and os.path.exists(files.output)):
             code = _filter(files, arguments.key_file)
             if code != ExitCode.DONE:
                 return code
@@ -90,7 +93,7 @@ def _files(arguments: argparse.Namespace) -> Files:
 
 def _filter(files: Files, key: Path | None) -> ExitCode:
     """Filter the recording in a process of its own, whose memory is free afterwards."""
-    if files.output.exists():
+    if os.path.exists(files.output):
         raise OutputError(
             f"{files.output} has no analysis at {files.analysis}: filter it again with --analysis and --overwrite, "
             f"or name another --output"

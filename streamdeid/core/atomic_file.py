@@ -15,11 +15,14 @@ _LONGEST_NAME = 255
 
 def check_paths(path: Path, source: Path | None, overwrite: bool) -> None:
     """Raise SettingsError or OutputError when `path` cannot become the output of `source`, where there is one."""
-    if path.is_dir():
+    # `os.path` takes a name that is too long, or a link to itself, for none that is there; `Path` raises.
+    if os.path.isdir(path):
         raise OutputError(f"{path} cannot be written: it is a directory")
-    if not path.parent.is_dir():
+    if len(os.fsencode(path.name)) > _LONGEST_NAME:  # known now, and not when all is done
+        raise OutputError(f"{path} cannot be written: its name is too long")
+    if not os.path.isdir(path.parent):
         raise OutputError(f"{path} cannot be written: its directory does not exist")
-    if not path.exists():
+    if not os.path.exists(path):
         return
     if source is not None and path.samefile(source):  # by whatever name, link or hard link
         raise SettingsError(f"{path} is the input itself; choose another output")

@@ -23,6 +23,9 @@ from streamdeid.render.new_face import NewFace
 
 _APART = 2.0
 """Pixels by which a place may differ from the one in the analysis, which keeps boxes rounded."""
+_AROUND = 0.04
+"""Share of its sides by which a box that a hand drew is grown, so that its corners, too, lie inside the ellipse that is
+taken for the head (`soft_head.head_of`): on the desk all of the box is filled."""
 _TIMES = 1 << 32
 """More persons than any recording has: another surrogate of a person is that of a number beyond them."""
 
@@ -60,7 +63,7 @@ class Edited:
         """
         edits = self._edits(pending.frame.index)
         self._check(pending, tracks, edits)
-        by_hand = [Track(-number, box, None, 1, True) for number, box in edits.places]
+        by_hand = [Track(-number, _held(box), None, 1, True) for number, box in edits.places]
         covered = [track for track in tracks if track.number not in edits.open]
         plans = self._inner.decide(pending, [*covered, *by_hand], later)
         pending.left |= set(edits.visible)
@@ -95,3 +98,9 @@ class Edited:
         if face is None:  # no other one is free
             return replace(plan, level=Level.SOLID, cause=Cause.NOBODY, person=0, face=None)
         return replace(plan, person=person, face=face)
+
+
+def _held(box: Box) -> Box:
+    x0, y0, x1, y1 = box
+    dx, dy = _AROUND * (x1 - x0), _AROUND * (y1 - y0)
+    return x0 - dx, y0 - dy, x1 + dx, y1 + dy

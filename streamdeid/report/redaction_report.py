@@ -226,14 +226,20 @@ def as_json(report: Report) -> dict[str, Any]:
 
 
 def left_visible(files: Sequence[FileReport]) -> list[str]:
-    """Whom a reviewer left visible, in words, by file and person."""
-    return [
+    """Whom a reviewer left visible, in words, by file and person, and what redactions were taken away."""
+    visible = [
         f"{one.input.name}: person {person} VISIBLE in {frames} frames"
         for one in files
         if one.review is not None and one.review.edits is not None
         for person, frames in one.review.edits.visible_frames.items()
         if frames
     ]
+    removed = [
+        f"{one.input.name}: redactions REMOVED as false in {one.review.edits.removed_frames} frames"
+        for one in files
+        if one.review is not None and one.review.edits is not None and one.review.edits.removed_frames
+    ]
+    return visible + removed
 
 
 def write_report(path: Path, report: Report) -> None:

@@ -141,7 +141,7 @@ class DeskPages:
 
     @staticmethod
     def _edit(desk: Desk, asked: Any) -> str:
-        desk.make(edit_of(asked))
+        desk.make(edit_of(asked), confirmed="confirmed" not in asked or asked["confirmed"] is True)
         return f"{desk.state()['undo']}."
 
     @staticmethod

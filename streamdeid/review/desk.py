@@ -86,11 +86,14 @@ class Desk:
         """What the edits do to a frame, and what those that the output holds did to it."""
         return self._now.at(frame), self._rendered.at(frame)
 
-    def make(self, edit: Edit) -> None:
-        """Make an edit. Raises SettingsError for one that does not fit, OutputError when it cannot be written."""
+    def make(self, edit: Edit, *, confirmed: bool = True) -> None:
+        """Make an edit. Raises SettingsError for one that does not fit, and for one that was not confirmed and leaves
+        somebody visible who was covered; OutputError when it cannot be written."""
         edits = self._edits
         done = (*edits.done, edit)
         check_done(self.recorded.places, (self.recorded.width, self.recorded.height), done)
+        if not confirmed and (Applied(self.recorded.places, done).visible & ~self._now.visible).any():
+            raise SettingsError("that would leave more of somebody visible, and has to be confirmed")
         self._take(replace(edits, done=done, undone=()))
 
     def undo(self) -> str:

@@ -28,7 +28,7 @@ _MOST_NUMBER = 2**31
 def edit_of(asked: object) -> Edit:
     """The edit that a JSON value asks for. Raises SettingsError, also for a name too many or too few.
 
-    A person is only shown with `"confirmed": true`.
+    A person is only shown with `"confirmed": true`; so is who becomes one with somebody visible (`Desk.make`).
     """
     if not isinstance(asked, dict) or not isinstance(asked.get("do"), str) or asked["do"] not in _KINDS:
         raise SettingsError(f"an edit says what to do: one of {', '.join(_KINDS)}")
@@ -93,7 +93,7 @@ _KINDS: dict[str, tuple[tuple[str, ...], Callable[[Asked], Edit]]] = {
     "cover": (("person", *_SPAN), lambda a: CoverPerson(whole(a["person"], 1), _span(a))),
     "cover place": (("number", "keys", "first", "boxes"), _place),
     "remove": (("track", *_SPAN), lambda a: RemoveRedaction(whole(a["track"], 1), _span(a))),
-    "join": (("person", "other"), lambda a: JoinPersons(whole(a["person"], 1), whole(a["other"], 1))),
+    "join": (("person", "other", "confirmed"), lambda a: JoinPersons(whole(a["person"], 1), whole(a["other"], 1))),
     "part": (
         ("person", "first", "new"),
         lambda a: PartPerson(whole(a["person"], 1), whole(a["first"]), whole(a["new"], 1)),

@@ -117,7 +117,10 @@ def _size(source: SeekingSource) -> tuple[int, int]:
 
 def _changes(frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdits) -> tuple[list[Box], list[Box]]:
     """Boxes that the edits open, and boxes that they cover, against the output."""
-    opened: list[Box] = []
+    # What a hand had covered in the output, and no longer does.
+    stays = {*now.places, *((0, box) for box in now.regions)}
+    before = (*rendered.places, *((0, box) for box in rendered.regions))
+    opened: list[Box] = [_around(one[1]) for one in before if one not in stays]
     covered: list[Box] = [*(box for _, box in now.places), *now.regions]
     for track, box in _boxes(frame, recorded):
         if track in now.open:
@@ -125,6 +128,12 @@ def _changes(frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdi
         elif track in rendered.open:  # what the output shows is to be covered again
             covered.append(box)
     return opened, covered
+
+
+def _around(box: Box) -> Box:
+    """A place drawn by hand with all that its redaction may reach: a head is larger than its face."""
+    dx, dy = box[2] - box[0], box[3] - box[1]
+    return box[0] - dx, box[1] - dy, box[2] + dx, box[3] + dy
 
 
 def _boxes(frame: int, recorded: Recorded) -> list[tuple[int, Box]]:

@@ -6,6 +6,7 @@ the same bits.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -57,10 +58,17 @@ def header_of(settings: Settings, models: Models, info: SourceInfo, side: FileSi
 
 
 def _plain(value: Any) -> str | float | int | bool | tuple[str, ...] | None:
-    """A setting as a file keeps it. What whitelisted pictures are called is not kept, only how many there are."""
+    """A setting as a file keeps it. What whitelisted pictures are called is not kept, only how many there are, and what
+    tells them from others."""
     if isinstance(value, tuple):
-        return len(value) if value and isinstance(value[0], Path) else tuple(str(one) for one in value)
+        return _pictures(value) if value and isinstance(value[0], Path) else tuple(str(one) for one in value)
     return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def _pictures(paths: Sequence[Path]) -> str:
+    """How many pictures, and 16 hexadecimal digits of the SHA-256 of all. They have been read before."""
+    known = sorted(FileSide.of(path).sha256 for path in paths)
+    return f"{len(paths)} ({hashlib.sha256(''.join(known).encode()).hexdigest()[:16]})"
 
 
 def why_not_found_so(known: AnalysisHeader, wanted: AnalysisHeader) -> str | None:

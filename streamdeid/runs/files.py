@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -238,10 +239,10 @@ class FileRun:
 def _check_names(input: Path, output: Path, asked: Asked) -> None:
     """Raise SettingsError where two of the files of a run are one."""
     named = {"recording": input, "output": output, "analysis": asked.analysis, "edits": asked.edits}
-    taken: dict[Path, str] = {}
+    taken: dict[str, str] = {}
     for role, path in named.items():
         if path is not None:
-            other = taken.setdefault(path.resolve(), role)
+            other = taken.setdefault(os.path.realpath(path), role)
             if other != role:
                 raise SettingsError(f"{path} cannot be {other} and {role} at once")
 

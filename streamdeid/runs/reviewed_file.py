@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -80,7 +81,7 @@ class ReviewedFile:
         path = asked.analysis
         if path is None:
             raise SettingsError("edits need the analysis that they were made on (--analysis)")
-        if path.exists() or asked.edits is not None:
+        if os.path.lexists(path) or asked.edits is not None:
             self._read(path, overwrite)
         if asked.edits is not None:
             self._read_edits(asked.edits)
@@ -222,6 +223,8 @@ class ReviewedFile:
                 self._search = reason is not None
         if self._asked.edits is not None:
             self.analysis = analysis
+        elif reason is not None and not overwrite:  # edits may have been made on it
+            raise SettingsError(f"{path} does not fit: {reason}; use --overwrite to replace it, or name another")
         if reason is None:
             self.analysis, self.told = analysis, "faces as in the analysis, nothing was searched again"
         else:

@@ -85,6 +85,12 @@ def test_a_person_is_visible_where_nobody_meets_them() -> None:
     assert done.visible_frames() == {1: ([(2, 4)], [(5, 7)])}
 
 
+def test_a_frame_in_which_one_of_two_tracks_of_a_person_is_covered_counts_as_visible() -> None:
+    """The other one's face is seen there: the report must not say that nobody was."""
+    analysis = analysis_of([[decision(1, 1, 1, LEFT), decision(2, 2, 1, RIGHT, ambiguous=True)] for _ in range(4)])
+    assert applied(analysis, e.ShowPerson(1, ALL)).summary().visible == {1: (4, 4)}
+
+
 def test_both_of_two_who_meet_may_be_visible_and_a_third_covers_both_again() -> None:
     both = applied(two_people(), e.ShowPerson(1, ALL), e.ShowPerson(2, ALL))
     assert both.at(7).open == {1, 2}

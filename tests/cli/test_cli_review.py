@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import signal
@@ -103,6 +104,25 @@ def test_what_does_not_fit_is_refused_in_one_line(files: Files, tmp_path: Path) 
         recording.write(b"\0")
     code, line = _refused(files.recording)
     assert code == 1 and "another recording" in line
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes and links are others there")
+def test_links_pipes_and_names_that_cannot_be_are_refused(files: Files, tmp_path: Path) -> None:
+    """None of them waits for ever, and none is an error that nobody expected."""
+    pipe, loop, long = tmp_path / "pipe.mp4", tmp_path / "loop", tmp_path / ("x" * 300)
+    os.mkfifo(pipe)
+    loop.symlink_to(loop)
+    for words in (
+        (files.recording, "-o", pipe),
+        (pipe,),
+        (files.recording, loop),
+        (files.recording, "--edits", loop),
+    ):
+        code, line = _refused(*words)
+        assert code == 1 and "cannot be read" in line, words
+    for words in ((files.recording, long), (files.recording, "--edits", long)):
+        code, line = _refused(*words)
+        assert code in (1, 3) and "unexpected" not in line, line
 
 
 def test_another_output_or_analysis_is_refused(files: Files) -> None:

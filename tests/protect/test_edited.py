@@ -74,6 +74,19 @@ def test_what_is_to_be_open_but_is_not_there_ends_the_run(known: dict[int, Box],
         filtered(edits, known, tracks()[:given])
 
 
+def test_all_of_a_box_that_a_hand_drew_lies_inside_the_head_that_is_covered() -> None:
+    """The desk fills the box; the soft redaction is an ellipse."""
+    box = (60.0, 40.0, 100.0, 90.0)
+    edits = FrameEdits(frozenset(), {}, {}, ((4, box),), (), {})
+    mask = MaskFaces("blackout")
+    edited = Edited(mask, lambda index: edits, lambda index: {}, mask)
+    pending = PendingFrame(frame(), (), None)
+    edited.observe(pending, [pending])
+    (plan,) = edited.decide(pending, (), ())
+    x, y = np.array([60.0, 100.0, 60.0, 100.0]), np.array([40.0, 40.0, 90.0, 90.0])
+    assert (plan.head.radii(x, y) <= 1).all()
+
+
 def test_without_edits_nothing_changes() -> None:
     done, _ = filtered(NOTHING, {}, tracks())
     assert [one.track for one in done.redactions] == [1, 2]

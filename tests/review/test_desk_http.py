@@ -188,7 +188,7 @@ def test_regions_and_places_are_filled(page: Page) -> None:
 
 
 def test_people_are_joined_parted_and_given_another_face(page: Page) -> None:
-    state = page.post("/edit", {"do": "join", "person": 1, "other": 2})["state"]
+    state = page.post("/edit", {"do": "join", "person": 1, "other": 2, "confirmed": False})["state"]
     assert [one["person"] for one in state["people"]] == [1]
     state = page.post("/edit", {"do": "part", "person": 1, "first": 2, "new": state["new_person"]})["state"]
     assert [one["person"] for one in state["people"]] == [1, 3]
@@ -253,7 +253,9 @@ def test_what_was_looked_at_is_kept(page: Page, review: Review) -> None:
         {"do": "cover place", "number": 1, "keys": [[0, [0, 0, 9, 9]]], "first": 5, "boxes": [[0, 0, 9, 9]]},
         {"do": "cover place", "number": 0, "keys": [[0, [0, 0, 9, 9]]], "first": 0, "boxes": [[0, 0, 9, 9]]},
         {"do": "cover place", "number": 1, "keys": [[29, [0, 0, 9, 9]]], "first": 29, "boxes": [[0, 0, 9, 9]] * 2},
-        {"do": "join", "person": 1, "other": 1},
+        {"do": "join", "person": 1, "other": 1, "confirmed": False},
+        {"do": "join", "person": 1, "other": 2},
+        {"do": "region", "box": [0, 0, 10**400, 9], "first": 0, "last": None},
         {"do": "part", "person": 1, "first": 0, "new": 3},
         {"do": "part", "person": 1, "first": 5, "new": 2},
     ],

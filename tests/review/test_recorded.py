@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from streamdeid.analysis.edits import (
     CoverPlace,
+    CoverRegion,
     Edits,
     JoinPersons,
     PartPerson,
@@ -25,6 +26,7 @@ from streamdeid.analysis.edits import (
 from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Decision, FrameRecord, Side
 from streamdeid.errors import SettingsError
 from streamdeid.review.desk import Desk, Names
+from streamdeid.review.pictures import _changes
 from streamdeid.review.recorded import Recorded, runs
 from tests.review.drawn_review import SHA, Review
 
@@ -100,6 +102,32 @@ def test_who_is_undone_is_covered_again_in_the_picture(review: Review) -> None:
         data = made(12, desk.recorded, *desk.at(12))
         picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_GRAYSCALE)
         assert picture[y0:y1, x0:x1].std() < 2 and picture[y0:y1, x0:x1].mean() < 80
+
+
+def test_what_a_hand_covered_and_no_longer_does_is_shown(review: Review) -> None:
+    """The output still has the cover, but the video made next has not: the desk must not show it as covered."""
+    box = (8.0, 8.0, 40.0, 40.0)
+    for place in (CoverPlace(1, [(12, box)], 12, [box]), CoverRegion(box, Span(12, 12))):
+        pictures = review.pictures()
+        data = []
+        for edits in (Edits(SHA, 30, rendered=Rendered(SHA, (place,))), Edits(SHA, 30, (place,))):
+            desk = review.desk(edits)
+            data.append(pictures.published(12, desk.recorded, *desk.at(12)))
+            opened = _changes(12, desk.recorded, *desk.at(12))[0]
+            assert [a <= b for one in opened for a, b in zip(one[:2], box[:2], strict=True)] == [True] * 2 * len(opened)
+            assert len(opened) == (1 if edits.rendered else 0)
+        assert data[0] != data[1]
+
+
+def test_who_becomes_one_with_somebody_visible_is_confirmed(review: Review) -> None:
+    desk = review.desk()
+    desk.make(JoinPersons(1, 2), confirmed=False)
+    desk.undo()
+    desk.make(ShowPerson(1, Span(0, None)))
+    with pytest.raises(SettingsError, match="confirmed"):
+        desk.make(JoinPersons(1, 2), confirmed=False)
+    assert len(desk.edits.done) == 1
+    desk.make(JoinPersons(1, 2), confirmed=True)
 
 
 def test_numbers_of_new_people_and_places_are_new(review: Review) -> None:

@@ -32,12 +32,14 @@ from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.cli.main import main
 from streamdeid.core.frames import Planes
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
-from streamdeid.errors import InputError, SettingsError
-from streamdeid.report.redaction_report import FileReport
+from streamdeid.errors import InputError, OutputError, SettingsError
+from streamdeid.report.redaction_report import FileReport, FileSide
 from streamdeid.runs.again import Again
+from streamdeid.runs.analysed import header_of, why_not_decided_so
 from streamdeid.runs.files import filter_file
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
+from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import SyntheticFrame, synthetic_people
 from streamdeid.video.files.drawn_clip import write_drawn_clip
 from streamdeid.video.files.source import FileSource
@@ -342,9 +344,39 @@ def test_a_recording_that_cannot_be_sought_is_rendered_whole(
     assert report.shown == 4
 
 
+def test_links_and_names_that_cannot_be_are_refused(recording: Recording, tmp_path: Path) -> None:
+    loop, long, output = tmp_path / "loop", tmp_path / ("x" * 300), tmp_path / "o.mp4"
+    loop.symlink_to(loop)
+    for analysis, edits in ((loop, None), (recording.analysis_path, loop), (recording.analysis_path, long)):
+        with pytest.raises(InputError, match="cannot be read"):
+            filter_file(recording.path, output, recording.settings, analysis=analysis, edits=edits)
+    with pytest.raises(OutputError, match="cannot be written"):
+        filter_file(recording.path, output, recording.settings, analysis=long)
+    assert not output.exists()
+
+
+def test_other_pictures_on_the_whitelist_are_told_apart(tmp_path: Path, recording: Recording) -> None:
+    """Else whom an earlier run left visible would stay so in what is copied, though somebody else is named now."""
+    headers = []
+    for content in (b"one", b"another", b"one"):
+        picture = tmp_path / f"{len(headers)}.jpg"
+        picture.write_bytes(content)
+        settings = replace(recording.settings, whitelist=(picture,))
+        source, models = FileSource(recording.path), load_models(settings.models)
+        headers.append(header_of(settings, models, source.info, FileSide.of(recording.path)))
+    reason = why_not_decided_so(headers[0], headers[1])
+    assert reason is not None and "whitelist" in reason and "jpg" not in reason
+    assert why_not_decided_so(headers[0], headers[2]) is None
+
+
 def test_what_does_not_fit_is_refused(recording: Recording, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="lookahead was 1"):
         recording.edited(lookahead=0.5)
+    kept = recording.analysis_path.read_bytes()
+    other = replace(recording.settings, threshold=0.4, overwrite=False)
+    with pytest.raises(SettingsError, match=r"threshold was 0.5, and is 0.4.*--overwrite"):
+        filter_file(recording.path, tmp_path / "o.mp4", other, analysis=recording.analysis_path)
+    assert recording.analysis_path.read_bytes() == kept and not (tmp_path / "o.mp4").exists()
     edits = tmp_path / "e.json"
     write_edits(edits, Edits("0" * 64, FRAMES))
     with pytest.raises(SettingsError, match="another recording"):
@@ -382,7 +414,17 @@ def test_the_command_line_tells_what_became_of_edits(recording: Recording, capsy
     assert main([*command, "--key-file", str(recording.settings.key_file)]) == 0
     said = capsys.readouterr().out
     assert "person 1 VISIBLE in 4 frames" in said.splitlines()[0]
+    assert main([*command, "--key-file", str(recording.settings.key_file), "--quiet"]) == 0
+    quiet = capsys.readouterr()
+    assert not quiet.out and "person 1 VISIBLE in 4 frames" in quiet.err
+    assert next(iter(json.loads(report.read_text()))) == "left_visible"
     known = json.loads(report.read_text())
     assert known["files"][0]["review"]["edits"]["visible_frames"] == {"1": 4}
     assert main(["audit", str(report)]) in (0, 1)
-    assert "visible" in capsys.readouterr().out.lower()
+    assert "VISIBLE" in capsys.readouterr().out.splitlines()[0]
+    assert main(["audit", str(report), "--json"]) in (0, 1)
+    assert "person 1 VISIBLE" in json.loads(capsys.readouterr().out)["left_visible"][0]
+    track = recording.analysis.frames[44].decisions[0].track
+    write_edits(edits, Edits(recording.analysis.header.input.sha256, FRAMES, (RemoveRedaction(track, Span(44, 44)),)))
+    assert main([*command, "--key-file", str(recording.settings.key_file)]) == 0
+    assert "REMOVED as false in 1 frames" in capsys.readouterr().out.splitlines()[0]

@@ -346,7 +346,15 @@ async function joinPersons() {
     title: `Person ${number} is the same as…`, text: "Both get one surrogate face.",
     options: others.map((one) => [String(one.person), `Person ${one.person}`]), button: "Join",
   });
-  if (other) await change("/edit", { do: "join", person: Math.min(number, Number(other)), other: Math.max(number, Number(other)) });
+  if (!other) return;
+  const pair = state.people.filter((one) => [number, Number(other)].includes(one.person));
+  const open = pair.some((one) => one.visible || one.kept);
+  if (open && !await ask({
+    title: `Leave persons ${pair.map((one) => one.person).join(" and ")} visible?`,
+    text: "One of them is left visible; as one person both are. Their real face will be in the published video.",
+    button: "Join", key: "y", careful: true,
+  })) return;
+  await change("/edit", { do: "join", person: Math.min(number, Number(other)), other: Math.max(number, Number(other)), confirmed: open });
 }
 
 async function partPerson() {
