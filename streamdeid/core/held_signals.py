@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import threading
 from collections.abc import Iterator
+from types import FrameType
 
 
 @contextlib.contextmanager
@@ -12,12 +14,24 @@ def signals_held() -> Iterator[None]:
     """Let signals that end the run wait until the end of this block, in which something is made and put in safe hands.
 
     Between the making of a file and the beginning of the `with` that would remove it, a signal would leave it behind.
+    Handlers run in the main thread only, so other threads have nothing to hold; and it is the handler that waits, not
+    the signal: one that this thread blocks is delivered to any other thread, and its handler would run here all the
+    same.
     """
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    came: list[tuple[int, FrameType | None]] = []
+    before = {}
     try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if callable(handler):  # what is ignored, or ends the process at once, has nothing to wait for
+                before[number] = handler
+                signal.signal(number, lambda number, frame: came.append((number, frame)))
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number, frame in came[:1]:
+            before[signal.Signals(number)](number, frame)

@@ -108,8 +108,9 @@ class FileRun:
             if asked:
                 _check_names(input, output, asked)
                 header = header_of(self.settings, self.start().models, source.info, FileSide.of(input))
-                reviewed = ReviewedFile(asked, header, self.key, self.settings.overwrite)
-                kept.callback(reviewed.abort)
+                with signals_held():
+                    reviewed = ReviewedFile(asked, header, self.key, self.settings.overwrite)
+                    kept.callback(reviewed.abort)
                 if reviewed.edits is not None:
                     try:
                         return self._again(source, output, reviewed, progress)

@@ -318,11 +318,11 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="cannot be edited"), lock_edits(tmp_path / "none" / "a"):
+    with pytest.raises(OutputError, match="its lock cannot be made"), lock_edits(tmp_path / "none" / "a"):
         pass
     (tmp_path / "other").write_text("")
     (tmp_path / ".a.lock").symlink_to(tmp_path / "other")
-    with pytest.raises(OutputError, match="cannot be edited"), lock_edits(tmp_path / "a"):
+    with pytest.raises(OutputError, match="its lock cannot be made"), lock_edits(tmp_path / "a"):
         pass
 
 

@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -136,7 +137,7 @@ def test_a_run_that_was_stopped_goes_on(folder: Path, tmp_path: Path, capsys: py
     """By a signal in the middle; then with nothing to do; then with what was changed."""
     out = tmp_path / "out"
     words = ["filter", str(folder / "in"), str(out), "--workers", "1", "--key-file", str(folder / "key")]
-    with subprocess.Popen(["python", "-c", "from streamdeid.cli.main import run; run()", *words]) as process:
+    with subprocess.Popen([sys.executable, "-c", "from streamdeid.cli.main import run; run()", *words]) as process:
         until = time.monotonic() + 60
         while not (out / "0_deidentified.mp4").exists() and time.monotonic() < until:
             time.sleep(0.02)
