@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from streamdeid.aam.piecewise_affine import Points
@@ -50,9 +50,11 @@ _PATIENCE, _LEAST, _MOST = 0.4, 5, 12
 at most, that stand for seconds here."""
 
 
-def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUSED) -> Persons:
+def new_persons(
+    *, reentry: bool, rate: float = 30.0, distances: Distances = FUSED, shared: bool = False
+) -> Persons:
     """Nobody yet. reentry: whether people who left are recognised when they come back. rate: frames per second.
-    distances: of the templates that will be told."""
+    distances: of the templates that will be told. shared: whether people may be known from elsewhere."""
     enough, patience = (max(_LEAST, min(_MOST, round(s * rate))) for s in (distances.enough, _PATIENCE))
     return Persons(
         accept=distances.accept,
@@ -62,15 +64,17 @@ def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUS
         enough=enough,
         patience=patience,
         reentry=reentry,
+        shared=shared,
     )
 
 
 class PersonRegister:
     """`identity.reentry` as the register that `identity.identity_check` asks."""
 
-    def __init__(self, persons: Persons) -> None:
-        """persons: of the whole stream; the tracklets of its parts are counted on (`IdentityCheck.count`)."""
-        self._persons = persons
+    def __init__(self, persons: Persons, before: Callable[[], None] = lambda: None) -> None:
+        """persons: of the whole stream; the tracklets of its parts are counted on (`IdentityCheck.count`). before:
+        called before it is decided who somebody is, so that people known from elsewhere can be told."""
+        self._persons, self._before = persons, before
 
     def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
         """Note who is in the picture, once per frame."""
@@ -94,6 +98,8 @@ class PersonRegister:
         new = {track: one for track, one in identities.items() if self._persons.person_of(track) is None}
         for track in identities.keys() - new.keys():
             self._persons.refresh(track, identities[track])
+        if any(one.vector is not None for one in new.values()):
+            self._before()
         self._persons.commit(new)
         return {track: self._persons.person_of(track) for track in identities}
 
