@@ -36,6 +36,10 @@ class AbsentPeople:
         self._people[number] = identity, beside, seen
         self._rows = None
 
+    def get(self, number: int) -> Entry | None:
+        """Somebody who is absent; None for who is not."""
+        return self._people.get(number)
+
     def take(self, number: int) -> Entry:
         """Somebody who is absent no more."""
         self._rows = None

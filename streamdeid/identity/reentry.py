@@ -127,10 +127,10 @@ class Persons:
     ) -> None:
         if not (0 < accept < reject < math.inf and 0 <= margin < math.inf and 0 <= ttl < math.inf and limit >= 0):
             raise SettingsError("re-entry needs 0 < accept < reject, margin >= 0, ttl >= 0 and limit >= 0")
-        if not 1 <= likelier < math.inf:
-            raise SettingsError("re-entry needs a likelier of 1 or more")
-        if not 1 <= enough <= patience:
-            raise SettingsError(f"re-entry needs 1 <= enough <= patience frames, not {enough} and {patience}")
+        if not 1 <= likelier < math.inf or not 1 <= enough <= patience:
+            raise SettingsError(
+                f"re-entry needs likelier >= 1 and 1 <= enough <= patience, not {enough} and {patience}"
+            )
         self._accept, self._reject, self._margin = accept, reject, margin
         self._likelier = likelier
         self._enough, self._patience = enough, patience
@@ -165,33 +165,34 @@ class Persons:
         return frozenset(number for number, person in self._known.items() if person.left is None)
 
     def remember(self, identity: Identity) -> int:
-        """The number of somebody known from elsewhere, with a template, who was not seen yet."""
+        """The number of somebody known from elsewhere, with a template."""
         self._persons += 1
         self._elsewhere.add(self._persons, owned(identity), set(), 0)
         self._kept.add(self._persons)
         return self._persons
 
     def were_beside(self, person: int, others: Iterable[int]) -> None:
-        """Persons who are known from elsewhere to have been seen together with one of these."""
+        """It is known from elsewhere that a person was seen together with others."""
         for other in others:
-            for one, two in ((person, other), (other, person)):
-                self._beside(one).add(two)
+            self._beside(person).add(other)
+            self._beside(other).add(person)
 
     def keep(self, person: int) -> None:
-        """Somebody is known elsewhere from now on, and not forgotten when absent."""
+        """Somebody is known elsewhere from now on, and not forgotten."""
         self._kept.add(person)
 
     def release(self, person: int) -> None:
-        """Somebody is not known elsewhere any more: whoever is absent is forgotten."""
+        """Somebody is not known elsewhere any more."""
         self._kept.discard(person)
         if person in self._elsewhere:
             self._elsewhere.take(person)
             self._drop(person)
 
     def known(self, person: int) -> tuple[Identity, frozenset[int], bool] | None:
-        """Template of a person, who was seen together with him, and whether he surely is nobody else who is remembered;
-        None where he is forgotten or was not seen yet."""
-        found = self._known.get(person)
+        """Template of a person, who was seen beside him, and whether he surely is nobody else; None once forgotten."""
+        found, absent = self._known.get(person), self._elsewhere.get(person)
+        if absent is not None:
+            return absent[0], frozenset(absent[1]), True
         return None if found is None else (found.template, frozenset(found.beside), found.sure)
 
     def expect(self, track: int, earlier: int) -> None:

@@ -68,7 +68,7 @@ def decoded(data: bytes) -> PeopleRegister:
     templates = _matrix(data[start:middle], "<f4", len(rows))
     surrogates = _matrix(data[middle:], "<f8", len(rows))
     following = head.whole("following", 1)
-    people = {}
+    people: dict[int, RegisteredPerson] = {}
     for row, own, face in zip(rows, templates, surrogates, strict=True):
         person = _person(row, own, face, following)
         if person.number <= max(people, default=0):
@@ -80,7 +80,9 @@ def decoded(data: bytes) -> PeopleRegister:
     return PeopleRegister(_made_by(head["made_by"]), days, following, people)
 
 
-def _person(row: Fields, template: NDArray[np.float64], surrogate: NDArray[np.float64], following: int) -> RegisteredPerson:
+def _person(
+    row: Fields, template: NDArray[np.float64], surrogate: NDArray[np.float64], following: int
+) -> RegisteredPerson:
     last = row.whole("last", 0, _LATEST)
     return RegisteredPerson(
         number=row.whole("number", 1, following - 1),

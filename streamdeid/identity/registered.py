@@ -104,7 +104,9 @@ def _without(people: Mapping[int, RegisteredPerson], numbers: Collection[int]) -
     }
 
 
-def apart(people: Mapping[int, RegisteredPerson], one: int, beside: Collection[int], distances: Distances) -> frozenset[int]:
+def apart(
+    people: Mapping[int, RegisteredPerson], one: int, beside: Collection[int], distances: Distances
+) -> frozenset[int]:
     """Of those seen beside a registered person, the ones whom it helps to know so: no others can be in his way.
 
     Whoever is taken for him is at most `accept` away from him, and an alike within `margin` of that from whoever it is.

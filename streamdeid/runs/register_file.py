@@ -35,7 +35,9 @@ def private_key(path: Path) -> bytes:
     """
     with contextlib.suppress(OSError):  # whatever is wrong is said when it is read
         if os.name == "posix" and path.stat().st_mode & stat.S_IROTH:
-            raise SettingsError(f"key file {path} can be read by everybody: a register needs one of your own (chmod o-r)")
+            raise SettingsError(
+                f"key file {path} can be read by everybody: a register needs one of your own (chmod o-r)"
+            )
     return read_key_file(path)
 
 

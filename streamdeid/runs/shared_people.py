@@ -95,7 +95,7 @@ class SharedPeople:
         if person not in self._links and person not in self._gone:
             self._tried(lambda: self._claim(person, y))
         link = self._links.get(person)
-        if link is not None:
+        if link is not None and person not in self._surrogates:
             given = self._surrogates.given(person, y, link.face, link.label)
             if given is not None:
                 self._surrogates.counts[FROM_REGISTER] += 1
@@ -113,11 +113,11 @@ class SharedPeople:
         """Tell what was learned every half minute of a live run; to be called with each frame."""
         if self._live and time.monotonic() - self._told >= _EVERY:
             self._told = time.monotonic()
-            self._seen |= self._persons.present
             self.tell()
 
     def tell(self) -> None:
         """Tell the register what was learned of its people, and drop those who expired."""
+        self._seen |= self._persons.present
         self._tried(self._exchange)
 
     def _tried(self, attempt: Callable[[], None]) -> None:

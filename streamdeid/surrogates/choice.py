@@ -304,6 +304,10 @@ class Surrogates:
         """Sample in a thread what would otherwise be sampled when the first person of a class appears."""
         self._banks.sample_ahead()
 
+    def __contains__(self, person: int) -> bool:
+        """Whether a person has a surrogate."""
+        return person in self._table
+
     def forget(self, person: int) -> None:
         """Drop a person who will not come back; the place in the identity space becomes free."""
         self._table.pop(person, None)
