@@ -38,21 +38,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("expire", "take out who was not seen for long"),
     ):
         action = actions.add_parser(name, help=text)
-        action.error = parser.error  # type: ignore[method-assign]
-        action.add_argument("file", type=Path, metavar="FILE", help="the register")
-        action.add_argument(
-            "--key-file", type=Path, required=True, metavar="K", help="the key that it is encrypted with"
-        )
-        action.add_argument("--json", action="store_true", help="one JSON object instead of text")
+        action.error = lambda message: parser.error(message)  # type: ignore[method-assign]
         if name == "forget":
             action.add_argument(
-                "numbers", nargs="*", type=int, metavar="N", help="numbers of people, as `list` tells them"
+                "arguments",
+                nargs="+",
+                metavar="FILE N",
+                help="the register, and numbers of people, as `list` tells them",
             )
             action.add_argument("--all", action="store_true", help="everybody")
+        else:
+            action.add_argument("arguments", nargs=1, metavar="FILE", help="the register")
         if name == "expire":
             action.add_argument(
                 "--days", type=float, metavar="DAYS", help="above 0 (those of the run that wrote the register last)"
             )
+        action.add_argument(
+            "--key-file", type=Path, required=True, metavar="K", help="the key that it is encrypted with"
+        )
+        action.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,17 @@ class _Outcome:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Run the command. Raises InputError, SettingsError and OutputError."""
-    file = RegisterFile(arguments.file, private_key(arguments.key_file))
+    path, *more = arguments.arguments
+    if more and arguments.action != "forget":
+        raise SettingsError(f"unrecognized arguments: {' '.join(more)} (see --help)")
+    file = RegisterFile(Path(path), private_key(arguments.key_file))
     if arguments.action == "list":
         register = file.read()
         _tell(arguments, _Outcome(list(register.people.values()), [], register.days))
         return ExitCode.DONE
-    change = _forgetting(arguments) if arguments.action == "forget" else _expiring(arguments)
+    change = (
+        _forgetting(path, more, everybody=arguments.all) if arguments.action == "forget" else _expiring(arguments.days)
+    )
     file.read()  # what is wrong with it is said before anything is made beside it
     with file.opened() as (before, write):
         after = change(before)
@@ -81,22 +90,24 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.DONE
 
 
-def _forgetting(arguments: argparse.Namespace) -> Callable[[PeopleRegister], PeopleRegister]:
-    numbers = set(arguments.numbers)
-    if arguments.all == bool(numbers):
+def _forgetting(path: str, words: list[str], *, everybody: bool) -> Callable[[PeopleRegister], PeopleRegister]:
+    try:
+        numbers = {int(word) for word in words}
+    except ValueError:
+        raise SettingsError("people are told by number: streamdeid register forget FILE N ...") from None
+    if everybody == bool(numbers):
         raise SettingsError("say whom to forget: numbers, or --all")
 
     def forget(register: PeopleRegister) -> PeopleRegister:
         missing = sorted(numbers - register.people.keys())
         if missing:
-            raise SettingsError(f"{arguments.file} has nobody of number {missing[0]}; nobody was forgotten")
-        return without(register, set(register.people) if arguments.all else numbers)
+            raise SettingsError(f"{path} has nobody of number {missing[0]}; nobody was forgotten")
+        return without(register, set(register.people) if everybody else numbers)
 
     return forget
 
 
-def _expiring(arguments: argparse.Namespace) -> Callable[[PeopleRegister], PeopleRegister]:
-    days = arguments.days
+def _expiring(days: float | None) -> Callable[[PeopleRegister], PeopleRegister]:
     if days is not None and not 0 < days <= _MOST_DAYS:
         raise SettingsError(f"days must be above 0 and at most {_MOST_DAYS:g}, not {days:g}")
     return lambda register: unexpired(register, int(time.time()), register.days if days is None else days)

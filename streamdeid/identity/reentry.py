@@ -134,14 +134,13 @@ class Persons:
         self._accept, self._reject, self._margin = accept, reject, margin
         self._likelier = likelier
         self._enough, self._patience = enough, patience
-        self._ttl, self._limit, self._reentry = Fraction(ttl), limit, reentry
+        self._ttl, self._limit, self._reentry, self._shared = Fraction(ttl), limit, reentry, shared
         self._clock = Fraction(0)
         self._time: Fraction | None = None
         self._frame = 0
         self._stays: dict[int, _Stay] = {}  # by present track
         self._decisions: dict[int, Decision] = {}
         self._known: dict[int, _Person] = {}
-        self._shared = shared
         self._elsewhere = AbsentPeople()  # known from elsewhere, and not seen here, or not for long
         self._kept: set[int] = set()  # all who are known from elsewhere, or there from here
         self._forgotten: set[int] = set()
