@@ -4,10 +4,10 @@
 
 People of photographs set in motion are shown in five recordings (made in the directory CLIPS when they are not there),
 two at a time, in another order, light, size and, every second time, expression. Each recording is filtered in a process
-of its own, without encoding, as a file is; all name one register. Then a recording of as many strangers, by whom nobody
-of the register is shown. --beside: so many recordings at a time, as with `--workers`. --videos: also five pieces of each
-clip there with known people, each as a recording of its own, in five rounds, with another register. As a control the
-same recordings go through without a register.
+of its own, without encoding, as a file is; all name one register. Then comes a recording of as many strangers.
+--beside: so many recordings at a time, as with `--workers`. --videos: also five pieces of each clip there with known
+people, each as a recording of its own, in five rounds, with another register. As a control the same recordings go
+through without a register.
 
 Kept: people who are shown with the face of the first recording (the face that they are shown with most), over all
 later recordings that they are in. Own face: share of the faces that show a face of their own at all, in full or quiet;

@@ -1,4 +1,4 @@
-"""Recordings for `benchmarks/people/register.py`: photographs of people set in motion, two at a time, and pieces of clips.
+"""Recordings for `benchmarks/people/register.py`: photographs of people set in motion, two at a time.
 
 A recording made of photographs shows everybody once, in pairs whose members change from recording to recording, in
 another order, light, size and motion; every second one uses the second photograph of each person (another expression)
@@ -27,8 +27,9 @@ from streamdeid.synthetic.moving_portrait import MovingPortrait, Portrait
 RATE = 25
 _SIZE = (320, 360)
 """Width and height of one of two halves."""
-_SHOWN = 50
-"""Frames for which a pair is shown: two seconds."""
+_SHOWN, _BETWEEN = 50, 10
+"""Frames for which a pair is shown, two seconds, and for which something else is shown before the next one: the
+photographs of a studio have one backdrop, and a change from one to the other is no cut that anybody could see."""
 _WIDTHS = (90.0, 150.0)
 _GAIN = (0.7, 1.1)
 _TURN, _SPEECH = 0.65, 0.45
@@ -45,9 +46,9 @@ class Recording:
 
     def person(self, index: int, share: float) -> str | None:
         """Who is in a frame at a share of the picture's width; None for nobody."""
-        pair = self.pairs[min(index // _SHOWN, len(self.pairs) - 1)]
-        place = int(share >= 0.5)
-        return pair[place] if place < len(pair) else None
+        number, within = divmod(index, _SHOWN + _BETWEEN) if len(self.pairs) > 1 else (0, 0)
+        pair, place = self.pairs[number], int(share >= 0.5)
+        return pair[place] if within < _SHOWN and place < len(pair) else None
 
     @property
     def people(self) -> frozenset[str]:
@@ -104,6 +105,11 @@ def _frames(
                 scene[:, side * _SIZE[0] : (side + 1) * _SIZE[0]] = half.picture(place)
             rgb = np.clip(scene * tint + rng.normal(0, 1.5, scene.shape[:2])[:, :, None], 0, 255).astype(np.uint8)
             yield Frame(planes_from_rgb(rgb), Fraction(index, RATE), index)
+            index += 1
+        blocks = rng.integers(20, 235, (6, 8, 3)).astype(np.uint8)
+        wall = np.asarray(cv2.resize(blocks, (2 * _SIZE[0], _SIZE[1]), interpolation=cv2.INTER_NEAREST), np.uint8)
+        for _ in range(_BETWEEN):
+            yield Frame(planes_from_rgb(wall), Fraction(index, RATE), index)
             index += 1
 
 

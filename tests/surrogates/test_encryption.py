@@ -54,7 +54,7 @@ def test_another_key_purpose_or_version_opens_nothing() -> None:
         KIND.decrypted(KEY + b"!", data)
     with pytest.raises(OtherKeyError):
         Kind(KIND.magic, KIND.version, b"others", KIND.called).decrypted(KEY, data)
-    with pytest.raises(NotDecryptedError, match="another version of streamdeid .format 3, not 4"):
+    with pytest.raises(NotDecryptedError, match=r"another version of streamdeid \(format 3, not 4\)"):
         Kind(KIND.magic, 4, KIND.purpose, KIND.called).decrypted(KEY, data)
     with pytest.raises(NotDecryptedError, match="is not a file of the tests"):
         KIND.decrypted(KEY, b"something else altogether, and long enough for a file" * 3)
