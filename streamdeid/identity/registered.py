@@ -22,6 +22,7 @@ Vector = NDArray[np.float64]
 MOST_PEOPLE = 2000
 """People in a register; who was not seen for longest makes room. Every further one is somebody else that a stranger
 may be taken for."""
+_DAY = 86400
 _HEAVIEST = 1000
 """Good frames that a template counts for at most, so that it follows a face through the years."""
 
@@ -80,10 +81,11 @@ def seen_again(person: RegisteredPerson, now: int, total: Vector, frames: int) -
 
 
 def unexpired(register: PeopleRegister, now: int, days: float) -> PeopleRegister:
-    """Those who were seen in the last days. A clock that was ahead keeps nobody for longer than that from now on."""
-    oldest = now - days * 86400
+    """Those who were seen in the last days. A clock that was a day ahead, or more, keeps nobody for longer than that
+    from now on."""
+    oldest = now - days * _DAY
     people = {
-        number: one if one.last <= now else replace(one, first=min(one.first, now), last=now)
+        number: one if one.last <= now + _DAY else replace(one, first=min(one.first, now), last=now)
         for number, one in register.people.items()
     }
     old = {number for number, one in people.items() if one.last < oldest}

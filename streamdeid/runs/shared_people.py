@@ -76,6 +76,8 @@ class SharedPeople:
         self._by_record: dict[int, int] = {}
         self._seen: set[int] = set()
         """Persons of whom the register has not been told that they were seen."""
+        self._came: set[int] = set()
+        """Persons who were seen in this stream."""
         self._gone: set[int] = set()
         """Persons whom somebody took out of the register: they are not put in again."""
         self._told = time.monotonic()
@@ -92,6 +94,7 @@ class SharedPeople:
         Raises FailedClosed when there is none, and what the file does unless the stream is live.
         """
         self._seen.add(person)
+        self._came.add(person)
         if person not in self._links and person not in self._gone:
             self._tried(lambda: self._claim(person, y))
         link = self._links.get(person)
@@ -108,6 +111,7 @@ class SharedPeople:
         self._surrogates.forget(person)
         self._gone.discard(person)
         self._seen.discard(person)
+        self._came.discard(person)
 
     def tell_in_time(self) -> None:
         """Tell what was learned every half minute of a live run; to be called with each frame."""
@@ -146,16 +150,18 @@ class SharedPeople:
                 self._persons.release(person)
         new = [one for record, one in sorted(register.people.items()) if record not in self._by_record]
         for one in new:
-            self._link(one, self._persons.remember(Identity(one.template, frames=one.frames)))
+            self._link(one, self._persons.remember(Identity(one.template, frames=one.frames)), one.frames)
         for one in new:
             self._persons.were_beside(self._by_record[one.number], (self._by_record[n] for n in one.beside))
         faces = [one.surrogate for one in register.people.values()]
         if faces:
             self._surrogates.keep_apart_from(np.array(faces))
 
-    def _link(self, one: RegisteredPerson, person: int) -> None:
-        self._links[person] = _Link(one.number, one.surrogate, one.label, one.frames * one.template, one.frames)
+    def _link(self, one: RegisteredPerson, person: int, told: int) -> None:
+        """Somebody in the register is a person of this stream, of whom the register knows so many good frames."""
+        self._links[person] = _Link(one.number, one.surrogate, one.label, told * one.template, told)
         self._by_record[one.number] = person
+        self._persons.keep(person)
 
     def _claim(self, person: int, y: Points) -> None:
         """Find or make a place in the register for somebody new, if it is certain who that is."""
@@ -166,14 +172,14 @@ class SharedPeople:
         assert template.vector is not None
         with self._file.opened() as (read, write):
             register = self._current(read)
-            others = {number: one for number, one in register.people.items() if number not in self._by_record}
+            self._take(register)
+            others = {n: one for n, one in register.people.items() if self._by_record[n] not in self._came}
             found = meant(others, template.vector, self._distances)
             if found is not None:  # another run added him a moment ago
-                self._link(others[found], person)
-                self._persons.keep(person)
-                self._take(register)
+                self._persons.release(self._by_record[found])
+                del self._links[self._by_record[found]]
+                self._link(others[found], person, told=0)
                 return
-            self._take(register)
             chosen = self._surrogates.surrogate(person, y)
             one = RegisteredPerson(
                 number=register.following,
@@ -186,8 +192,7 @@ class SharedPeople:
             )
             register = registered(replace(register, days=self._days), one)
             write(self._with_neighbours(register, one.number, beside))
-        self._link(one, person)
-        self._persons.keep(person)
+        self._link(one, person, one.frames)
         self._surrogates.counts[ADDED] += 1
 
     def _exchange(self) -> None:
