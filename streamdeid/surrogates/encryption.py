@@ -61,7 +61,8 @@ class Kind:
         salt, nonce = secrets.token_bytes(_SALT), secrets.token_bytes(_NONCE)
         own, check = self._derived(key, salt)
         head = self._start + salt + nonce + check
-        return head + _aes(own).encrypt(nonce, plain, head)
+        sealed: bytes = _aes(own).encrypt(nonce, plain, head)
+        return head + sealed
 
     def decrypted(self, key: bytes, data: bytes) -> bytes:
         """What is in a file. Raises NotDecryptedError, and SettingsError where `cryptography` is not installed."""
@@ -111,6 +112,7 @@ def _opened(key: bytes, nonce: bytes, sealed: bytes, head: bytes) -> bytes | Non
     from cryptography.exceptions import InvalidTag
 
     try:
-        return _aes(key).decrypt(nonce, sealed, head)
+        plain: bytes = _aes(key).decrypt(nonce, sealed, head)
     except InvalidTag:
         return None
+    return plain
