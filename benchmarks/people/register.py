@@ -1,6 +1,6 @@
 """Does everybody keep one face over files and restarts with a register, and does nobody get another's?
 
-    python -m benchmarks register CLIPS --faces FACES/london [--videos DIR] [--people N] [--beside N] [--json]
+    python -m benchmarks register CLIPS [--faces FACES/london] [--videos DIR] [--people N] [--beside N] [--json]
 
 People of photographs set in motion are shown in five recordings (made in the directory CLIPS when they are not there),
 two at a time, in another order, light, size and, every second time, expression. Each recording is filtered in a process
@@ -135,11 +135,21 @@ def measured(
     return faces, faces.row(what, runs)
 
 
+def of_photographs(directory: Path, root: Path, count: int) -> list[Recording]:
+    """Five recordings of so many people, and one of as many others."""
+    model, detect = load_models(None).fitting.model, still_detector()
+    find = photograph_detector(detect)
+    known, others = (photographed(root, find, count, skip) for skip in (0, 1))
+    detect.close()
+    files = [made(directory, known, number, model, root.name) for number in range(_ROUNDS)]
+    return [*files, made(directory, others, 0, model, f"{root.name}-strangers")]
+
+
 def main(argv: list[str]) -> int:
     """Run; the exit code."""
     parser = parser_of(__name__, __doc__)
     parser.add_argument("clips", type=Path, help="where the recordings are, or are made")
-    parser.add_argument("--faces", type=Path, required=True, help="photographs of people, as for `streamdeid train`")
+    parser.add_argument("--faces", type=Path, help="photographs of people, as for `streamdeid train`, or labelled")
     parser.add_argument("--videos", type=Path, help="clips with known people")
     parser.add_argument("--people", type=int, default=20, metavar="N")
     parser.add_argument("--beside", type=int, default=1, metavar="N", help="recordings at a time")
@@ -147,27 +157,23 @@ def main(argv: list[str]) -> int:
     given = parser.parse_args(argv)
     if not given.clips.is_dir():
         parser.error(f"{given.clips} is not a directory")
-    model, detect = load_models(None).fitting.model, still_detector()
-    find = photograph_detector(detect)
-    known, others = (photographed(given.faces, find, given.people, skip) for skip in (0, 1))
-    detect.close()
-    files = [made(given.clips, known, number, model) for number in range(_ROUNDS)]
-    strangers = made(given.clips, others, 0, model, "-strangers")
-    rows = []
-    wrong = 0
+    if given.faces is None and given.videos is None:
+        parser.error("name --faces, --videos or both")
+    sets: list[tuple[str, list[Recording]]] = []
+    if given.faces is not None:
+        sets.append((given.faces.name, of_photographs(given.clips, given.faces, given.people)))
+    if given.videos is not None:
+        sets.append(("clips", pieces_of(given.videos, given.clips, _ROUNDS)))
+    rows, wrong = [], 0
     with tempfile.TemporaryDirectory() as place:
         key = Path(place) / "key"
         key.write_bytes(bytes(range(32)))
         key.chmod(0o600)
-        settings = replace(Settings(), key_file=key)
-        sets = [("photographs", [*files, strangers])]
-        if given.videos is not None:
-            sets.append(("clips", pieces_of(given.videos, given.clips, _ROUNDS)))
+        without = replace(Settings(), key_file=key)
         for what, recordings in sets:
-            with_register = replace(settings, register=Path(place) / f"{what}.register")
-            for name, chosen in ((what, with_register), (f"{what}, no register", settings)):
-                faces, row = measured(name, recordings, chosen, given.beside)
-                rows.append(row)
-                wrong += len(faces.mixed) if chosen.register is not None else 0
+            shared = replace(without, register=Path(place) / f"{what}.register")
+            faces, row = measured(what, recordings, shared, given.beside)
+            wrong += len(faces.mixed)
+            rows += [row, measured(f"{what}, no register", recordings, without, given.beside)[1]]
     print(as_json(rows) if given.json else markdown(list(rows[0]), [list(row.values()) for row in rows]))
     return 1 if wrong else 0

@@ -7,6 +7,8 @@ where there is one. They are photographs of real people: keep them private.
 
 from __future__ import annotations
 
+import csv
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -59,28 +61,40 @@ class Recording:
 def photographed(root: Path, detect: Detect, count: int, skip: int = 0) -> dict[str, list[Photograph]]:
     """So many people of a set, evenly spread over it, with all their photographs. skip: leave out so many at first of
     each step, so that other people come. Raises ValueError where the set has too few."""
-    names = sorted({path.stem for _, path in listed(root)})
+    paths = _of_people(root)
+    names = sorted(paths)
     step = len(names) // count
     if step <= skip:
         raise ValueError(f"{root} has too few people for {count} others")
-    chosen = names[skip::step][:count]
-    found: dict[str, list[Photograph]] = {name: [] for name in chosen}
-    for expression, path in listed(root):
-        if path.stem in found:
-            one = read_photograph(path, path.stem, expression, detect)
-            if one is not None:
-                found[path.stem].append(one)
+    found: dict[str, list[Photograph]] = {}
+    for name in names[skip::step][:count]:
+        read = [read_photograph(path, name, expression, detect) for expression, path in paths[name]]
+        found[name] = [one for one in read if one is not None]
     return {name: all_ for name, all_ in found.items() if all_}
 
 
+def _of_people(root: Path) -> dict[str, list[tuple[str, Path]]]:
+    """Expression and path of the photographs of each person: by name, or as labels/ beside this file says."""
+    found: dict[str, list[tuple[str, Path]]] = defaultdict(list)
+    labels = Path(__file__).with_name("labels") / f"{root.name}.csv"
+    if not labels.is_file():
+        for expression, path in listed(root):
+            found[path.stem].append((expression, path))
+        return found
+    with labels.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            found[f"{root.name} {int(row['person']):03}"].append(("", root.parent / row["photograph"]))
+    return found
+
+
 def made(
-    directory: Path, people: dict[str, list[Photograph]], number: int, model: AppearanceModel, tag: str = ""
+    directory: Path, people: dict[str, list[Photograph]], number: int, model: AppearanceModel, tag: str
 ) -> Recording:
     """Recording `number`, encoded as the filter would; one that is there is not made again."""
     rng = np.random.default_rng([number, len(people), *tag.encode()])
     order = [str(name) for name in rng.permutation(sorted(people))]
     pairs = tuple(tuple(order[at : at + 2]) for at in range(0, len(order), 2))
-    path = directory / f"people{tag}-{number}.mp4"
+    path = directory / f"{tag}-{number}.mp4"
     if not path.is_file():
         partial = path.with_name(f".{path.name}")
         encode(_frames(people, pairs, number, model, rng), partial, Fraction(RATE))
