@@ -16,7 +16,8 @@
 
 Relative paths start at the file's directory. Cameras that name the same `key` share one that the service draws and
 keeps in memory: the same possible faces and the same draws, also after a restart. That is not recognition across
-cameras: one person has a number of its own in each, and may look different in each.
+cameras: one person has a number of its own in each, and may look different in each. Cameras that name the same
+`register`, and its `key_file`, know each other's people.
 """
 
 from __future__ import annotations
