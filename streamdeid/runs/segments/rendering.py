@@ -133,7 +133,7 @@ def render(
 ) -> Rendered:
     """Render a segment into a file of its own.
 
-    parts: the segment, with those before and after it. told: called with the number of each frame that is done.
+    parts: the segments that its frames, and those around it, are in. told: called with the number of each frame that is done.
     Raises InputError, OutputError and FailedClosed.
     """
     info = source.info

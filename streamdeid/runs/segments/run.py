@@ -159,7 +159,7 @@ def _rendered(
     pieces = [place / f"{span.number}{suffix}" for span in spans]
     tasks = []
     for span, piece in zip(spans, pieces, strict=True):
-        near = parts[max(span.number - 1, 0) : span.number + 2]
+        near = [part for part in parts if part.span.last >= span.begin and part.span.first <= span.end]
         people = {person for part in near for person in part.persons.values()}
         chosen = {person: whole.surrogates[person] for person in people if person in whole.surrogates}
         tasks.append(RenderTask(span, piece, near, chosen))
