@@ -118,6 +118,17 @@ def apart(
     return frozenset(n for n in others if float(np.linalg.norm(people[n].template - own)) <= reach)
 
 
+def with_neighbours(
+    register: PeopleRegister, number: int, beside: Collection[int], distances: Distances
+) -> PeopleRegister:
+    """The register with those noted who were seen beside somebody, where that helps to tell them apart."""
+    people = dict(register.people)
+    for other in apart(people, number, beside, distances):
+        people[number] = replace(people[number], beside=people[number].beside | {other})
+        people[other] = replace(people[other], beside=people[other].beside | {number})
+    return replace(register, people=people)
+
+
 def meant(people: Mapping[int, RegisteredPerson], template: Vector, distances: Distances) -> int | None:
     """Who of some people a template (e,) of somebody who is nobody else shows; None where that is not certain.
 

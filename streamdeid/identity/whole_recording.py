@@ -58,6 +58,8 @@ class Who:
     """By tracklet: the person, from 1 in the order of their first frames; nobody where too little was seen."""
     counts: Mapping[Outcome, int]
     """How tracklets were assigned."""
+    sure: frozenset[int]
+    """Persons who can be recognised, and to whom nobody else is near."""
 
 
 def who_is_who(
@@ -94,7 +96,8 @@ def who_is_who(
         seen = group[0] in grouped
         counts[(Outcome.UNCERTAIN if group[0] in uncertain else Outcome.NEW) if seen else Outcome.UNSEEN] += 1
         counts[Outcome.RETURNED] += len(group) - 1
-    return Who(persons, dict(counts))
+    sure = {persons[group[0]] for group in groups if group[0] in grouped and group[0] not in uncertain}
+    return Who(persons, dict(counts), frozenset(sure))
 
 
 def _join(clusters: dict[int, _Cluster], follows: Mapping[int, int], distances: Distances, reentry: bool) -> set[int]:

@@ -36,6 +36,7 @@ from streamdeid.runs.components import (
 )
 from streamdeid.runs.register_file import open_register
 from streamdeid.runs.reviewed_file import Asked, ReviewedFile
+from streamdeid.runs.segments.registered_faces import SharedRegister
 from streamdeid.runs.segments.run import NotCutError, filter_segments
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.settings import WHOLE_FILE, Settings
@@ -113,8 +114,6 @@ class FileRun:
         with contextlib.ExitStack() as kept:
             reviewed = None
             if self.settings.decisions == WHOLE_FILE:
-                if self.settings.register is not None:
-                    raise SettingsError("a register needs decisions by look-ahead (--decisions look-ahead)")
                 if asked:
                     raise SettingsError("an analysis or edits need decisions by look-ahead (--decisions look-ahead)")
                 try:
@@ -207,7 +206,11 @@ class FileRun:
         surrogates = choosing(settings, models, self.key)
         self.choice = self.choice or _choice(settings, models, surrogates)
         started, cpu = time.perf_counter(), cpu_seconds()
-        done = filter_segments(source, output, settings, header, surrogates, workers=workers, progress=progress)
+        file = open_register(settings, models, self.key)
+        register = None if file is None else SharedRegister(file, settings.days_registered)
+        done = filter_segments(
+            source, output, settings, header, surrogates, workers=workers, progress=progress, register=register
+        )
         rendered, people = done.rendered, settings.synthesises
         return FileReport(
             input=side,

@@ -25,11 +25,11 @@ from streamdeid.identity.register import Distances
 from streamdeid.identity.registered import (
     PeopleRegister,
     RegisteredPerson,
-    apart,
     meant,
     registered,
     seen_again,
     unexpired,
+    with_neighbours,
 )
 from streamdeid.runs.register_file import RegisterFile
 from streamdeid.surrogates.choice import Surrogate, Surrogates
@@ -191,7 +191,7 @@ class SharedPeople:
                 last=self._now,
             )
             register = registered(replace(register, days=self._days), one)
-            write(self._with_neighbours(register, one.number, beside))
+            write(with_neighbours(register, one.number, self._records(beside), self._distances))
         self._link(one, person, one.frames)
         self._surrogates.counts[ADDED] += 1
 
@@ -220,13 +220,8 @@ class SharedPeople:
         else:
             person = seen_again(now, self._now, link.total, 0)
         register = replace(register, people={**register.people, person.number: person})
-        return self._with_neighbours(register, person.number, beside)
+        return with_neighbours(register, person.number, self._records(beside), self._distances)
 
-    def _with_neighbours(self, register: PeopleRegister, record: int, beside: frozenset[int]) -> PeopleRegister:
-        """The register with those noted who were seen beside somebody, where that helps to tell them apart."""
-        people = dict(register.people)
-        numbers = [self._links[person].record for person in beside if person in self._links]
-        for other in apart(people, record, numbers, self._distances):
-            people[record] = replace(people[record], beside=people[record].beside | {other})
-            people[other] = replace(people[other], beside=people[other].beside | {record})
-        return replace(register, people=people)
+    def _records(self, persons: frozenset[int]) -> list[int]:
+        """Numbers in the register of those persons who are in it."""
+        return [self._links[person].record for person in persons if person in self._links]
