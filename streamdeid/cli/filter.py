@@ -114,6 +114,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
                 results[number] = known
                 _tell(known, job, arguments, " (done before, and as it was)")
         left = [(number, job) for number, job in left if number not in results]
+        if journal is not None:
+            journal.begin(job.output for _, job in left)
         filtering = _beside if arguments.workers > 1 and len(left) > 1 else _one_by_one
         for number, result, chosen in filtering(left, settings, arguments):
             results[number], choice = result, choice or chosen
@@ -223,6 +225,8 @@ def _tell(result: FileReport | FileFailure, job: Job, arguments: argparse.Namesp
             print(line, flush=True)
         if result.review is not None and result.review.analysis:
             shown += f"; {result.review.analysis}"
+        if result.one_pass:
+            shown += f"; decided by look-ahead in one pass, {result.one_pass}"
         print(
             f"{job.output}: {result.frames} frames, {result.faces} faces{people}{f' ({levels})' if levels else ''}"
             f"{shown}, {result.timings.frames_per_second:.1f} frames per second{more}",
