@@ -71,6 +71,16 @@ def test_somebody_keeps_the_face_in_another_file_until_taken_out(
     assert left.people.keys() == {2} and left.days == 2.0
 
 
+def test_decisions_over_the_whole_file_share_it_with_those_by_look_ahead(archive: Path, tmp_path: Path) -> None:
+    named = ("--register", str(tmp_path / "people.register"))
+    first = filtered(archive, "one", tmp_path, *named, "--decisions", "whole-file")
+    assert first["surrogates"]["added to the register"] == 1 and first["segments"] >= 1
+    assert filtered(archive, "two", tmp_path, *named)["surrogates"] == {"from the register": 1}
+    again = filtered(archive, "two", tmp_path, *named, "--decisions", "whole-file")
+    assert again["surrogates"] == {"from the register": 1}
+    assert RegisterFile(tmp_path / "people.register", KEY).read().people.keys() == {1}
+
+
 def test_workers_share_a_register(archive: Path, tmp_path: Path) -> None:
     register, out = tmp_path / "people.register", tmp_path / "out"
     words = ["filter", str(archive / "in"), str(out), "--quiet", "--workers", "2", "--key-file", str(archive / "key")]

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,27 @@ def test_writers_beside_each_other_lose_nobody(tmp_path: Path) -> None:
         one.join()
     assert [process.wait() for process in processes] == [0, 0]
     assert numbers(RegisterFile(path, KEY)) == set(range(1, 101))
+
+
+def test_a_writer_that_is_killed_leaves_a_whole_file_and_no_lock(file: RegisterFile) -> None:
+    program = (
+        "import sys; from pathlib import Path; from streamdeid.runs.register_file import RegisterFile;"
+        "from tests.registers import KEY; from tests.runs.test_register_file import add\n"
+        "print('begins', flush=True)\n"
+        "while True: add(RegisterFile(Path(sys.argv[1]), KEY), 1)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    counts = [len(numbers(file))]
+    for pause in (0.05, 0.111, 0.2):
+        with subprocess.Popen(
+            [sys.executable, "-c", program, file.path], env=environment, stdout=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None and process.stdout.readline() == b"begins\n"
+            time.sleep(pause)
+            process.kill()
+        add(file, 1)
+        counts.append(len(numbers(file)))
+    assert counts == sorted(set(counts))
 
 
 def test_a_writer_who_does_not_let_go_is_not_waited_for_for_ever(
