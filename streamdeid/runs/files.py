@@ -356,6 +356,7 @@ def _choice(settings: Settings, models: Models, surrogates: Surrogates | None) -
         eyes=settings.eyes if settings.synthesises else None,
         strict=settings.strict,
         keyed=settings.key_file is not None,
+        register_days=None if settings.register is None else settings.days_registered,
         threshold=settings.threshold,
         lookahead_seconds=settings.lookahead,
         min_face=settings.min_face,

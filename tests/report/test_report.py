@@ -93,6 +93,7 @@ CHOICE = {
     "min_face": (int, float, type(None)),
     "detector_interval": (int, type(None)),
     "regions": list,
+    "register_days": (int, float, type(None)),
 }
 SCHEMA = {
     "schema": str,
