@@ -24,6 +24,7 @@ from streamdeid.runs.batch import filter_files
 from streamdeid.runs.components import WRITABLE, secret
 from streamdeid.runs.files import FileRun, chosen_by
 from streamdeid.runs.journal import Journal, settings_digest
+from streamdeid.runs.register_file import open_register
 from streamdeid.runs.reviewed_file import Asked
 from streamdeid.settings import ENCODING, FACES, FILES, WHITELIST, Settings
 from streamdeid.surrogates.models import load_models
@@ -159,8 +160,9 @@ def _one_by_one(jobs: Sequence[tuple[int, Job]], settings: Settings, arguments: 
 
 def _beside(jobs: Sequence[tuple[int, Job]], settings: Settings, arguments: argparse.Namespace) -> _Results:
     """Filter files beside each other, in a process each."""
-    settings.check_gallery(len(load_models(settings.models).gallery.identities))
-    secret(settings)
+    models = load_models(settings.models)
+    settings.check_gallery(len(models.gallery.identities))
+    open_register(settings, models, secret(settings))  # what is wrong with it is said once, not for each file
     files = [(job.input.absolute(), job.output.absolute()) for _, job in jobs]
     with FilesBar(len(files), shown=not arguments.quiet) as bar:
         for one in filter_files(files, settings, arguments.workers):

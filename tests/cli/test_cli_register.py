@@ -94,6 +94,18 @@ def test_workers_share_a_register(archive: Path, tmp_path: Path) -> None:
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+def test_several_files_say_once_what_is_wrong(
+    archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "r").write_bytes(b"something else")
+    (tmp_path / "r").chmod(0o600)
+    words = ["filter", str(archive / "in"), str(tmp_path / "out"), "--quiet", "--key-file", str(archive / "key")]
+    for workers in ("1", "2"):
+        assert main([*words, "--register", str(tmp_path / "r"), "--workers", workers]) == 1
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and "is not a register" in said
+
+
 def test_a_register_that_fails_leaves_no_output(
     archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
