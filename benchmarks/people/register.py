@@ -1,6 +1,6 @@
 """Does everybody keep one face over files and restarts with a register, and does nobody get another's?
 
-    python -m benchmarks register CLIPS [--faces FACES/london] [--videos DIR] [--people N] [--beside N] [--json]
+    python -m benchmarks register CLIPS [--faces FACES/london] [--videos DIR] [--people N] [--beside N] [--live]
 
 People of photographs set in motion are shown in five recordings (made in the directory CLIPS when they are not there),
 two at a time, in another order, light, size and, every second time, expression. Each recording is filtered in a process
@@ -153,6 +153,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--videos", type=Path, help="clips with known people")
     parser.add_argument("--people", type=int, default=20, metavar="N")
     parser.add_argument("--beside", type=int, default=1, metavar="N", help="recordings at a time")
+    parser.add_argument("--live", action="store_true", help="no look-ahead")
     parser.add_argument("--json", action="store_true", help="JSON instead of a table")
     given = parser.parse_args(argv)
     if not given.clips.is_dir():
@@ -169,7 +170,7 @@ def main(argv: list[str]) -> int:
         key = Path(place) / "key"
         key.write_bytes(bytes(range(32)))
         key.chmod(0o600)
-        without = replace(Settings(), key_file=key)
+        without = replace(Settings(), key_file=key, **({"lookahead": 0.0} if given.live else {}))
         for what, recordings in sets:
             shared = replace(without, register=Path(place) / f"{what}.register")
             faces, row = measured(what, recordings, shared, given.beside)
