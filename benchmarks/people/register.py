@@ -1,13 +1,14 @@
 """Does everybody keep one face over files and restarts with a register, and does nobody get another's?
 
     python -m benchmarks register CLIPS [--faces FACES/london] [--videos DIR] [--people N] [--beside N] [--live]
+    python -m benchmarks register CLIPS --faces FACES/london --strangers FACES/lfpw/testset
 
 People of photographs set in motion are shown in five recordings (made in the directory CLIPS when they are not there),
 two at a time, in another order, light, size and, every second time, expression. Each recording is filtered in a process
 of its own, without encoding, as a file is; all name one register. Then comes a recording of as many strangers.
 --beside: so many recordings at a time, as with `--workers`. --videos: also five pieces of each clip there with known
 people, each as a recording of its own, in five rounds, with another register. As a control the same recordings go
-through without a register.
+through without a register. --strangers: instead, photographs of others, each against each photograph of FACES.
 
 Kept: people who are shown with the face of the first recording (the face that they are shown with most), over all
 later recordings that they are in. Own face: share of the faces that show a face of their own at all, in full or quiet;
@@ -34,6 +35,7 @@ from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.people.register_clips import Recording, made, photographed
 from benchmarks.people.register_pieces import pieces_of
+from benchmarks.people.register_price import price
 from benchmarks.people.register_run import Sighted, sighted
 from streamdeid.runs.components import photograph_detector, still_detector
 from streamdeid.settings import Settings
@@ -151,6 +153,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("clips", type=Path, help="where the recordings are, or are made")
     parser.add_argument("--faces", type=Path, help="photographs of people, as for `streamdeid train`, or labelled")
     parser.add_argument("--videos", type=Path, help="clips with known people")
+    parser.add_argument("--strangers", type=Path, help="a flat directory of photographs of nobody in FACES")
     parser.add_argument("--people", type=int, default=20, metavar="N")
     parser.add_argument("--beside", type=int, default=1, metavar="N", help="recordings at a time")
     parser.add_argument("--live", action="store_true", help="no look-ahead")
@@ -158,6 +161,10 @@ def main(argv: list[str]) -> int:
     given = parser.parse_args(argv)
     if not given.clips.is_dir():
         parser.error(f"{given.clips} is not a directory")
+    if given.strangers is not None and given.faces is not None:
+        row = price(given.faces, given.strangers)
+        print(as_json(row) if given.json else markdown(list(row), [list(row.values())]))
+        return 0
     if given.faces is None and given.videos is None:
         parser.error("name --faces, --videos or both")
     sets: list[tuple[str, list[Recording]]] = []
