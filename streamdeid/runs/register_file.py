@@ -27,7 +27,7 @@ from streamdeid.surrogates.key import read_key_file
 from streamdeid.surrogates.models import Models
 
 KIND = Kind(b"streamdeid register\n", 1, b"register", "a register of streamdeid")
-_WAIT = 30.0
+LONGEST = 30.0
 """Seconds for which others may have the file: each has it for a fraction of a second."""
 
 
@@ -83,7 +83,7 @@ class RegisterFile:
 
     def made(self, empty: PeopleRegister) -> PeopleRegister:
         """What is in the file; where there is none, it is made with what is given. Raises OutputError, too."""
-        with self._locked():
+        with self._locked(LONGEST):
             if os.path.lexists(self.path):
                 return self.read()
             check_paths(self.path, None, overwrite=False)
@@ -91,16 +91,16 @@ class RegisterFile:
         return empty
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[tuple[PeopleRegister, Callable[[PeopleRegister], None]]]:
+    def opened(self, wait: float = LONGEST) -> Iterator[tuple[PeopleRegister, Callable[[PeopleRegister], None]]]:
         """What is in the file, and what writes another content in its place, while nobody else can do so.
 
-        Raises OutputError, too; the old file is whole then.
+        wait: seconds for which others may have it. Raises OutputError, too; the old file is whole then.
         """
-        with self._locked():
+        with self._locked(wait):
             yield self.read(), self._write
 
-    def _locked(self) -> contextlib.AbstractContextManager[None]:
-        return locked(self.path, f"held by another run for more than {_WAIT:g} seconds", _WAIT)
+    def _locked(self, wait: float) -> contextlib.AbstractContextManager[None]:
+        return locked(self.path, f"held by another run for more than {wait:g} seconds", wait)
 
     def _write(self, register: PeopleRegister) -> None:
         data = KIND.encrypted(self._key, encoded(register))

@@ -31,11 +31,13 @@ from streamdeid.identity.registered import (
     unexpired,
     with_neighbours,
 )
-from streamdeid.runs.register_file import RegisterFile
+from streamdeid.runs.register_file import LONGEST, RegisterFile
 from streamdeid.surrogates.choice import Surrogate, Surrogates
 
 _EVERY = 30.0
 """Seconds between two times that a live run tells what it learned."""
+_SOON = 1.0
+"""Seconds for which a live run waits for the file, while its picture stands still."""
 FROM_REGISTER, OTHERWISE, ADDED = "from the register", "registered face in use", "added to the register"
 _log = logging.getLogger(__name__)
 
@@ -71,6 +73,7 @@ class SharedPeople:
         Raises what `RegisterFile.read` does, in any case."""
         self._file, self._persons, self._surrogates = file, persons, surrogates
         self._distances, self._days, self._live, self._clock = distances, days, live, clock
+        self._wait = _SOON if live else LONGEST
         self._links: dict[int, _Link] = {}
         """By person of this stream."""
         self._by_record: dict[int, int] = {}
@@ -170,7 +173,7 @@ class SharedPeople:
             return
         template, beside, _ = known
         assert template.vector is not None
-        with self._file.opened() as (read, write):
+        with self._file.opened(self._wait) as (read, write):
             register = self._current(read)
             self._take(register)
             others = {n: one for n, one in register.people.items() if self._by_record[n] not in self._came}
@@ -198,29 +201,29 @@ class SharedPeople:
     def _exchange(self) -> None:
         if not self._seen & self._links.keys():
             return
-        with self._file.opened() as (read, write):
+        told: list[tuple[_Link, Points, int]] = []
+        with self._file.opened(self._wait) as (read, write):
             register = self._current(read)
             self._take(register)
+            people = dict(register.people)
+            for person in sorted(self._seen & self._links.keys()):
+                link, known = self._links[person], self._persons.known(person)
+                if known is None or known[0].vector is None:
+                    continue
+                total, frames = known[0].frames * known[0].vector, known[0].frames
+                more, before = total - link.total, people[link.record]
+                people[link.record] = seen_again(before, self._now, more, frames - link.frames)
+                told.append((link, total, frames))
+            register = replace(register, people=people, days=self._days)
             for person in sorted(self._seen & self._links.keys()):
                 known = self._persons.known(person)
-                if known is not None:
-                    register = self._updated(register, self._links[person], known[0], known[1])
-            write(replace(register, days=self._days))
+                beside = self._records(frozenset() if known is None else known[1])
+                register = with_neighbours(register, self._links[person].record, beside, self._distances)
+            write(register)
+        for link, total, frames in told:
+            if frames > link.frames:
+                link.total, link.frames = total, frames
         self._seen.clear()
-
-    def _updated(
-        self, register: PeopleRegister, link: _Link, template: Identity, beside: frozenset[int]
-    ) -> PeopleRegister:
-        """The register with what this stream learned of a person since it told the last time."""
-        now = register.people[link.record]
-        if template.vector is not None and template.frames > link.frames:
-            total, frames = template.frames * template.vector, template.frames
-            person = seen_again(now, self._now, total - link.total, frames - link.frames)
-            link.total, link.frames = total, frames
-        else:
-            person = seen_again(now, self._now, link.total, 0)
-        register = replace(register, people={**register.people, person.number: person})
-        return with_neighbours(register, person.number, self._records(beside), self._distances)
 
     def _records(self, persons: frozenset[int]) -> list[int]:
         """Numbers in the register of those persons who are in it."""

@@ -112,11 +112,8 @@ def test_a_writer_that_is_killed_leaves_a_whole_file_and_no_lock(file: RegisterF
     assert counts == sorted(set(counts))
 
 
-def test_a_writer_who_does_not_let_go_is_not_waited_for_for_ever(
-    file: RegisterFile, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(register_file, "_WAIT", 0.05)
-    with locked(file.path, "taken"), pytest.raises(SettingsError, match="held by another run"), file.opened():
+def test_a_writer_who_does_not_let_go_is_not_waited_for_for_ever(file: RegisterFile) -> None:
+    with locked(file.path, "taken"), pytest.raises(SettingsError, match="held by another run"), file.opened(0.05):
         raise AssertionError("two had it")
     add(file, 3)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.core.faces import Face, Track
-from streamdeid.errors import FailedClosed, InputError
+from streamdeid.core.file_lock import locked
+from streamdeid.errors import FailedClosed, InputError, OutputError
 from streamdeid.identity.identity import Identity
 from streamdeid.identity.reentry import Outcome, Persons
 from streamdeid.identity.registered import PeopleRegister, without
@@ -243,6 +245,33 @@ def test_a_camera_goes_on_without_it(start: Start, tmp_path: Path, caplog: pytes
     (tmp_path / "people").write_bytes(whole)
     run.shows(2)
     assert len(inside(tmp_path).people) == 2  # as soon as it can be had
+
+
+def test_what_could_not_be_told_is_told_later(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = start(live=True)
+    run.shows(1)
+    run.shows(1, off=0.4, frames=30)
+    with monkeypatch.context() as full:
+        full.setattr(RegisterFile, "_write", _no_space)
+        run.shared.tell()
+    assert inside(tmp_path).people[1].frames == FRAMES
+    run.shared.tell()
+    assert inside(tmp_path).people[1].frames == FRAMES + 30
+
+
+def _no_space(*_: object) -> None:
+    raise OutputError("people cannot be written: no space left on device")
+
+
+def test_a_camera_does_not_stand_still_for_a_register(start: Start, tmp_path: Path) -> None:
+    run = start(live=True)
+    with locked(tmp_path / "people", "taken"):
+        begun = time.monotonic()
+        assert run.shows(1)[1].vector.shape == PEOPLE[0].shape
+        assert time.monotonic() - begun < 3
+    assert inside(tmp_path).people == {}
+    run.shows(1)
+    assert len(inside(tmp_path).people) == 1
 
 
 def test_a_camera_tells_every_half_minute(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
