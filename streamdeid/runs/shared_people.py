@@ -100,6 +100,8 @@ class SharedPeople:
         self._came.add(person)
         if person not in self._links and person not in self._gone:
             self._tried(lambda: self._claim(person, y))
+        if person not in self._links and person not in self._surrogates:
+            self._tried(lambda: self._draw(person, y))
         link = self._links.get(person)
         if link is not None and person not in self._surrogates:
             given = self._surrogates.given(person, y, link.face, link.label)
@@ -183,7 +185,7 @@ class SharedPeople:
                 del self._links[self._by_record[found]]
                 self._link(others[found], person, told=0)
                 return
-            chosen = self._surrogates.surrogate(person, y)
+            chosen = self._surrogates.surrogate(person, y, register.following)
             one = RegisteredPerson(
                 number=register.following,
                 template=template.vector,
@@ -197,6 +199,15 @@ class SharedPeople:
             write(with_neighbours(register, one.number, self._records(beside), self._distances))
         self._link(one, person, one.frames)
         self._surrogates.counts[ADDED] += 1
+
+    def _draw(self, person: int, y: Points) -> None:
+        """Choose the face of somebody who is not in the register, under a number that nobody else gets: persons are
+        numbered alike in all runs, and the same number draws the same face."""
+        with self._file.opened(self._wait) as (read, write):
+            register = self._current(read)
+            self._take(register)
+            write(replace(register, following=register.following + 1))
+        self._surrogates.surrogate(person, y, register.following)
 
     def _exchange(self) -> None:
         if not self._seen & self._links.keys():

@@ -215,10 +215,11 @@ class Surrogates:
         """Where a fixed map takes people; None when it samples and with preserved attributes. Secret likewise."""
         return self._maps.get("")
 
-    def surrogate(self, person: int, y: Vector) -> Surrogate:
+    def surrogate(self, person: int, y: Vector, drawn: int | None = None) -> Surrogate:
         """The surrogate of a person: from the table, or chosen now for identity y, float64 (d,).
 
-        Raises FailedClosed when y is not finite or no surrogate can be certified; the person stays unknown.
+        drawn: number that it is drawn for, where numbers of persons are not the runs' own to give: with one key, two
+        runs draw the same for the same number. Raises FailedClosed when y is not finite or no surrogate can be certified; the person stays unknown.
         """
         known = self._table.get(person)
         if known is not None:
@@ -228,7 +229,10 @@ class Surrogates:
             raise FailedClosed(f"identity of person {person} is no finite vector of the model")
         label = ", ".join(rule.estimate(y) for rule in self._rules)
         try:
-            chosen = self._sample(person, y, label) if self._settings.method == SAMPLED else self._map(person, y, label)
+            if self._settings.method == SAMPLED:
+                chosen = self._sample(person, y, label, person if drawn is None else drawn)
+            else:
+                chosen = self._map(person, y, label)
         except FailedClosed:
             self.counts["failed closed"] += 1
             raise
@@ -352,7 +356,7 @@ class Surrogates:
             self.counts["like one of another run"] += 1
         yield from ((limits, in_use) for limits in self._relaxed_limits(person))
 
-    def _sample(self, person: int, y: Vector, label: str) -> Surrogate:
+    def _sample(self, person: int, y: Vector, label: str, drawn: int) -> Surrogate:
         bank = self._banks[label]
         allowed, failing = bank.allowed(y, self._settings.q, self._limits.donor_margin)
         if failing > excluded_count(len(allowed), self._settings.q):
@@ -361,7 +365,7 @@ class Surrogates:
         attempt = 0
         for limits, others in self._demands(person, in_use):
             for _ in range(self._settings.attempts):
-                proposed = self._proposal(label, person, attempt, len(allowed))
+                proposed = self._proposal(label, drawn, attempt, len(allowed))
                 attempt += 1
                 if not allowed[proposed]:
                     continue

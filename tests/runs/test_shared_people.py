@@ -113,6 +113,14 @@ def test_who_is_not_certain_is_not_added(start: Start, tmp_path: Path) -> None:
     assert len(inside(tmp_path).people) == 1 and len(run.surrogates) == 3
 
 
+def test_who_is_not_in_it_shares_no_face_with_others(start: Start, tmp_path: Path) -> None:
+    """Persons are numbered alike in all runs, and one key draws the same face for the same number."""
+    start().shows(1)
+    faces = [vector(start().shows(1, off=off)[1]).tobytes() for off in (1.5, -1.5, 1.4)]
+    assert len({*faces, inside(tmp_path).people[1].surrogate.tobytes()}) == 4
+    assert inside(tmp_path).people.keys() == {1}
+
+
 def test_runs_beside_each_other_make_one_of_one_and_two_of_two(start: Start, tmp_path: Path) -> None:
     """Both begin with nobody; the same key would give the first person of each the same face."""
     one, other = start(), start()

@@ -64,7 +64,7 @@ class SharedRegister:
                 surrogates.keep_apart_from(np.array([one.surrogate for one in register.people.values()]))
             found = RegisteredFaces(register, people, surrogates, distances, now)
             yield found
-            if found.met:
+            if found.met or found.register.following > register.following:
                 write(found.register)
 
 
@@ -91,10 +91,15 @@ class RegisteredFaces:
         before = self.register.people.get(self._known.get(person, 0))  # who is new may have taken his place
         if before is not None:
             return self._again(person, one, before, y)
-        chosen = self._surrogates.surrogate(person, y)
-        if one.template is not None and one.sure and person not in self._near and person not in self.met:
+        if person in self._surrogates:
+            return self._surrogates.surrogate(person, y)
+        number = self.register.following  # that nobody else gets: the same number draws the same face
+        chosen = self._surrogates.surrogate(person, y, number)
+        if one.template is None or not one.sure or person in self._near:
+            self.register = replace(self.register, following=number + 1)
+        else:
             new = RegisteredPerson(
-                number=self.register.following,
+                number=number,
                 template=one.template,
                 frames=one.frames,
                 surrogate=chosen.vector,
