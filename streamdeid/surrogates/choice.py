@@ -218,8 +218,9 @@ class Surrogates:
     def surrogate(self, person: int, y: Vector, drawn: int | None = None) -> Surrogate:
         """The surrogate of a person: from the table, or chosen now for identity y, float64 (d,).
 
-        drawn: number that it is drawn for, where numbers of persons are not the runs' own to give: with one key, two
-        runs draw the same for the same number. Raises FailedClosed when y is not finite or no surrogate can be certified; the person stays unknown.
+        drawn: number that it is drawn for, where persons of other runs with the same key have the same numbers: the
+        same number draws the same face. Raises FailedClosed when y is not finite or no surrogate can be certified; the
+        person stays unknown.
         """
         known = self._table.get(person)
         if known is not None:
