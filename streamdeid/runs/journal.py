@@ -62,9 +62,13 @@ class Journal:
                 return None
         return report
 
+    def known(self, name: str) -> FileReport | None:
+        """What is written down of an output of this name; whether it is so still, nobody has looked."""
+        return self._done.get(name)
+
     def add(self, report: FileReport) -> None:
         """Write down that an output is whole. Raises OutputError."""
-        line = json.dumps({"settings": self._digest, "report": asdict(report)}, allow_nan=False) + "\n"
+        line = line_of(report, self._digest)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         try:
             descriptor = os.open(self.path, flags, 0o600)
@@ -88,7 +92,7 @@ class Journal:
         if lines and not lines[-1].endswith(b"\n"):
             self._end_line()
         for line in lines:
-            report = _told(line, self._digest)
+            report = report_of(line, self._digest)
             if report is not None:
                 yield report
 
@@ -101,7 +105,12 @@ class Journal:
             raise OutputError(f"{self.path} cannot be written: {reason_of(error)}") from error
 
 
-def _told(line: bytes, digest: str) -> FileReport | None:
+def line_of(report: FileReport, digest: str) -> str:
+    """The line of a journal that says that an output of a run with these settings is whole."""
+    return json.dumps({"settings": digest, "report": asdict(report)}, allow_nan=False) + "\n"
+
+
+def report_of(line: bytes, digest: str) -> FileReport | None:
     """The report in a line of a run with these settings; None for any other line, and for one that makes no sense."""
     try:
         value: Any = json.loads(line)
