@@ -74,7 +74,9 @@ def run_archive(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
             elif journal is not None and not one.before:
                 journal.add(one.result)
             bar(one.result.frames if isinstance(one.result, FileReport) else 0)
-            tell(one.result, shown(task.output), arguments, " (done before, and as it was)" if one.before else "")
+            again = ", at the second attempt" if one.attempts > 1 else ""
+            more = " (done before, and as it was)" if one.before else again
+            tell(one.result, shown(task.output), arguments, more)
     done = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileReport))
     failed = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileFailure))
     if arguments.report is not None:

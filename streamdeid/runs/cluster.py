@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
-import signal
+import queue
 import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from streamdeid.core.addresses import scrubbed, shown
 from streamdeid.core.held_signals import signals_held
-from streamdeid.errors import ExitCode, FailedClosed, SettingsError, StreamdeidError
+from streamdeid.errors import FailedClosed, SettingsError, StreamdeidError
 from streamdeid.report.redaction_report import FileFailure
 from streamdeid.runs.archive import name_of
 from streamdeid.runs.batch import Result
@@ -30,6 +31,7 @@ from streamdeid.runs.fetched import ArchiveTask, Attempt, Attempts, attempted, r
 from streamdeid.runs.scratch import clear_abandoned
 from streamdeid.runs.shipped import Shipped
 
+_LOG = logging.getLogger(__name__)
 CPUS = 1
 MEMORY = 700 << 20
 """Bytes that a task asks for: Ray's worker and the process that filters 720p, measured (docs/cluster.md)."""
@@ -58,15 +60,51 @@ def filter_on_cluster(tasks: Sequence[ArchiveTask], shipped: Shipped, address: s
     other versions, and FailedClosed when no machine takes a task for minutes.
     """
     ray = _imported()
+    _check_address(address)
+    said: queue.SimpleQueue[Result | BaseException] = queue.SimpleQueue()
+    stop = threading.Event()
     with _connected(ray, address):
+        # In a thread of its own: a signal's exception must not come up inside of Ray, which makes nonsense of it.
+        thread = threading.Thread(target=_work, args=(ray, tasks, shipped, said.put, stop), name="cluster")
+        thread.start()
+        try:
+            for _ in tasks:
+                word = _next(said)
+                if isinstance(word, BaseException):
+                    raise word
+                yield word
+        finally:
+            stop.set()
+            thread.join()
+
+
+def _next(said: queue.SimpleQueue[Result | BaseException]) -> Result | BaseException:
+    """The next word of the thread; signals are seen while it is waited for."""
+    while True:
+        with contextlib.suppress(queue.Empty):
+            return said.get(timeout=0.2)
+
+
+def _work(
+    ray: Any,
+    tasks: Sequence[ArchiveTask],
+    shipped: Shipped,
+    told: Callable[[Result | BaseException], None],
+    stop: threading.Event,
+) -> None:
+    """Do all tasks, or as many as come until the run is to stop; tell results, and what ends the run."""
+    try:
         order = sorted(range(len(tasks)), key=lambda number: -tasks[number].bytes)
         run = _Run(ray, tasks, shipped, ray.put(shipped), deque(order))
         try:
-            for _ in tasks:
-                yield run.next()
+            while run.left and not stop.is_set():
+                for result in run.some():
+                    told(result)
         finally:
             run.end()
             clear_abandoned()
+    except BaseException as error:
+        told(error)
 
 
 @dataclass
@@ -83,25 +121,31 @@ class _Run:
     """By reference to the answer."""
     idle_since: float | None = None
 
-    def next(self) -> Result:
-        """The next result. Raises SettingsError and FailedClosed for what concerns the whole run."""
-        while True:
-            places = self._places()
-            while self.waiting and len(self.flying) < min(_AHEAD * places, _MOST_IN_FLIGHT):
-                number = self.waiting.popleft()
-                try:
-                    attempts = Attempts(self.tasks[number], self.shipped.settings.overwrite)
-                except StreamdeidError as error:
-                    return Result(number, _failure(self.tasks[number], str(error), error.exit_code))
-                self._send(number, attempts)
-            if not self.flying:
-                time.sleep(_LOOK)
-                continue
-            ready, _ = self.ray.wait(list(self.flying), num_returns=1, timeout=_LOOK)
-            for reference in ready:
-                result = self._taken(reference)
-                if result is not None:
-                    return result
+    @property
+    def left(self) -> bool:
+        """Whether there is anything to wait for."""
+        return bool(self.waiting or self.flying)
+
+    def some(self) -> list[Result]:
+        """Results that come in a moment. Raises SettingsError and FailedClosed for what concerns the whole run."""
+        results: list[Result] = []
+        room = min(_AHEAD * self._places(), _MOST_IN_FLIGHT)
+        while self.waiting and len(self.flying) < room:
+            number = self.waiting.popleft()
+            try:
+                attempts = Attempts(self.tasks[number], self.shipped.settings.overwrite)
+            except StreamdeidError as error:
+                failure = FileFailure(name_of(self.tasks[number].input), str(error), int(error.exit_code))
+                return [Result(number, failure)]
+            self._send(number, attempts)
+        if not self.flying:
+            time.sleep(_LOOK)
+            return []
+        ready, _ = self.ray.wait(list(self.flying), num_returns=1, timeout=_LOOK)
+        for reference in ready:
+            result = self._taken(reference)
+            results += [] if result is None else [result]
+        return results
 
     def end(self) -> None:
         """End all tasks; they clear up, and are gone when this returns."""
@@ -143,8 +187,7 @@ class _Run:
         task = self.ray.remote(work_for)
         # Ray's own retries are off: a second death is to cost the recording, and not the third or fourth.
         options = task.options(num_cpus=CPUS, memory=MEMORY, max_retries=0, name="streamdeid")
-        with signals_held():  # what is sent is known, so that it can be ended
-            self.flying[options.remote(attempt, self.sent)] = number, attempts, attempt
+        self.flying[options.remote(attempt, self.sent)] = number, attempts, attempt
         return True
 
     def _taken(self, reference: Any) -> Result | None:
@@ -190,29 +233,32 @@ def _imported() -> Any:
         os.environ.setdefault(name, value)
     try:
         import ray
+        from ray._private import worker
     except ImportError as error:
         raise SettingsError("--ray needs the extra `cluster`: pip install 'streamdeid[cluster]'") from error
+    # It prints a page for each machine that dies, and has no setting against it; a line of ours says what it means.
+    worker.print_to_stdstream = lambda told, ignore_prefix: _LOG.debug("Ray: %s", told.get("lines"))
     return ray
 
 
 @contextlib.contextmanager
 def _connected(ray: Any, address: str) -> Iterator[None]:
-    """Be a driver of a cluster; what signals do stays as it was. Raises SettingsError."""
-    _check_address(address)
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    """Be a driver of a cluster. Raises SettingsError.
+
+    Ray takes SIGTERM for itself, also below Python, and would abort three seconds after it: it is taken back.
+    """
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False)
+        with signals_held():
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False)
     except (Exception, SystemExit) as error:
-        ray.shutdown()
+        with signals_held():
+            ray.shutdown()
         raise SettingsError(f"no Ray cluster can be used at {shown(address)}: {_last_line(error)}") from error
-    finally:
-        for number, action in before.items():
-            if threading.current_thread() is threading.main_thread() and action is not None:
-                signal.signal(number, action)
     try:
         yield
     finally:
-        ray.shutdown()
+        with signals_held():
+            ray.shutdown()
 
 
 def _check_address(address: str) -> None:
@@ -227,10 +273,6 @@ def _check_address(address: str) -> None:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise SettingsError(f"no Ray cluster can be used at {shown(address)}: {reason}") from error
-
-
-def _failure(task: ArchiveTask, error: str, code: ExitCode) -> FileFailure:
-    return FileFailure(name_of(task.input), error, int(code))
 
 
 def _last_line(error: BaseException) -> str:

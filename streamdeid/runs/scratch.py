@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import subprocess
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -22,7 +23,9 @@ _IN_USE = "in use"
 def scratch() -> Iterator[Path]:
     """An empty directory that nobody else may read, removed at the end. Raises OutputError.
 
-    What killed processes left on this machine is removed first: a lock that dies with its process tells whose it was.
+    It holds a recording as it was filmed, so it goes even when this process is killed: a shell that waits for that
+    removes it. What is left of a machine that stopped is removed by the next one to ask: a lock that died with its
+    process tells whose it was.
     """
     clear_abandoned()
     place = _home() / f"{_PREFIX}{uuid.uuid4().hex}"
@@ -31,10 +34,25 @@ def scratch() -> Iterator[Path]:
             place.mkdir(mode=0o700)
         except OSError as error:
             raise OutputError(f"{place} cannot be made: {reason_of(error)}") from error
-        try:
-            yield place
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
+        with _watched(place):
+            try:
+                yield place
+            finally:
+                shutil.rmtree(place, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _watched(place: Path) -> Iterator[None]:
+    """Have a directory removed when this process is killed. Where there is no shell, the next one to ask does so."""
+    if os.name == "nt":
+        yield
+        return
+    lock = place.parent / f".{place.name}.lock"
+    # A grandchild: Ray kills the children of a worker that it kills. It reads until nobody has the pipe's other end.
+    script = 'exec 3<&0; { cat <&3; rm -rf -- "$1" "$2"; } > /dev/null 2>&1 &'
+    command = ["sh", "-c", script, "sh", str(place), str(lock)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True):
+        yield
 
 
 def clear_abandoned() -> None:
