@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from streamdeid.core.addresses import PUBLISHABLE, READABLE, is_address, scrubbed, shown
+from streamdeid.core.addresses import is_address, scrubbed, shown
 from streamdeid.core.atomic_file import check_paths, put_in_place, remove
 from streamdeid.errors import InputError, OutputError, SettingsError, StreamdeidError
 
@@ -27,6 +27,7 @@ _WAIT = 0.5
 """Seconds after the first attempt that failed; twice as many after each other one, and up to half of them more."""
 _WHOLE_PUTS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss", "oci"})
 """Stores in which an object appears when it is whole; elsewhere it is written under another name and renamed."""
+_SCHEMES = _WHOLE_PUTS | {"file", "local", "hdfs", "webhdfs", "sftp", "ssh", "ftp", "smb", "webdav"}
 _LASTING = (
     FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError, ImportError, ValueError,
 )  # fmt: skip
@@ -46,7 +47,7 @@ class Stored:
 
 def is_archive(text: str) -> bool:
     """Whether this is an address of files, and not one of a camera or a server."""
-    return is_address(text) and urlsplit(text).scheme.lower() not in (*READABLE, *PUBLISHABLE)
+    return is_address(text) and text.partition("://")[0].lower() in _SCHEMES
 
 
 def place_of(text: str) -> str:
@@ -58,8 +59,7 @@ def place_of(text: str) -> str:
         return os.path.abspath(text)
     if any(not character.isprintable() for character in text):
         raise SettingsError(f"{shown(ascii(text))} is no address of an archive: it holds control characters")
-    plain = text.replace("@", "")
-    if urlsplit(text).password is not None or scrubbed(plain) != plain:
+    if _holds_secret(text):
         raise SettingsError(
             f"who may read an archive is told by the environment, not by its address: no password in {shown(text)}"
         )
@@ -69,6 +69,16 @@ def place_of(text: str) -> str:
         return os.path.abspath(unquote(urlsplit(text).path))
     _reached(text)
     return text.rstrip("/")
+
+
+def _holds_secret(address: str) -> bool:
+    """Whether an address has a password, or what looks like one; a user's or a container's name may stand before @."""
+    try:
+        password = urlsplit(address).password
+    except ValueError:  # what cannot be understood may be one
+        return True
+    plain = address.replace("@", "")
+    return password is not None or scrubbed(plain) != plain
 
 
 def join(folder: str, name: str) -> str:
@@ -237,8 +247,11 @@ def _puts_whole(place: str) -> bool:
 
 def _reached(place: str) -> tuple[Any, str]:
     """The file system of a place, and the path in it. Raises SettingsError."""
+    fsspec = _fsspec()
+    if not is_address(place):  # as it is: a name may hold what means something in an address
+        return fsspec.filesystem("file"), place
     try:
-        files, path = _fsspec().core.url_to_fs(place)
+        files, path = fsspec.core.url_to_fs(place)
     except (ImportError, ValueError) as error:
         reason = " ".join(scrubbed(str(error)).split())
         raise SettingsError(f"no archive can be reached by the address {shown(place)}: {reason}") from error
