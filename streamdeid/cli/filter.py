@@ -124,6 +124,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
                 results[number] = known
                 tell(known, str(job.output), arguments, " (done before, and as it was)")
         left = [(number, job) for number, job in left if number not in results]
+        if journal is not None:
+            journal.begin(job.output for _, job in left)
         filtering = _beside if arguments.workers > 1 and len(left) > 1 else _one_by_one
         for number, result, chosen in filtering(left, settings, arguments):
             results[number], choice = result, choice or chosen

@@ -27,7 +27,7 @@ from streamdeid.runs.archive import (
     place_of,
     size_of,
 )
-from streamdeid.runs.archive_journal import ArchiveJournal, KnownResults
+from streamdeid.runs.archive_journal import ArchiveJournal
 from streamdeid.runs.batch import Result
 from streamdeid.runs.components import WRITABLE
 from streamdeid.runs.fetched import ArchiveTask, filter_fetched
@@ -64,7 +64,7 @@ def run_archive(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
     with contextlib.ExitStack() as safe:
         journal = _journal(tasks, shipped, safe)
         if journal is not None:
-            tasks = [replace(task, known=journal.known(name_of(task.output))) for task in tasks]
+            tasks = _begun(tasks, journal)
         bar = safe.enter_context(FilesBar(len(tasks), shown=not arguments.quiet))
         for one in safe.enter_context(contextlib.closing(_filtered(tasks, shipped, arguments))):
             task = tasks[one.number]
@@ -169,7 +169,22 @@ def _filtered(
     return filter_on_cluster(tasks, shipped, arguments.ray)
 
 
-def _journal(tasks: Sequence[ArchiveTask], shipped: Shipped, safe: contextlib.ExitStack) -> KnownResults | None:
+def _begun(tasks: Sequence[ArchiveTask], journal: Journal | ArchiveJournal) -> list[ArchiveTask]:
+    """The tasks with what a journal knows of them, in which it stands now that they are begun."""
+    names = [name_of(task.output) for task in tasks]
+    if isinstance(journal, ArchiveJournal):
+        made = journal.begin(names)
+    else:
+        journal.begin(Path(task.output) for task in tasks)
+        made = set()  # it removes what a stopped run left
+    return [
+        replace(task, known=journal.known(name), replaces=name in made) for task, name in zip(tasks, names, strict=True)
+    ]
+
+
+def _journal(
+    tasks: Sequence[ArchiveTask], shipped: Shipped, safe: contextlib.ExitStack
+) -> Journal | ArchiveJournal | None:
     """The journal of a folder of results that several recordings from elsewhere go to; None for any other run."""
     folders = {folder_of(task.output) for task in tasks}
     if len(tasks) < 2 or len(folders) != 1 or folders & {folder_of(task.input) for task in tasks}:

@@ -26,6 +26,8 @@ def tell(result: FileReport | FileFailure, output: str, arguments: argparse.Name
             print(line, flush=True)
         if result.review is not None and result.review.analysis:
             shown += f"; {result.review.analysis}"
+        if result.one_pass:
+            shown += f"; decided by look-ahead in one pass, {result.one_pass}"
         print(
             f"{output}: {result.frames} frames, {result.faces} faces{people}{f' ({levels})' if levels else ''}"
             f"{shown}, {result.timings.frames_per_second:.1f} frames per second{more}",

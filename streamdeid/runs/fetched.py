@@ -32,6 +32,8 @@ class ArchiveTask:
     bytes: int
     known: FileReport | None = None
     """What a journal says of the result."""
+    replaces: bool = False
+    """Whether the result that is there is one of an earlier run that was stopped before it could say so."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Attempts:
     def __init__(self, task: ArchiveTask, overwrite: bool) -> None:
         """Raises InputError when the archive cannot be asked what is there."""
         self.task, self.made = task, 0
-        self._overwrite = overwrite
+        self._overwrite = overwrite or task.replaces
         self._ours = size_of(task.output) is None
 
     def next(self) -> Attempt | None:

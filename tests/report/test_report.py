@@ -52,6 +52,8 @@ FILE = {
     "shown": int,
     "filled_regions": int,
     "review": (dict, type(None)),
+    "segments": int,
+    "one_pass": str,
 }
 REVIEW = {
     "analysis": str,

@@ -13,7 +13,7 @@ import pytest
 from streamdeid.aam.fit import FitModel
 from streamdeid.cli.main import main
 from streamdeid.errors import ExitCode, InputError, OutputError, SettingsError
-from streamdeid.runs import archive
+from streamdeid.runs import archive, archive_journal
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import synthetic_people
 from streamdeid.video.files.drawn_clip import write_drawn_clip
@@ -197,6 +197,12 @@ def test_s3_with_errors_gives_what_a_plain_run_gives(
         assert main(["audit", str(report), "--files", str(tmp_path), "--files", str(clips / "in")]) == 0
         assert "nobody" not in report.read_text() and capsys.readouterr().out.count("10 frames") == 0
         assert main(words) == 0 and capsys.readouterr().out.count("done before, and as it was") == 2
+        first = archive_journal.ArchiveJournal("s3://tapes/out", "other settings")
+        assert first.known("0_deidentified.mp4") is None
+        entries = archive.listed(f"s3://tapes/out/{archive_journal.FOLDER}", lambda name: "begun" not in name)
+        assert entries is not None and len(entries) == 2
+        archive.remove_from(entries[0].address)  # as if the run had been stopped between a result and its entry
+        assert main(words) == 0 and capsys.readouterr().out.count("done before") == 1
         archive.store(tmp_path / "0_deidentified.mp4", "s3://tapes/out/1_deidentified.mp4", "t", overwrite=True)
         assert main(words) == ExitCode.SETTINGS and "exists already" in capsys.readouterr().err
         assert main([*words, "--overwrite"]) == 0
