@@ -53,7 +53,7 @@ class ArchiveJournal:
         """
         there = {name_of(one.address) for one in listed(self._results, lambda name: True) or []}
         made = {name for name in names if name in there and name in self._begun and name not in self._done}
-        begun = (self._begun - self._done.keys()) | {name for name in names if name not in there}
+        begun = self._begun | {name for name in names if name not in there}
         self._write(f"begun-{self._digest[:16]}", {"begun": sorted(begun)})
         return made
 
