@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.identity.gathered import Gathered
+from streamdeid.identity.identity_check import LEAST
 from streamdeid.identity.reentry import Outcome
 from streamdeid.identity.register import Distances
 
@@ -83,6 +84,7 @@ def who_is_who(
     groups = [cluster.tracklets for cluster in clusters.values()]
     grouped = {number for group in groups for number in group}
     groups += [[number] for number, one in tracklets.items() if number not in grouped and one.gathered is not None]
+    groups = [group for group in groups if not _too_short(group, tracklets, apart)]
     groups.sort(key=lambda group: min((tracklets[number].first, number) for number in group))
     persons = {number: place for place, group in enumerate(groups, 1) for number in group}
     for number in sorted(set(tracklets) - set(persons)):  # too short to tell: whoever was there before
@@ -95,6 +97,14 @@ def who_is_who(
         counts[(Outcome.UNCERTAIN if group[0] in uncertain else Outcome.NEW) if seen else Outcome.UNSEEN] += 1
         counts[Outcome.RETURNED] += len(group) - 1
     return Who(persons, dict(counts))
+
+
+def _too_short(group: Collection[int], tracklets: Mapping[int, Tracklet], apart: Mapping[int, Collection[int]]) -> bool:
+    """Whether nothing says who somebody is: a glimpse among others, where a half hidden face tells less than nothing
+    (`identity_check`). Alone one frame is enough, and so is a long view of a face that is never clear."""
+    known = [tracklets[number].gathered for number in group]
+    frames = sum(one.frames for one in known if one is not None)
+    return 0 < frames < LEAST and any(apart[number] for number in group)
 
 
 def _join(clusters: dict[int, _Cluster], follows: Mapping[int, int], distances: Distances, reentry: bool) -> set[int]:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, fields
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +78,11 @@ class Journal:
         down as whole (the run was stopped between the two), is removed: it is made again. Raises OutputError."""
         names = []
         for output in outputs:
-            if output.name in self._begun and output.is_file() and not output.is_symlink():
-                remove(output)
+            if output.name in self._begun:
+                if output.is_file() and not output.is_symlink():
+                    remove(output)
+                for left in output.parent.glob(f".{escape(output.stem)}.partial-*"):  # of a process that was killed
+                    remove(left)
             if not os.path.lexists(output):
                 names.append(output.name)
         if names:

@@ -58,6 +58,13 @@ def test_a_track_that_goes_on_may_be_a_little_farther() -> None:
     assert uncertain == 2
 
 
+def test_a_glimpse_is_somebody_only_alone_or_recognised() -> None:
+    known = {1: at(0.0, 0), 2: at(9.0, 0, frames=4), 3: at(0.2, 50, frames=1)}
+    assert persons(known) == {1: 1, 2: 2, 3: 1}
+    assert persons(known, (1, 2)) == {1: 1, 3: 1}
+    assert persons(known | {2: at(9.0, 0, frames=5)}, (1, 2)) == {1: 1, 2: 2, 3: 1}
+
+
 def test_those_without_a_template_are_nobody_known() -> None:
     unseen = Tracklet(0, 9, Gathered(np.zeros(3), None, 0))
     short = Tracklet(10, 12, None, follows=1)
@@ -73,7 +80,7 @@ def test_nobody_is_two_people_at_a_time(data: st.DataObject) -> None:
     """Whatever the templates: those seen together differ, and everybody of a person is near its middle."""
     count = data.draw(st.integers(1, 12))
     places = data.draw(st.lists(st.floats(-4, 4), min_size=count, max_size=count))
-    known = {n: at(places[n], data.draw(st.integers(0, 30)), frames=1 + n) for n in range(count)}
+    known = {n: at(places[n], data.draw(st.integers(0, 30)), frames=5 + n) for n in range(count)}
     pairs = list(itertools.combinations(range(count), 2))
     together = set(data.draw(st.lists(st.sampled_from(pairs), max_size=12))) if pairs else set()
     who = who_is_who(known, together, DISTANCES, reentry=True)

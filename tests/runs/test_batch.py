@@ -169,10 +169,12 @@ def test_what_was_begun_is_made_again_and_nothing_else(folder: Path, tmp_path: P
     (tmp_path / "theirs.mp4").touch()
     Journal(tmp_path, "a").begin([tmp_path / "new.mp4", tmp_path / "theirs.mp4"])
     (tmp_path / "new.mp4").touch()
+    (tmp_path / ".new.partial-17.mp4").touch()
     Journal(tmp_path, "b").begin([tmp_path / "new.mp4"])
     assert (tmp_path / "new.mp4").exists(), "of a run with other settings"
     Journal(tmp_path, "a").begin([tmp_path / "new.mp4", tmp_path / "theirs.mp4"])
-    assert not (tmp_path / "new.mp4").exists() and (tmp_path / "theirs.mp4").exists()
+    assert sorted(path.name for path in tmp_path.glob("*.mp4")) == ["theirs.mp4"]
+    assert not (tmp_path / ".new.partial-17.mp4").exists()
 
 
 def test_one_run_at_a_time(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
