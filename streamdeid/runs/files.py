@@ -61,10 +61,13 @@ class _Tools:
 class FileRun:
     """What the files of a run share; started when the first of them needs it. Use as a context manager."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Raises SettingsError when the key file cannot be used."""
+    def __init__(self, settings: Settings, key: bytes | None = None) -> None:
+        """key: the bytes of the key file that the settings name, where it lies on another machine.
+
+        Raises SettingsError when the key file cannot be used.
+        """
         self.settings = settings
-        self.key = secret(settings)
+        self.key = secret(settings) if key is None else key
         self.choice: Choice | None = None
         """What was asked for; None until a stream was assembled."""
         self._tools: _Tools | None = None

@@ -69,6 +69,10 @@ class Journal:
                 return None
         return report
 
+    def known(self, name: str) -> FileReport | None:
+        """What is written down of an output of this name; whether it is so still, nobody has looked."""
+        return self._done.get(name)
+
     def begin(self, outputs: Iterable[Path]) -> None:
         """Write down which outputs are to be made. One that was to be made before and is there, but was not written
         down as whole (the run was stopped between the two), is removed: it is made again. Raises OutputError."""
@@ -89,7 +93,7 @@ class Journal:
         self._write({"report": asdict(report)})
 
     def _write(self, told: dict[str, Any]) -> None:
-        line = json.dumps({"settings": self._digest, **told}, allow_nan=False) + "\n"
+        line = line_of(told, self._digest)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         try:
             descriptor = os.open(self.path, flags, 0o600)
@@ -115,7 +119,7 @@ class Journal:
         if lines and not lines[-1].endswith(b"\n"):
             self._end_line()
         for line in lines:
-            told = _told(line, self._digest)
+            told = told_by(line, self._digest)
             if told is not None:
                 yield told
 
@@ -128,7 +132,12 @@ class Journal:
             raise OutputError(f"{self.path} cannot be written: {reason_of(error)}") from error
 
 
-def _told(line: bytes, digest: str) -> FileReport | set[str] | None:
+def line_of(told: dict[str, Any], digest: str) -> str:
+    """A line of a journal: what a run with these settings says."""
+    return json.dumps({"settings": digest, **told}, allow_nan=False) + "\n"
+
+
+def told_by(line: bytes, digest: str) -> FileReport | set[str] | None:
     """What a line of a run with these settings says; None for any other line, and for one that makes no sense."""
     try:
         value: Any = json.loads(line)
