@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
+import tempfile
+import threading
+import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +18,10 @@ import pytest
 from streamdeid.aam.fit import FitModel
 from streamdeid.cli.main import main
 from streamdeid.errors import ExitCode, InputError, OutputError, SettingsError
-from streamdeid.runs import archive, archive_journal
+from streamdeid.report.redaction_report import FileFailure, FileReport
+from streamdeid.runs import archive, archive_journal, fetched
+from streamdeid.runs.shipped import ship
+from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import synthetic_people
 from streamdeid.video.files.drawn_clip import write_drawn_clip
@@ -162,6 +170,42 @@ def clips(tmp_path_factory: pytest.TempPathFactory, fitting: FitModel, gallery: 
     (place / "key").chmod(0o600)
     assert main(["filter", str(place / "in"), str(place / "plain"), "--key-file", str(place / "key"), "--quiet"]) == 0
     return place
+
+
+def test_processes_that_are_killed_cost_at_most_their_own_file(
+    clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first time, or every time; the recording does not stay in the temporary files."""
+    known, deaths = fetched.start_work, Counter[str]()
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "out").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+    def start(work: Any, place: Path) -> subprocess.Popen[bytes]:
+        process = known(work, place)
+        name = archive.name_of(work.args[0].task.input)
+        deaths[name] += 1
+        if name == "1.mp4" or deaths[name] == 1:
+            threading.Timer(0.3 * deaths[name], process.kill).start()
+        return process
+
+    monkeypatch.setattr(fetched, "start_work", start)
+    tasks = [
+        fetched.ArchiveTask(str(clips / "in" / f"{n}.mp4"), str(tmp_path / "out" / f"{n}_deidentified.mp4"), 1)
+        for n in range(2)
+    ]
+    found = {one.number: one for one in fetched.filter_fetched(tasks, ship(Settings(key_file=clips / "key")), 2)}
+    assert isinstance(found[0].result, FileReport) and found[0].attempts == 2
+    died = found[1].result
+    assert isinstance(died, FileFailure) and died.input == "1.mp4" and "twice" in died.error
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["0_deidentified.mp4"]
+    whole = (clips / "plain" / "0_deidentified.mp4").read_bytes()
+    assert (tmp_path / "out" / "0_deidentified.mp4").read_bytes() == whole
+    until = time.monotonic() + 10
+    while list((tmp_path / "temporary").iterdir()) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 @needs_store
