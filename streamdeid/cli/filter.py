@@ -24,6 +24,7 @@ from streamdeid.runs.batch import filter_files
 from streamdeid.runs.components import WRITABLE, secret
 from streamdeid.runs.files import FileRun, chosen_by
 from streamdeid.runs.journal import Journal, settings_digest
+from streamdeid.runs.profiles import PROFILES, profile_of
 from streamdeid.runs.reviewed_file import Asked
 from streamdeid.settings import ENCODING, FACES, FILES, WHITELIST, Settings
 from streamdeid.surrogates.models import load_models
@@ -79,6 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=1,
         metavar="N",
         help="filter so many files at a time, each in a process of its own",
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        help="settings for a kind of machine; options beside it win. "
+        + "; ".join(f"{name}: {one.text}" for name, one in PROFILES.items()),
     )
     parser.add_argument("--report", type=Path, metavar="JSON", help="write what was done, with hashes and counts")
     parser.add_argument(
@@ -196,7 +203,7 @@ def settings_of(arguments: argparse.Namespace, *, lookahead: float) -> Settings:
     lookahead: seconds, where none are given.
     """
     chosen = given(arguments, Settings)
-    settings = Settings(**{"lookahead": lookahead, **chosen})
+    settings = Settings(**{"lookahead": lookahead, **profile_of(arguments.profile).settings, **chosen})
     unused = settings.unused(chosen)
     if unused:
         raise UsageError(f"{table(Settings)[unused[0]].flag} means nothing to the method {settings.method}")
