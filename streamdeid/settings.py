@@ -22,6 +22,8 @@ EYES = ("drawn", "original")
 4.0)."""
 BUILT_IN, DLIB = "built-in", "dlib"
 """Names for `--whitelist-recogniser`, besides the path of an ONNX file."""
+LOOK_AHEAD, WHOLE_FILE = "look-ahead", "whole-file"
+"""Names for `--decisions`."""
 LEAST_FACE = 12.0
 """Pixels below which no face is looked for: pictures are not enlarged for the detector."""
 FACES, WHITELIST, ENCODING, FILES = "faces", "whitelist", "encoding", "files"
@@ -87,6 +89,11 @@ class Settings:
         1.0, "time known ahead of what is rendered; live it is added to the latency", FACES, metavar="S", least=0.0,
         most=10.0, unit="seconds", shown="1; live: 0",
     )  # fmt: skip
+    decisions: str = setting(
+        LOOK_AHEAD, "what is known when it is decided who is who: what the look-ahead saw, or the whole recording, "
+        "which is read twice then, in segments that --workers share out", FILES, choices=(LOOK_AHEAD, WHOLE_FILE),
+        camera=False,
+    )  # fmt: skip
     coast: float = setting(
         1.0, "time for which the predicted place of a lost face stays covered", FACES, metavar="S", least=0.0,
         most=60.0, unit="seconds",
@@ -131,6 +138,8 @@ class Settings:
             raise SettingsError(f"cannot preserve {unknown[0]!r}; choose from {', '.join(ATTRIBUTES)}")
         if len(set(self.preserve)) < len(self.preserve):
             raise SettingsError(f"an attribute to preserve is named twice: {', '.join(self.preserve)}")
+        if self.decisions == WHOLE_FILE and self.whitelist:
+            raise SettingsError("decisions over the whole file do not know a whitelist; leave one of them out")
         recogniser, threshold = self.whitelist_recogniser, self.whitelist_threshold
         if not self.whitelist and (recogniser != BUILT_IN or threshold is not None):
             raise SettingsError("a recogniser or threshold for the whitelist needs a whitelisted picture")

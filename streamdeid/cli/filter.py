@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="filter so many files at a time, each in a process of its own",
+        help="processes: filter so many files at a time, or segments of one file with --decisions whole-file",
     )
     parser.add_argument(
         "--profile",
@@ -181,7 +181,7 @@ def _attempt(job: Job, run: FileRun, arguments: argparse.Namespace) -> FileRepor
     """Filter one file and complain when it fails."""
     try:
         with Bar(job.input.name, shown=not arguments.quiet) as bar:
-            return run.filter(job.input, job.output, bar, _asked(arguments, job))
+            return run.filter(job.input, job.output, bar, _asked(arguments, job), arguments.workers)
     except Exception as error:
         code, line = explain(error)
         named = any(str(path) in line for path in (job.input, job.output))

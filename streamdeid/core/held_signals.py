@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 
 @contextlib.contextmanager
@@ -22,7 +23,7 @@ def signals_held() -> Iterator[None]:
         yield
         return
     came: list[tuple[int, FrameType | None]] = []
-    before = {}
+    before: dict[int, Callable[[int, FrameType | None], Any]] = {}
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             handler = signal.getsignal(number)
@@ -31,7 +32,7 @@ def signals_held() -> Iterator[None]:
                 signal.signal(number, lambda number, frame: came.append((number, frame)))
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for number, frame in came[:1]:
-            before[signal.Signals(number)](number, frame)
+        for held, handler in before.items():
+            signal.signal(held, handler)
+        for first, frame in came[:1]:
+            before[first](first, frame)

@@ -50,6 +50,12 @@ def own_usage() -> tuple[float, int]:
     return time.process_time(), _resident(Path("/proc/self/statm"))
 
 
+def cpu_seconds() -> float:
+    """CPU seconds so far of this process and of those that it started and that have ended."""
+    of = os.times()
+    return of.user + of.system + of.children_user + of.children_system
+
+
 def usage_of(process: int) -> tuple[float, int]:
     """The same of another process; zeros when it has ended or cannot be read."""
     try:

@@ -238,6 +238,10 @@ class IdentityCheck:
         """Whether the tracklet still goes on."""
         return tracklet in self._present
 
+    def end(self) -> None:
+        """No frame will follow, and none waits: every tracklet is over."""
+        self._end(set(self._present))
+
     def close(self) -> None:
         """No frame will follow: tell the register all that was learned of those who are present and known, for they may
         be seen again in a later part of the stream. Harmless when repeated."""

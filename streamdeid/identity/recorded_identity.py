@@ -23,15 +23,18 @@ class KnownTrack:
 
 
 class RecordedIdentity:
-    """Tracklets and persons of a recording that was analysed. Frames are rendered as soon as they are observed.
+    """Tracklets and persons of a recording that was analysed. Frames may wait only where a tracklet has one person in
+    all of its frames.
 
     known: the tracks of a frame, by its number. named: called with a person, and no identity, when he is first shown.
     """
 
     def __init__(self, known: Callable[[int], Mapping[int, KnownTrack]], named: Callable[[int, Points], None]) -> None:
         self._known, self._named = known, named
-        self._present: dict[int, int] = {}
-        """By tracklet of the newest frame: the person."""
+        self._persons: dict[int, int] = {}
+        """By tracklet: the person, as its newest frame says."""
+        self._present: Set[int] = frozenset()
+        """Tracklets of the newest frame."""
         self._told: set[int] = set()
 
     @property
@@ -43,7 +46,8 @@ class RecordedIdentity:
         """The tracks of a new frame under the numbers of their tracklets, in the same order."""
         known = self._known(frame.index)
         here = [known.get(track.number, KnownTrack(0, 0)) for track in tracks]
-        self._present = {one.tracklet: one.person for one in here if one.tracklet}
+        self._present = {one.tracklet for one in here if one.tracklet}
+        self._persons.update((one.tracklet, one.person) for one in here if one.tracklet)
         return [replace(track, number=one.tracklet) for track, one in zip(tracks, here, strict=True)]
 
     def saw(self, tracklet: int, good: bool = True) -> None:
@@ -57,12 +61,12 @@ class RecordedIdentity:
         return False
 
     def person_of(self, tracklet: int) -> int | None:
-        """The person of a tracklet of the newest frame; None for nobody."""
-        return self._present.get(tracklet, 0) or None
+        """The person of a tracklet; None for nobody."""
+        return self._persons.get(tracklet, 0) or None
 
     def decide_person(self, tracklet: int) -> int | None:
-        """The person to show in the newest frame; None for nobody."""
-        person = self._present.get(tracklet, 0)
+        """The person to show; None for nobody."""
+        person = self._persons.get(tracklet, 0)
         if person and person not in self._told:
             self._told.add(person)
             self._named(person, np.empty(0))
@@ -75,6 +79,9 @@ class RecordedIdentity:
     def present(self, tracklet: int) -> bool:
         """Whether the tracklet still goes on."""
         return tracklet in self._present
+
+    def end(self) -> None:
+        """Nothing was learned."""
 
     def close(self) -> None:
         """Nothing was learned."""

@@ -81,12 +81,15 @@ class MeasuredFaces:
         templates: Templates | None = None,
         first: int = 0,
         recorded: Callable[[int], Mapping[int, KnownTrack]] | None = None,
+        identities_only: bool = False,
     ) -> None:
         """mean: float32 (f, 3), the mean face's small texture. named: called with a person and an identity vector y
         (d,) whenever a tracklet has got its person. judge: of doubts, None where every doubt counts. templates: what
         people are recognised by, None for the fused vector. first: tracklets of earlier parts of the stream.
-        recorded: who is who by the number of a frame, where that is known from an analysis."""
+        recorded: who is who by the number of a frame, where that is known from an analysis. identities_only: nothing
+        is rendered of these frames, so a face is measured only while more would be learned of who it is."""
         self._fitting = fitting
+        self._identities_only = identities_only
         self._judge = judge
         self._look = FaceLook(fitting.table)
         self.templates = FusedTemplates(fitting.model) if templates is None else templates
@@ -122,7 +125,7 @@ class MeasuredFaces:
                 followed = Followed(Observer(self._fitting), OccluderMask(self._fitting, self._mean))
                 self._followed[tracklet.number] = followed
             pixels = sampled[track.number]
-            if pixels is None:
+            if pixels is None or (self._identities_only and not self.check.learns(tracklet.number)):
                 continue
             found = self._measure(frame, tracklet, followed, pixels)
             pending.seen[track.number].measured = found

@@ -183,6 +183,10 @@ class FileReport:
     """Fixed areas filled, summed over the frames; not among `faces`."""
     review: ReviewReport | None = None
     """None where there was neither an analysis nor edits."""
+    segments: int = 0
+    """Segments of a file that was filtered in two passes; 0: in one pass."""
+    one_pass: str = ""
+    """Why in one pass, where two were asked for."""
 
 
 @dataclass(frozen=True)

@@ -40,13 +40,10 @@ ALL_AGAIN = PartPerson, AnotherSurrogate
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """A recording as its analysis tells it, edits applied."""
+class RecordedFrames:
+    """A recording as its analysis tells it."""
 
     analysis: Analysis
-    applied: Applied
-    places: Places
-    """Of the analysis."""
 
     def known(self, index: int) -> Mapping[int, KnownTrack]:
         """The tracks of a frame."""
@@ -77,10 +74,19 @@ class Recorded:
         ]
 
 
+@dataclass(frozen=True)
+class Recorded(RecordedFrames):
+    """The same with edits applied."""
+
+    applied: Applied
+    places: Places
+    """Of the analysis."""
+
+
 class RecordedTracks:
     """A tracker that says what an analysis keeps; a `protocols.Tracker`."""
 
-    def __init__(self, recorded: Recorded, first: int) -> None:
+    def __init__(self, recorded: RecordedFrames, first: int) -> None:
         """first: the frame that is asked for first; the others follow it."""
         self._recorded, self._next = recorded, first
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Points
+from streamdeid.analysis.stored_faces import stored
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
@@ -21,11 +22,12 @@ from streamdeid.detection.deadline import TimedDetector
 from streamdeid.detection.guard import Watch
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.errors import FailedClosed
+from streamdeid.identity.gathered import GatheredTracklets
 from streamdeid.identity.looks import Looks
 from streamdeid.identity.person_recogniser import load_person_recogniser
 from streamdeid.identity.person_templates import RecognisedTemplates
 from streamdeid.identity.recognised_faces import Known, Recogniser
-from streamdeid.identity.register import FUSED, PersonRegister, new_persons, recognised
+from streamdeid.identity.register import FUSED, Distances, PersonRegister, new_persons, recognised
 from streamdeid.identity.tracklet_vectors import TrackletVectors
 from streamdeid.k_same.furthest_fet import PaperTransfer
 from streamdeid.protect.edited import Edited
@@ -34,10 +36,11 @@ from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.protect.replace_faces import Choice, ReplaceFaces
 from streamdeid.protect.self_test import self_test
-from streamdeid.runs.again import Recorded, RecordedChoice
-from streamdeid.runs.analysed import places_of
+from streamdeid.protect.study_faces import StudyFaces
+from streamdeid.runs.again import Recorded, RecordedChoice, RecordedFrames
+from streamdeid.runs.analysed import Kept, places_of
 from streamdeid.runs.reviewed import Reviewed
-from streamdeid.runs.step import WithLookAhead
+from streamdeid.runs.step import Step, WithLookAhead
 from streamdeid.runs.stream import Stream
 from streamdeid.runs.whitelist import laid_around, read_whitelist, recogniser_of
 from streamdeid.settings import Settings
@@ -193,6 +196,59 @@ def rendered_again(
     return made
 
 
+@dataclass(frozen=True)
+class Study:
+    """The parts of the first of two passes over a segment."""
+
+    step: Step[None]
+    gathered: Callable[[], GatheredTracklets]
+    """Ends the segment; what is known of its tracklets."""
+    close: Callable[[], None]
+    cuts: Callable[[], int]
+
+
+def studied(settings: Settings, models: Models, detect: TimedDetector, size: tuple[int, int], rate: Fraction) -> Study:
+    """The parts of the first of two passes over a segment; size and rate as for `assemble`. Raises FailedClosed."""
+    lookahead = LookAhead(settings.threshold, size)
+    watch = _watch(detect, Kept(detect, stored), tracker := _tracker(settings, size, rate), lookahead)
+    _forget(detect)
+    if not settings.synthesises:
+        masked = MaskFaces(settings.method)
+        step: Step[None] = Step(watch, tracker, WithLookAhead(masked, lookahead))
+        return Study(step, GatheredTracklets, masked.close, lambda: watch.cuts)
+    recogniser = load_person_recogniser()
+    vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate))
+    faces = StudyFaces(models.fitting, Looks(), None if vectors is None else RecognisedTemplates(vectors))
+
+    def gathered() -> GatheredTracklets:
+        faces.end()
+        return faces.gathered
+
+    return Study(Step(watch, tracker, WithLookAhead(faces, lookahead)), gathered, faces.close, lambda: watch.cuts)
+
+
+def decided(
+    settings: Settings, models: Models, choice: Choice, recorded: RecordedFrames, size: tuple[int, int]
+) -> Deidentifier:
+    """What protects the faces of a segment in the second of two passes, when all is known of the recording."""
+    nobody = PersonRegister(new_persons(reentry=False))
+    method = _deidentifier(settings, models, choice if settings.synthesises else None, nobody, recorded=recorded)
+    return laid_around(method, settings, None, models.fitting.model, size).outer
+
+
+def distances_of_persons() -> Distances:
+    """How alike templates are that are one person's."""
+    recogniser = load_person_recogniser()
+    return FUSED if recogniser is None else recognised(recogniser)
+
+
+def tested(settings: Settings, models: Models, detect: TimedDetector) -> None:
+    """Run the self-test. Raises FailedClosed when it fails."""
+    _test(
+        settings, models, detect, _surrogates(settings, models, None, _SELF_TEST_BANK) if settings.synthesises else None
+    )
+
+
 def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
     """The look-ahead in frames of a file, shortened where the waiting pictures would fill the memory."""
     picture = info.width * info.height * 3 // 2
@@ -290,7 +346,7 @@ def _deidentifier(
     register: PersonRegister | _SelfTestRegister,
     vectors: TrackletVectors | None = None,
     first: int = 0,
-    recorded: Recorded | None = None,
+    recorded: RecordedFrames | None = None,
 ) -> ReplaceFaces | MaskFaces:
     if surrogates is None:
         return MaskFaces(settings.method)

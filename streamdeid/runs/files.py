@@ -13,7 +13,7 @@ from types import TracebackType
 from streamdeid.analysis.columns import exact_times
 from streamdeid.core.atomic_file import check_paths
 from streamdeid.core.held_signals import signals_held
-from streamdeid.core.process_usage import let_go_of_code
+from streamdeid.core.process_usage import cpu_seconds, let_go_of_code
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.errors import SettingsError
 from streamdeid.identity.recognised_faces import Known
@@ -35,8 +35,9 @@ from streamdeid.runs.components import (
     write_behind,
 )
 from streamdeid.runs.reviewed_file import Asked, ReviewedFile
+from streamdeid.runs.segments.run import NotCutError, filter_segments
 from streamdeid.runs.step import Done, Step, filtered
-from streamdeid.settings import Settings
+from streamdeid.settings import WHOLE_FILE, Settings
 from streamdeid.surrogates.choice import Surrogates
 from streamdeid.surrogates.guarantee import guarantee
 from streamdeid.surrogates.models import Models, load_models
@@ -97,14 +98,24 @@ class FileRun:
         output: Path,
         progress: Progress = lambda done, total, faces: None,
         asked: Asked = Asked(),
+        workers: int = 1,
     ) -> FileReport:
         """Filter one file. The output is there when this returns, and nothing is when it raises.
 
-        asked: for its analysis and edits. Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
+        asked: for its analysis and edits. workers: processes for its segments, where it is filtered in two passes; the
+        result is the same with any number. Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
         """
         source = open_source(input, self.settings)
         with contextlib.ExitStack() as kept:
             reviewed = None
+            if self.settings.decisions == WHOLE_FILE:
+                if asked:
+                    raise SettingsError("an analysis or edits need decisions by look-ahead (--decisions look-ahead)")
+                try:
+                    return self._segments(source, output, progress, workers)
+                except NotCutError as reason:
+                    report = self._whole(source, output, reviewed, progress)
+                    return replace(report, one_pass=f"since {reason}")
             if asked:
                 _check_names(input, output, asked)
                 header = header_of(self.settings, self.start().models, source.info, FileSide.of(input))
@@ -140,7 +151,7 @@ class FileRun:
             safe.callback(stream.close)
             let_go_of_code()
             self.choice = self.choice or _choice(settings, tools.models, stream.surrogates)
-            started, cpu = time.perf_counter(), time.process_time()
+            started, cpu = time.perf_counter(), cpu_seconds()
             lookahead = lookahead_frames(settings, info)
             with contextlib.closing(read_ahead(source)) as frames:
                 step: Step[None] = stream.step()
@@ -178,6 +189,38 @@ class FileRun:
             reviewed.finish(report.output)
         return report
 
+    def _segments(self, source: FileSource, output: Path, progress: Progress, workers: int) -> FileReport:
+        """Filter a file in two passes. Raises NotCutError where that is not possible, besides what `filter` raises."""
+        settings, info = self.settings, source.info
+        begun = time.perf_counter()
+        models = load_models(settings.models)
+        settings.check_gallery(len(models.gallery.identities))
+        side = FileSide.of(source.path)
+        header = header_of(settings, models, info, side)
+        surrogates = choosing(settings, models, self.key)
+        self.choice = self.choice or _choice(settings, models, surrogates)
+        started, cpu = time.perf_counter(), cpu_seconds()
+        done = filter_segments(source, output, settings, header, surrogates, workers=workers, progress=progress)
+        rendered, people = done.rendered, settings.synthesises
+        return FileReport(
+            input=side,
+            output=FileSide.of(output),
+            picture=Picture(info.codec, info.width, info.height, float(info.average_rate)),
+            frames=rendered.frames,
+            faces=sum(rendered.levels.values()),
+            people=len(rendered.persons.keys() - {"0"}) if people else None,
+            levels=dict(sorted(rendered.levels.items())),
+            persons={person: dict(sorted(levels.items())) for person, levels in sorted(rendered.persons.items())},
+            tracks={outcome.value: count for outcome, count in done.whole.counts.items()} if people else {},
+            surrogates=dict(surrogates.counts) if surrogates is not None else {},
+            scene_cuts=done.cuts,
+            filled_regions=rendered.regions,
+            damaged_places=0,
+            dropped_streams=done.dropped_streams,
+            timings=_timings(rendered.frames, begun, started, cpu),
+            segments=done.segments,
+        )
+
     def _again(self, source: FileSource, output: Path, reviewed: ReviewedFile, progress: Progress) -> FileReport:
         """Render what edits touch, and copy the rest from the earlier output.
 
@@ -195,7 +238,7 @@ class FileRun:
         begun = time.perf_counter()
         tools = self.start()
         method = rendered_again(settings, tools.models, tools.detect, recorded, self.key)
-        started, cpu = time.perf_counter(), time.process_time()
+        started, cpu = time.perf_counter(), cpu_seconds()
 
         def told(done: Done[None]) -> None:
             counted.rendered(done, recorded)
@@ -249,12 +292,12 @@ def _check_names(input: Path, output: Path, asked: Asked) -> None:
 
 
 def _timings(frames: int, begun: float, started: float, cpu: float) -> Timings:
-    """What a run took that began to start, and then to filter, at these times."""
+    """What a run took that began to start, and then to filter, at these times; cpu: `cpu_seconds` then."""
     ended = time.perf_counter()
     return Timings(
         start_up_seconds=round(started - begun, 3),
         filter_seconds=round(ended - started, 3),
-        cpu_ms_per_frame=round(1000 * (time.process_time() - cpu) / frames, 2),
+        cpu_ms_per_frame=round(1000 * (cpu_seconds() - cpu) / frames, 2),
         frames_per_second=round(frames / (ended - started), 2),
         peak_memory_mib=peak_memory_mib(),
     )
@@ -268,16 +311,18 @@ def filter_file(
     progress: Progress = lambda done, total, faces: None,
     analysis: Path | str | None = None,
     edits: Path | str | None = None,
+    workers: int = 1,
 ) -> FileReport:
     """Filter one recording: every face is replaced, and what was done is told.
 
     input, output: video files; the output appears under its name when it is whole, and not at all when this raises.
     analysis: where to keep what was found, for a review; one that is there saves the search. edits: a reviewer's.
+    workers: processes, where decisions are over the whole file.
     Raises InputError, SettingsError, ModelError, OutputError and FailedClosed, one line each.
     """
     with FileRun(settings) as run:
         asked = Asked(None if analysis is None else Path(analysis), None if edits is None else Path(edits))
-        return run.filter(Path(input), Path(output), progress, asked)
+        return run.filter(Path(input), Path(output), progress, asked, workers)
 
 
 def chosen_by(settings: Settings) -> Choice:

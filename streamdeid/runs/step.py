@@ -47,10 +47,14 @@ class Step(Generic[Origin]):
         pending.frame = replace(frame)  # anew, without what was made of it while it was looked at
         self.waiting.append(pending)
 
-    def render(self) -> Done[Origin]:
-        """Decide about the oldest frame that waits, as far as is known by now, and render it."""
+    def decide(self) -> tuple[PendingFrame[Origin], Plans]:
+        """Decide about the oldest frame that waits, as far as is known by now; it waits no longer."""
         pending = self.waiting.popleft()
-        plans = self._deidentifier.decide(pending, pending.tracks, self.waiting)
+        return pending, self._deidentifier.decide(pending, pending.tracks, self.waiting)
+
+    def render(self) -> Done[Origin]:
+        """Decide about the oldest frame that waits, and render it."""
+        pending, plans = self.decide()
         return Done(pending, plans, self._deidentifier.render(pending, plans))
 
 

@@ -43,10 +43,15 @@ def _signalled() -> None:
 
 def test_a_signal_waits_for_the_end(handled: None) -> None:
     made = []
-    with pytest.raises(Told), signals_held():
-        _signalled()
-        _signalled()
-        made.append("whole")
+
+    def make() -> None:
+        with signals_held():
+            _signalled()
+            _signalled()
+            made.append("whole")
+
+    with pytest.raises(Told):
+        make()
     assert made == ["whole"]
     with pytest.raises(Told):
         _signalled()

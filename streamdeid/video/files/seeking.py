@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,21 @@ class SeekingSource:
             _video_of(self._container).thread_type = "AUTO"
             _video_of(self._container).thread_count = 0  # as many as there are cores
         return self._container
+
+
+def frame_times(path: Path, time_base: Fraction) -> tuple[list[Fraction], list[int]]:
+    """Presentation times, seconds, of a file's frames, in order, and the numbers of those that decoding can begin at.
+
+    time_base: of its video. Without decoding: a damaged file may turn out to have fewer. Raises InputError where they
+    cannot be told.
+    """
+    index = _index_of(path, ())
+    if not index.stamped or len(set(index.stamps)) != len(index.stamps):
+        raise InputError(f"{path} does not tell the times of its frames")
+    keys = set(index.keys)
+    return [stamp * time_base for stamp in index.stamps], [
+        number for number, stamp in enumerate(index.stamps) if stamp in keys
+    ]
 
 
 def _video_of(container: InputContainer) -> av.VideoStream:

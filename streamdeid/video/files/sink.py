@@ -78,7 +78,7 @@ class FileSink:
         self._overwrite = overwrite
         self._info = info
         self._grid = self._container.frame_grid or ENCODERS[self._codec].frame_grid
-        self._shift = -info.start if info.start > _LATEST_START else Fraction(0)
+        self._shift = shift_of(info)
         self._last_pts: int | None = None
         self._copied: CopiedStreams | None = None
         self._open = True
@@ -262,6 +262,11 @@ class FileSink:
         except BaseException:
             self.abort()
             raise
+
+
+def shift_of(info: SourceInfo) -> Fraction:
+    """Seconds that are added to every time of a file."""
+    return -info.start if info.start > _LATEST_START else Fraction(0)
 
 
 def muxer_options(container: Container, time_base: Fraction) -> dict[str, str]:

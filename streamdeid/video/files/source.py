@@ -107,16 +107,20 @@ class FileSource:
     def __iter__(self) -> Iterator[Frame]:
         return self._frames()
 
-    def between(self, times: Sequence[Fraction], first: int, last: int) -> Generator[Frame, None, None]:
+    def between(
+        self, times: Sequence[Fraction], first: int, last: int, *, number: int = 0
+    ) -> Generator[Frame, None, None]:
         """Frames `first` to `last`, both included, of a file whose frames have these times, without those before.
 
-        Raises InputError when the file cannot be read from there, or its frames have other times.
+        number: of the frame that has the first of the times. Raises InputError when the file cannot be read from there,
+        or its frames have other times.
         """
-        index_of = {time: index for index, time in enumerate(times)}
+        index_of = {time: index for index, time in enumerate(times, number)}
         reading = Reading(self.path, self.tolerant, self._threads)
         expected: int | None = None
         with reading.container:
-            reading.container.seek(math.floor(times[first] / self.info.time_base), stream=reading.stream)
+            start = times[first - number]
+            reading.container.seek(math.floor(start / self.info.time_base), stream=reading.stream)
             for picture in reading.pictures():
                 index = -1 if picture.pts is None else index_of.get(picture.pts * self.info.time_base, -1)
                 if index < 0 and expected is None:
@@ -126,7 +130,7 @@ class FileSource:
                 expected = index + 1
                 if index >= first:
                     planes = planes_of(picture, self.info.colour)
-                    yield Frame(turn_upright(planes, self.info.orientation), times[index], index)
+                    yield Frame(turn_upright(planes, self.info.orientation), times[index - number], index)
                 if index == last:
                     return
         raise InputError(f"{self.path} cannot be read from frame {first} to {last}")

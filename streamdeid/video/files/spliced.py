@@ -41,7 +41,7 @@ def segments_of(path: Path) -> list[Segment]:
     """The segments of a file, in order, all frames of it. Raises InputError and NotSplicedError."""
     times: list[int] = []
     keys: list[int] = []
-    with _opened(path) as (container, stream):
+    with opened_video(path) as (container, stream):
         for packet in container.demux(stream):
             if packet.size:
                 if packet.pts is None:
@@ -67,7 +67,7 @@ def segments_of(path: Path) -> list[Segment]:
 
 def check_copyable(path: Path, *, audio: bool, keep_metadata: bool) -> None:
     """Raise NotSplicedError for a file with sound or metadata that are not wanted, InputError for one that is none."""
-    with _opened(path) as (container, _):
+    with opened_video(path) as (container, _):
         if not audio and container.streams.audio:
             raise NotSplicedError("the earlier output has sound")
         if not keep_metadata and any(key.lower() not in _MUXER_TAGS for key in container.metadata):
@@ -94,7 +94,7 @@ def splice(earlier: Path, pieces: Mapping[Segment, Path], path: Path, *, overwri
     """
     temporary = reserve(path)
     try:
-        with _opened(earlier) as (container, stream):
+        with opened_video(earlier) as (container, stream):
             _write(container, stream, sorted(pieces.items(), key=lambda one: one[0].first), temporary, path)
         if _times(temporary) != _times(earlier):
             raise NotSplicedError("the frames would not have the times they had")
@@ -155,7 +155,7 @@ def _decoded_at(packet: av.Packet[Any], latest: int | None) -> int | None:
 def _packets(piece: tuple[Segment, Path], like: av.VideoStream) -> Iterator[av.Packet[av.VideoStream]]:
     """The coded pictures of a piece, if they can stand in the other stream."""
     segment, path = piece
-    with _opened(path) as (container, stream):
+    with opened_video(path) as (container, stream):
         one, other = stream.codec_context, like.codec_context
         if one.extradata != other.extradata or one.codec.name != other.codec.name:
             raise NotSplicedError("the earlier output was encoded otherwise")
@@ -172,7 +172,7 @@ def _packets(piece: tuple[Segment, Path], like: av.VideoStream) -> Iterator[av.P
 
 def _times(path: Path) -> list[float]:
     """Presentation times of a file's frames, rising, microseconds."""
-    with _opened(path) as (container, stream):
+    with opened_video(path) as (container, stream):
         base = fraction_of(stream.time_base)
         assert base is not None
         stamps = [one.pts for one in container.demux(stream) if one.size and one.pts is not None]
@@ -180,8 +180,8 @@ def _times(path: Path) -> list[float]:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[tuple[InputContainer, av.VideoStream]]:
-    """A file and its video. Raises InputError."""
+def opened_video(path: Path) -> Iterator[tuple[InputContainer, av.VideoStream]]:
+    """A file of ours and its video. Raises InputError."""
     try:
         container = open_container(path)
     except (av.FFmpegError, ValueError, OSError) as error:

@@ -1,0 +1,151 @@
+"""Between the two passes: the tracks of all segments are joined, and it is decided once who is who, with whose face."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from streamdeid.errors import FailedClosed
+from streamdeid.identity.gathered import Gathered
+from streamdeid.identity.reentry import Outcome
+from streamdeid.identity.register import Distances
+from streamdeid.identity.whole_recording import Tracklet, who_is_who
+from streamdeid.runs.segments.cutting import Span
+from streamdeid.runs.segments.study import AtJoint, Studied
+from streamdeid.surrogates.choice import Surrogate, Surrogates
+from streamdeid.tracking.association import iou
+
+_SAME_PLACE = 0.5
+"""IoU of two boxes in one and the same frame from which they are of one face: each segment found it for itself, and
+boxes of two people who stand close overlap by less than a third."""
+_GONE = 600
+"""Seconds after somebody's last frame from which the surrogate may be somebody else's, as for `identity.reentry`."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What the numbers in the records of a segment stand for in the whole recording."""
+
+    tracks: Mapping[int, int]
+    tracklets: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """All that is decided of a recording."""
+
+    numbers: Sequence[Numbers]
+    """By segment."""
+    persons: Mapping[int, int]
+    """By tracklet of the recording."""
+    surrogates: Mapping[int, Surrogate] = field(repr=False)
+    """By person."""
+    counts: Mapping[Outcome, int]
+
+
+def decide(
+    spans: Sequence[Span],
+    studies: Sequence[Studied],
+    distances: Distances,
+    surrogates: Surrogates | None,
+    *,
+    reentry: bool,
+    rate: Fraction,
+) -> Whole:
+    """Decide who is who, and give everybody a surrogate. rate: frames per second. surrogates: None for a mask."""
+    numbers = _numbered(studies)
+    tracklets: dict[int, Tracklet] = {}
+    together: set[tuple[int, int]] = set()
+    for one, studied in zip(numbers, studies, strict=True):
+        for local, (first, last) in studied.spans.items():
+            number = one.tracklets[local]
+            follows = one.tracklets.get(studied.follows.get(local, 0))
+            gathered, known = studied.tracklets.get(local), tracklets.get(number)
+            if known is not None:
+                first, gathered = known.first, _better(known.gathered, gathered)
+                follows = known.follows
+            tracklets[number] = Tracklet(first, last, gathered, follows)
+        together |= {
+            (min(pair), max(pair))
+            for pair in ((one.tracklets[low], one.tracklets[high]) for low, high in studied.together)
+            if pair[0] != pair[1]
+        }
+    who = who_is_who(tracklets, together, distances, reentry=reentry)
+    chosen = {} if surrogates is None else _chosen(tracklets, who.persons, surrogates, round(_GONE * rate))
+    return Whole(numbers, who.persons, chosen, who.counts)
+
+
+def _numbered(studies: Sequence[Studied]) -> list[Numbers]:
+    """Numbers of the whole recording: a track that goes on over a joint keeps its own."""
+    found: list[Numbers] = []
+    tracks = tracklets = 0
+    for place, studied in enumerate(studies):
+        tracks_of = {local: tracks + local for local in range(1, studied.most[0] + 1)}
+        tracklets_of = {local: tracklets + local for local in range(1, studied.most[1] + 1)}
+        if place:
+            before, earlier = studies[place - 1], found[-1]
+            for old, new in _same(before.after, studied.at_start):
+                tracks_of[new.track] = earlier.tracks[old.track]
+                if old.tracklet and new.tracklet and not (old.ambiguous or new.ambiguous):
+                    tracklets_of[new.tracklet] = earlier.tracklets[old.tracklet]
+        tracks += studied.most[0]
+        tracklets += studied.most[1]
+        found.append(Numbers(tracks_of, tracklets_of))
+    return found
+
+
+def _same(before: Sequence[AtJoint], after: Sequence[AtJoint]) -> list[tuple[AtJoint, AtJoint]]:
+    """Which tracks are one, of two lists of one and the same frame; each at most once."""
+    if not before or not after:
+        return []
+    overlaps = np.stack([iou(np.array([one.box for one in after]), np.array([old.box])) for old in before])
+    overlaps = overlaps.reshape(len(before), len(after))
+    pairs: list[tuple[AtJoint, AtJoint]] = []
+    for flat in np.argsort(-overlaps, axis=None, kind="stable"):
+        old, new = divmod(int(flat), len(after))
+        if overlaps[old, new] < _SAME_PLACE:
+            break
+        if all(before[old] is not one and after[new] is not other for one, other in pairs):
+            pairs.append((before[old], after[new]))
+    return pairs
+
+
+def _better(one: Gathered | None, other: Gathered | None) -> Gathered | None:
+    """What is known of a tracklet that two segments saw: all templates together, y of the longer view."""
+    if one is None or other is None:
+        return one or other
+    longer = one if one.frames >= other.frames else other
+    if one.template is None or other.template is None:
+        known = one if one.template is not None else other
+        return known if known.template is not None else longer
+    frames = one.frames + other.frames
+    template = (one.frames * one.template + other.frames * other.template) / frames
+    return Gathered(longer.y, template, frames)
+
+
+def _chosen(
+    tracklets: Mapping[int, Tracklet], persons: Mapping[int, int], surrogates: Surrogates, gone: int
+) -> dict[int, Surrogate]:
+    """A surrogate for everybody, in the order in which they come; who gets none is redacted softly. gone: frames."""
+    spans: dict[int, tuple[int, int]] = {}
+    views: dict[int, Gathered] = {}
+    for number, person in persons.items():
+        one = tracklets[number]
+        first, last = spans.get(person, (one.first, one.last))
+        spans[person] = min(first, one.first), max(last, one.last)
+        if one.gathered is not None and (person not in views or one.gathered.frames > views[person].frames):
+            views[person] = one.gathered
+    chosen: dict[int, Surrogate] = {}
+    here: set[int] = set()
+    for person in sorted(views, key=lambda person: spans[person]):
+        for other in [other for other in here if spans[other][1] < spans[person][0] - gone]:
+            surrogates.forget(other)
+            here.discard(other)
+        with contextlib.suppress(FailedClosed):
+            chosen[person] = surrogates.surrogate(person, views[person].y)
+            here.add(person)
+    return chosen

@@ -1,0 +1,157 @@
+"""The second pass over a segment: all is decided, its frames are rendered and encoded."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import overload
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.analysis.read_analysis import read_analysis
+from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, FrameRecord
+from streamdeid.errors import FailedClosed
+from streamdeid.runs.again import RecordedFrames, RecordedTracks
+from streamdeid.runs.components import decided, lookahead_frames, open_sink, read_ahead, write_behind
+from streamdeid.runs.segments.cutting import Span
+from streamdeid.runs.segments.deciding import Numbers
+from streamdeid.runs.step import Done, Step, filtered
+from streamdeid.settings import Settings
+from streamdeid.surrogates.choice import Surrogate
+from streamdeid.surrogates.models import Models
+from streamdeid.video.files.source import FileSource
+
+
+@dataclass(frozen=True)
+class Part:
+    """The records of a segment that was studied, and what its numbers stand for."""
+
+    span: Span
+    path: Path
+    numbers: Numbers
+    persons: Mapping[int, int]
+    """By tracklet of the whole recording."""
+
+
+@dataclass
+class Rendered:
+    """What was rendered, counted."""
+
+    frames: int = 0
+    levels: Counter[str] = field(default_factory=Counter)
+    persons: dict[str, Counter[str]] = field(default_factory=dict)
+    """By person number; "0" for nobody."""
+    regions: int = 0
+
+    def add(self, done: Done[None], people: bool) -> None:
+        """Count a frame."""
+        self.frames += 1
+        who = {plan.track.number: plan.person for plan in done.plans}
+        for one in done.frame.redactions:
+            if not one.track:
+                self.regions += 1
+                continue
+            self.levels[one.level] += 1
+            if people:
+                self.persons.setdefault(str(who[one.track]), Counter())[one.level] += 1
+
+    def together(self, other: Rendered) -> None:
+        """Count what another segment has."""
+        self.frames += other.frames
+        self.regions += other.regions
+        self.levels += other.levels
+        for person, levels in other.persons.items():
+            self.persons.setdefault(person, Counter()).update(levels)
+
+
+class DecidedFrames(Sequence[FrameRecord]):
+    """The records of some segments in a row under the numbers of the whole recording, by number of the frame."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """Raises InputError for a file that is none."""
+        self._parts = [(part, read_analysis(part.path).frames) for part in parts]
+        self._latest: tuple[int, FrameRecord] | None = None
+        """A frame is asked for several times in a row."""
+
+    def __len__(self) -> int:
+        return self._parts[-1][0].span.last + 1
+
+    @overload
+    def __getitem__(self, index: int) -> FrameRecord: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[FrameRecord]: ...
+
+    def __getitem__(self, index: int | slice) -> FrameRecord | list[FrameRecord]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        if self._latest is not None and self._latest[0] == index:
+            return self._latest[1]
+        for part, frames in self._parts:
+            if part.span.first <= index <= part.span.last:
+                self._latest = index, _numbered(frames[index - part.span.begin], part)
+                return self._latest[1]
+        raise FailedClosed(f"frame {index} was not studied")
+
+
+def _numbered(record: FrameRecord, part: Part) -> FrameRecord:
+    tracks, tracklets = part.numbers.tracks, part.numbers.tracklets
+    decisions = []
+    for one in record.decisions:
+        tracklet = tracklets.get(one.tracklet, 0)
+        person = part.persons.get(tracklet, 0)
+        decisions.append(replace(one, track=tracks[one.track], tracklet=tracklet, person=person))
+    return replace(record, decisions=decisions)
+
+
+class _Given:
+    """Gives everybody the surrogate that was chosen; a `replace_faces.Choice`."""
+
+    def __init__(self, surrogates: Mapping[int, Surrogate]) -> None:
+        self._surrogates = surrogates
+
+    def surrogate(self, person: int, y: Points) -> Surrogate:
+        """The surrogate of a person. Raises FailedClosed for somebody without."""
+        known = self._surrogates.get(person)
+        if known is None:
+            raise FailedClosed(f"no surrogate was chosen for person {person}")
+        return known
+
+
+def render(
+    parts: Sequence[Part],
+    span: Span,
+    source: FileSource,
+    settings: Settings,
+    models: Models,
+    header: AnalysisHeader,
+    surrogates: Mapping[int, Surrogate],
+    path: Path,
+    told: Callable[[int], None],
+) -> Rendered:
+    """Render a segment into a file of its own.
+
+    parts: the segments that its frames, and those around it, are in. told: called with the number of each frame that is done.
+    Raises InputError, OutputError and FailedClosed.
+    """
+    info = source.info
+    recorded = RecordedFrames(Analysis(header, DecidedFrames(parts), AnalysisEnd({}, None, "")))
+    deidentifier = decided(settings, models, _Given(surrogates), recorded, (info.width, info.height))
+    step: Step[None] = Step(recorded.faces, RecordedTracks(recorded, span.begin), deidentifier)
+    counted = Rendered()
+    with contextlib.ExitStack() as safe:
+        sink = safe.enter_context(write_behind(open_sink(path, info, settings, streams=False)))
+        frames = source.between(span.times, span.begin, span.end, number=span.begin)
+        coming = safe.enter_context(contextlib.closing(read_ahead(frames)))
+        for done in filtered(coming, step, lookahead_frames(settings, info)):
+            if done.frame.index >= span.first:
+                sink.write(done.frame)
+                counted.add(done, settings.synthesises)
+                told(done.frame.index)
+            if done.frame.index == span.last:
+                break
+    if counted.frames != span.last - span.first + 1:
+        raise FailedClosed(f"a segment of {span.last - span.first + 1} frames came out with {counted.frames}")
+    return counted

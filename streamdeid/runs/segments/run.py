@@ -1,0 +1,177 @@
+"""A recording filtered in two passes: all segments are studied, it is decided who is who, all are rendered and joined.
+
+Which frames are in which segment, who is who and whose face everybody gets are matters of the recording, the settings
+and the key alone, whatever the number of processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from streamdeid.analysis.records import AnalysisHeader
+from streamdeid.core.atomic_file import check_paths
+from streamdeid.core.held_signals import signals_held
+from streamdeid.errors import InputError
+from streamdeid.runs.components import distances_of_persons, lookahead_frames
+from streamdeid.runs.segments.cutting import Span, cut_up
+from streamdeid.runs.segments.deciding import Whole, decide
+from streamdeid.runs.segments.processes import Processes
+from streamdeid.runs.segments.rendering import Part, Rendered
+from streamdeid.runs.segments.study import Studied
+from streamdeid.runs.segments.work import Recording, RenderTask, SegmentWork, StudyTask, Task, Told
+from streamdeid.settings import Settings
+from streamdeid.surrogates.choice import Surrogates
+from streamdeid.video.files.joined import join
+from streamdeid.video.files.seeking import frame_times
+from streamdeid.video.files.source import FileSource
+from streamdeid.video.formats import container_for
+
+
+class NotCutError(Exception):
+    """The recording cannot be cut up, in words that finish "since …"; it is filtered in one pass."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a recording."""
+
+    whole: Whole
+    rendered: Rendered
+    segments: int
+    cuts: int
+    dropped_streams: tuple[str, ...]
+
+
+class _Doing(Protocol):
+    def run(self, tasks: Sequence[Task], told: Told) -> Iterator[tuple[int, Studied | Rendered]]: ...
+
+
+class _Here:
+    """Does tasks in this process, one after another."""
+
+    def __init__(self, work: SegmentWork) -> None:
+        self._work = work
+
+    def run(self, tasks: Sequence[Task], told: Told) -> Iterator[tuple[int, Studied | Rendered]]:
+        for number, task in enumerate(tasks):
+            yield number, self._work.do(task, lambda index: told(1))
+
+
+def filter_segments(
+    source: FileSource,
+    output: Path,
+    settings: Settings,
+    header: AnalysisHeader,
+    surrogates: Surrogates | None,
+    *,
+    workers: int,
+    progress: Callable[[int, int, int], None],
+    length: float | None = None,
+) -> Outcome:
+    """Filter a recording in two passes; the output appears when it is whole.
+
+    header: of an analysis of it. surrogates: None for a mask. workers: processes; 1 works in this one. progress: told
+    of frames done and in all (half of both passes) and of faces covered. length: seconds of a segment, for tests.
+    Raises NotCutError, InputError, SettingsError, OutputError and FailedClosed; nothing is left then.
+    """
+    info = source.info
+    check_paths(output, source.path, settings.overwrite)
+    if container_for(output.suffix).frame_grid:
+        raise NotCutError(f"{output.suffix} files cannot be put together from segments")
+    try:
+        times, keys = frame_times(source.path, info.time_base)
+    except InputError as error:
+        raise NotCutError("the times of its frames cannot be told beforehand") from error
+    lookahead = lookahead_frames(settings, info)
+    spans = cut_up(times, keys, lookahead) if length is None else cut_up(times, keys, lookahead, length)
+    told = _Progress(progress, len(times))
+    with contextlib.ExitStack() as safe:
+        with signals_held():
+            folder = tempfile.TemporaryDirectory(prefix=f".{output.stem[:40]}.segments-", dir=output.parent)
+            place = Path(safe.enter_context(folder))
+        doing = _doing(Recording(source.path, settings, header), min(workers, len(spans)), safe)
+        studies = _studied(doing, spans, place, told)
+        whole = decide(
+            spans, studies, distances_of_persons(), surrogates, reentry=settings.reentry, rate=info.average_rate
+        )
+        rendered, pieces = _rendered(doing, spans, studies, whole, place, output.suffix, told)
+        dropped = join(
+            pieces,
+            times,
+            info,
+            output,
+            audio=settings.audio,
+            keep_metadata=settings.keep_metadata,
+            overwrite=settings.overwrite,
+            tolerant=settings.tolerant,
+        )
+    return Outcome(whole, rendered, len(spans), sum(one.cuts for one in studies), dropped)
+
+
+class _Progress:
+    """Two passes as one."""
+
+    def __init__(self, progress: Callable[[int, int, int], None], frames: int) -> None:
+        self._progress, self._frames, self._done, self.faces = progress, frames, 0, 0
+
+    def __call__(self, frames: int) -> None:
+        self._done += frames
+        self._progress(min(self._done // 2, self._frames), self._frames, self.faces)
+
+
+def _doing(recording: Recording, workers: int, safe: contextlib.ExitStack) -> _Doing:
+    if workers > 1:
+        return safe.enter_context(Processes(recording, workers))
+    return _Here(safe.enter_context(contextlib.closing(SegmentWork(recording))))
+
+
+def _studied(doing: _Doing, spans: Sequence[Span], place: Path, told: Told) -> list[Studied]:
+    """The first pass."""
+    found: dict[int, Studied] = {}
+    try:
+        for number, one in doing.run([StudyTask(span, _records(place, span.number)) for span in spans], told):
+            assert isinstance(one, Studied)
+            found[number] = one
+    except InputError as error:  # it is damaged, or has other frames than its packets say
+        raise NotCutError("it cannot be read from the middle") from error
+    return [found[span.number] for span in spans]
+
+
+def _rendered(
+    doing: _Doing,
+    spans: Sequence[Span],
+    studies: Sequence[Studied],
+    whole: Whole,
+    place: Path,
+    suffix: str,
+    told: Told,
+) -> tuple[Rendered, list[Path]]:
+    """The second pass: what was rendered, and the files of the segments."""
+    parts = []
+    for span, numbers in zip(spans, whole.numbers, strict=True):
+        here = {number: whole.persons[number] for number in numbers.tracklets.values() if number in whole.persons}
+        parts.append(Part(span, _records(place, span.number), numbers, here))
+    pieces = [place / f"{span.number}{suffix}" for span in spans]
+    tasks = []
+    for span, piece in zip(spans, pieces, strict=True):
+        near = [part for part in parts if part.span.last >= span.begin and part.span.first <= span.end]
+        people = {person for part in near for person in part.persons.values()}
+        chosen = {person: whole.surrogates[person] for person in people if person in whole.surrogates}
+        tasks.append(RenderTask(span, piece, near, chosen))
+    counted: dict[int, Rendered] = {}
+    for number, one in doing.run(tasks, told):
+        assert isinstance(one, Rendered)
+        counted[number] = one
+    rendered = Rendered()
+    for number in sorted(counted):
+        rendered.together(counted[number])
+    return rendered, pieces
+
+
+def _records(place: Path, number: int) -> Path:
+    return place / f"{number}.analysis"

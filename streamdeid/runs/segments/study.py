@@ -1,0 +1,165 @@
+"""The first pass over a segment: its faces are found and followed, and who they show is gathered."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, Box, Decision, FrameRecord
+from streamdeid.analysis.write_analysis import AnalysisWriter
+from streamdeid.detection.deadline import TimedDetector
+from streamdeid.identity.gathered import Gathered
+from streamdeid.protect.pending import PendingFrame
+from streamdeid.protect.plan import Plans
+from streamdeid.runs.components import lookahead_frames, read_ahead, studied
+from streamdeid.runs.segments.cutting import Span
+from streamdeid.settings import Settings
+from streamdeid.surrogates.models import Models
+from streamdeid.video.files.source import FileSource
+
+
+@dataclass(frozen=True)
+class AtJoint:
+    """A covered track in a frame that two segments were studied with."""
+
+    track: int
+    tracklet: int
+    ambiguous: bool
+    box: Box
+
+
+@dataclass(frozen=True)
+class Studied:
+    """What the first pass tells of a segment, besides the records of its frames, which are in a file."""
+
+    tracklets: Mapping[int, Gathered] = field(repr=False)
+    follows: Mapping[int, int]
+    spans: Mapping[int, tuple[int, int]]
+    """By tracklet: its first and last frame in the segment."""
+    together: frozenset[tuple[int, int]]
+    """Pairs of tracklets, the lower number first, that surely show a face in one frame."""
+    at_start: Sequence[AtJoint]
+    """In the first frame of the segment."""
+    after: Sequence[AtJoint]
+    """In the first frame of the next one; empty at the end of the recording."""
+    most: tuple[int, int]
+    """The highest numbers of a track and of a tracklet."""
+    cuts: int
+
+
+@dataclass
+class _Summary:
+    """Grows with the frames of a segment."""
+
+    span: Span
+    spans: dict[int, tuple[int, int]] = field(default_factory=dict)
+    together: set[tuple[int, int]] = field(default_factory=set)
+    at_start: list[AtJoint] = field(default_factory=list)
+    after: list[AtJoint] = field(default_factory=list)
+    tracks: int = 0
+    tracklets: int = 0
+    _last: frozenset[int] = frozenset()
+
+    def add(self, index: int, decisions: Sequence[Decision]) -> None:
+        """Note what was covered in a frame."""
+        self.tracks = max([self.tracks, *(one.track for one in decisions)])
+        self.tracklets = max([self.tracklets, *(one.tracklet for one in decisions)])
+        if index in (self.span.first, self.span.last + 1):
+            rows = [AtJoint(one.track, one.tracklet, one.ambiguous, one.place) for one in decisions]
+            if index == self.span.first:
+                self.at_start = rows
+            else:
+                self.after = rows
+        if not self.span.first <= index <= self.span.last:
+            return
+        for one in decisions:
+            if one.tracklet:
+                self.spans[one.tracklet] = self.spans.get(one.tracklet, (index, index))[0], index
+        seen = frozenset(one.tracklet for one in decisions if one.face is not None and not one.ambiguous)
+        if seen != self._last:
+            self.together |= {(one, other) for one in seen for other in seen if one < other}
+            self._last = seen
+
+
+def study(
+    span: Span,
+    source: FileSource,
+    settings: Settings,
+    models: Models,
+    detect: TimedDetector,
+    header: AnalysisHeader,
+    path: Path,
+    told: Callable[[int], None],
+) -> Studied:
+    """Study a segment and write the records of its frames, from `span.begin` on, to `path`.
+
+    told: called with the number of each frame that is done. Raises InputError, OutputError and FailedClosed.
+    """
+    info = source.info
+    lookahead = lookahead_frames(settings, info)
+    parts = studied(settings, models, detect, (info.width, info.height), info.average_rate)
+    summary = _Summary(span)
+    scenes: dict[int, int] = {}
+    with contextlib.ExitStack() as safe:
+        safe.callback(parts.close)
+        writer = safe.enter_context(AnalysisWriter(path, header, overwrite=True))
+
+        def keep(pending: PendingFrame[None], plans: Plans) -> None:
+            record = _record(pending, plans)
+            writer.add(record)
+            index = pending.frame.index
+            if index in (span.first - 1, span.last):
+                scenes[index] = record.scene
+            summary.add(index, record.decisions)
+            told(index)
+
+        frames = source.between(span.times, span.begin, span.end, number=span.begin)
+        with contextlib.closing(read_ahead(frames)) as coming:
+            for frame in coming:
+                parts.step.analyse(frame, None)
+                if len(parts.step.waiting) > lookahead:
+                    keep(*parts.step.decide())
+        while parts.step.waiting:
+            keep(*parts.step.decide())
+        gathered = parts.gathered()
+        writer.close(AnalysisEnd({}, None, ""))
+    return Studied(
+        tracklets=gathered.tracklets,
+        follows=gathered.follows,
+        spans=summary.spans,
+        together=frozenset(summary.together),
+        at_start=summary.at_start,
+        after=summary.after,
+        most=(summary.tracks, summary.tracklets),
+        cuts=scenes[span.last] - scenes.get(span.first - 1, 0),
+    )
+
+
+def _record(pending: PendingFrame[Any], plans: Plans) -> FrameRecord:
+    """What is kept of a frame: how its faces are protected is not known yet."""
+    number = {id(face): place for place, face in enumerate(pending.found)}
+    assert pending.noted is not None
+    return FrameRecord(
+        pending.frame.time,
+        pending.noted.scene,
+        pending.found,
+        [
+            Decision(
+                track=plan.track.number,
+                tracklet=pending.tracklet(plan.track.number),
+                person=0,
+                level="",
+                cause="",
+                box=plan.track.box,
+                place=plan.track.box,
+                face=None if plan.track.face is None else number.get(id(plan.track.face)),
+                missed=plan.track.missed,
+                ambiguous=pending.ambiguous(plan.track.number),
+                near=plan.track.near,
+            )
+            for plan in plans
+        ],
+    )

@@ -1,0 +1,86 @@
+"""What a process does for segments, one after another: it studies them, and renders them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streamdeid.analysis.records import AnalysisHeader
+from streamdeid.detection.deadline import TimedDetector
+from streamdeid.runs.components import default_detector, in_time, open_source, tested
+from streamdeid.runs.segments.cutting import Span
+from streamdeid.runs.segments.rendering import Part, Rendered, render
+from streamdeid.runs.segments.study import Studied, study
+from streamdeid.settings import Settings
+from streamdeid.surrogates.choice import Surrogate
+from streamdeid.surrogates.models import load_models
+
+Told = Callable[[int], None]
+"""Called with the number of a frame that is done."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What all segments of a recording have in common."""
+
+    input: Path
+    settings: Settings
+    header: AnalysisHeader
+
+
+@dataclass(frozen=True)
+class StudyTask:
+    """Study a segment."""
+
+    span: Span
+    path: Path
+    """Where the records of its frames go."""
+
+
+@dataclass(frozen=True)
+class RenderTask:
+    """Render a segment."""
+
+    span: Span
+    path: Path
+    """Where its pictures go."""
+    parts: Sequence[Part] = field(repr=False)
+    surrogates: Mapping[int, Surrogate] = field(repr=False)
+    """Of the persons in it."""
+
+
+Task = StudyTask | RenderTask
+
+
+class SegmentWork:
+    """Does tasks of one recording, with models and detector of its own. Close it."""
+
+    def __init__(self, recording: Recording) -> None:
+        """Runs the self-test. Raises InputError, SettingsError, ModelError and FailedClosed."""
+        self._recording = recording
+        self._cleanup = contextlib.ExitStack()
+        with contextlib.ExitStack() as safe:
+            self._source = open_source(recording.input, recording.settings)
+            self._models = load_models(recording.settings.models)
+            detect = default_detector(recording.settings)
+            self._detect: TimedDetector = safe.enter_context(
+                contextlib.closing(in_time(detect, recording.settings, detect.close))
+            )
+            tested(recording.settings, self._models, self._detect)
+            self._cleanup = safe.pop_all()
+
+    def do(self, task: Task, told: Told) -> Studied | Rendered:
+        """Do a task. Raises InputError, OutputError and FailedClosed."""
+        one, settings = self._recording, self._recording.settings
+        if isinstance(task, StudyTask):
+            found = task.span, self._source, settings, self._models, self._detect, one.header, task.path
+            return study(*found, told)
+        return render(
+            task.parts, task.span, self._source, settings, self._models, one.header, task.surrogates, task.path, told
+        )
+
+    def close(self) -> None:
+        """End the detector. Harmless when repeated."""
+        self._cleanup.close()

@@ -1,0 +1,126 @@
+"""A file made of pieces that were encoded apart, one after another, with the sound and subtitles of the input.
+
+Each piece begins with a key frame and needs nothing of the one before, so coded pictures are copied bit for bit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+
+from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
+from streamdeid.core.held_signals import signals_held
+from streamdeid.errors import OutputError
+from streamdeid.video.files.copied_streams import CopiedStreams
+from streamdeid.video.files.sink import BITEXACT, muxer_options, shift_of
+from streamdeid.video.files.source import SourceInfo
+from streamdeid.video.files.spliced import opened_video
+from streamdeid.video.formats import container_for
+from streamdeid.video.reading import fraction_of
+
+_ACCURACY = 1e-3
+"""Seconds by which a frame's time may be off, as in `sink`."""
+
+
+def join(
+    pieces: Sequence[Path],
+    times: Sequence[Fraction],
+    info: SourceInfo,
+    path: Path,
+    *,
+    audio: bool,
+    keep_metadata: bool,
+    overwrite: bool,
+    tolerant: bool,
+) -> tuple[str, ...]:
+    """Write `path` from pieces that `sink.FileSink` wrote without streams; it appears when it is whole.
+
+    times: of all frames, seconds, as in the input, whose `info` this is; the other settings are as for `FileSink`.
+    Streams of the input that are not in it, in words. Raises InputError, SettingsError and OutputError; nothing is left
+    then.
+    """
+    check_paths(path, info.path, overwrite)
+    with contextlib.ExitStack() as safe:
+        with signals_held():
+            temporary = reserve(path)
+            safe.callback(remove, temporary)
+        try:
+            dropped = _write(pieces, times, info, temporary, path, audio, keep_metadata, tolerant)
+            put_in_place(temporary, path, overwrite=overwrite)
+        except (av.FFmpegError, OSError) as error:
+            raise OutputError(f"{path} cannot be written: {reason_of(error)}") from error
+    return info.dropped_streams + dropped
+
+
+def _write(
+    pieces: Sequence[Path],
+    times: Sequence[Fraction],
+    info: SourceInfo,
+    temporary: Path,
+    path: Path,
+    audio: bool,
+    keep_metadata: bool,
+    tolerant: bool,
+) -> tuple[str, ...]:
+    kind, shift = container_for(path.suffix), shift_of(info)
+    options = muxer_options(kind, info.time_base)
+    with (
+        opened_video(pieces[0]) as (_, first),
+        av.open(f"file:{temporary}", mode="w", format=kind.muxer, container_options=options) as output,
+    ):
+        output.flags |= BITEXACT
+        if keep_metadata:
+            output.metadata.update(info.metadata)
+        video: av.stream.Stream = output.add_stream_from_template(first)
+        video.time_base = first.time_base
+        copied = CopiedStreams(
+            info.path, output, audio=audio, shift=shift, keep_metadata=keep_metadata, tolerant=tolerant
+        )
+        with contextlib.closing(copied):
+            base = fraction_of(first.time_base)
+            assert base is not None
+            stamps = []
+            for packet, dts, pts in _in_order(pieces, first, path):
+                packet.dts = dts
+                copied.copy_until(dts * base - shift)
+                stamps.append(pts)
+                packet.stream = video
+                output.mux_one(packet)
+            copied.copy_until(None)
+        _check(sorted(stamps), base, [time + shift for time in times], path)
+    return tuple(copied.dropped)
+
+
+def _in_order(pieces: Sequence[Path], like: av.VideoStream, path: Path) -> Iterator[tuple[av.Packet[Any], int, int]]:
+    """The coded pictures of all pieces, each with its decode time, which rises, and its presentation time.
+
+    Raises OutputError where they cannot stand in one stream."""
+    latest: int | None = None
+    for piece in pieces:
+        with opened_video(piece) as (container, stream):
+            same = stream.codec_context.extradata == like.codec_context.extradata
+            if not same or stream.time_base != like.time_base:
+                raise OutputError(f"{path} cannot be written: its segments were encoded in different ways")
+            for packet in container.demux(stream):
+                if not packet.size:
+                    continue
+                dts = packet.pts if packet.dts is None else packet.dts
+                if packet.pts is None or dts is None:
+                    raise OutputError(f"{path} cannot be written: a segment has no times")
+                latest = dts if latest is None else max(dts, latest + 1)
+                if latest > packet.pts:
+                    raise OutputError(f"{path} cannot be written: its segments do not follow each other")
+                yield packet, latest, packet.pts
+
+
+def _check(stamps: Sequence[int], base: Fraction, times: Sequence[Fraction], path: Path) -> None:
+    """Raise OutputError unless the frames are as many as they should be, and each at its time."""
+    if len(stamps) != len(times):
+        raise OutputError(f"{path} cannot be written: its segments have {len(stamps)} frames, not {len(times)}")
+    if any(abs(float(stamp * base - time)) > _ACCURACY for stamp, time in zip(stamps, times, strict=True)):
+        raise OutputError(f"{path} cannot be written: a frame of its segments would not have its time")
