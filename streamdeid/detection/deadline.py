@@ -30,19 +30,16 @@ _Asked = SimpleQueue[Callable[[], object] | None]
 class TimedDetector:
     """A `protocols.Detector` around another one.
 
-    deadline: seconds that a call may take, first: that the first one may, if longer. stop: called by `close`, in the same thread, to end the inner detector.
+    deadline: seconds that a call may take. stop: called by `close`, in the same thread, to end the inner detector.
     A call that takes longer raises FailedClosed and so does every later one, because the inner detector may still be
     at work; start another one. Whatever the inner detector raises is raised here. Not for several threads at once.
     """
 
-    def __init__(
-        self, detect: Detector, deadline: float, stop: Callable[[], None] | None = None, *, first: float = 0.0
-    ) -> None:
+    def __init__(self, detect: Detector, deadline: float, stop: Callable[[], None] | None = None) -> None:
         self.inner = detect
         self.hung = False
         """True when a call never came back in time; `stop` is then not called any more."""
         self._deadline, self._stop = deadline, stop
-        self._first = max(first, deadline)
         self._asked: _Asked = SimpleQueue()
         self._told: SimpleQueue[_Answer] = SimpleQueue()
         self._usable = True
@@ -58,13 +55,14 @@ class TimedDetector:
             raise FailedClosed(f"the detector {reason}; frame {frame.index} is withheld")
         detect = self.inner
         self._usable = False  # until its answer is here: a signal may end the wait
-        deadline, self._first = self._first, self._deadline
         self._asked.put(lambda: _copied(detect(frame), frame))
         try:
-            answer, error = self._told.get(timeout=deadline)
+            answer, error = self._told.get(timeout=self._deadline)
         except Empty:
             self.hung = True
-            raise FailedClosed(f"the detector did not answer within {deadline:g} s on frame {frame.index}") from None
+            raise FailedClosed(
+                f"the detector did not answer within {self._deadline:g} s on frame {frame.index}"
+            ) from None
         self._usable = True
         try:
             if error is not None:

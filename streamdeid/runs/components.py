@@ -56,9 +56,6 @@ from streamdeid.video.files.sink import FileSink
 from streamdeid.video.files.source import FileSource, SourceInfo
 from streamdeid.video.formats import CONTAINERS, PRESETS
 
-_COMPILING = 120.0
-"""Seconds that the default detector's first answer may take: its kernels may have to be compiled, which takes a board
-longer than any deadline for a picture. Nothing leaves meanwhile."""
 _LEAST_COAST = 3
 """Frame intervals for which a lost face is followed at least, however short `coast` is."""
 _RATE = 25.0
@@ -94,10 +91,7 @@ def still_detector() -> MediapipeFaces:
 
 def in_time(detect: Detector, settings: Settings, stop: Callable[[], None] | None = None) -> TimedDetector:
     """The detector with the deadline of the settings; stop: what ends it. One that has a deadline keeps it."""
-    if isinstance(detect, TimedDetector):
-        return detect
-    first = _COMPILING if isinstance(detect, MediapipeFaces) else 0.0
-    return TimedDetector(detect, settings.detector_deadline, stop, first=first)
+    return detect if isinstance(detect, TimedDetector) else TimedDetector(detect, settings.detector_deadline, stop)
 
 
 def photograph_detector(detect: MediapipeFaces) -> Callable[[NDArray[np.uint8]], Sequence[Face]]:

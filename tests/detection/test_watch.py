@@ -328,21 +328,6 @@ def test_a_detector_that_hangs_fails_in_time_and_stays_failed() -> None:
     assert time.perf_counter() - begun < 0.5 and not stopped
 
 
-def test_the_first_answer_may_take_longer_and_only_that() -> None:
-    """Kernels of the default detector are compiled in it, which takes a board longer than any later picture."""
-    waits = iter([0.3, 0.0, 0.3])
-
-    def compiles(_: Frame) -> list[Face]:
-        time.sleep(next(waits))
-        return [Face(BOX, 0.5)]
-
-    timed = TimedDetector(compiles, 0.1, first=5.0)
-    assert timed(frame(0)) and timed(frame(1))
-    with pytest.raises(FailedClosed, match=r"did not answer within 0\.1 s on frame 2"):
-        timed(frame(2))
-    timed.close()
-
-
 def test_a_detector_that_is_slow_but_in_time_is_heard() -> None:
     def slow(_: Frame) -> list[Face]:
         time.sleep(0.1)
