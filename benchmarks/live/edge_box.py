@@ -89,7 +89,7 @@ class Run:
         }
 
     def growth(self) -> float:
-        """Mebibytes a day: from the middle of the first fifth after the start to the middle of the last; NaN: too short."""
+        """Mebibytes a day, from the middle of the first fifth after the start to that of the last; NaN: too short."""
         late = [(at, used.own_mib) for at, _, used in self.moments if at >= 2 * _START]
         fifth = len(late) // 5
         if fifth < 2:
