@@ -32,7 +32,8 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
         EDGE: Profile(
             "one core and 512 MiB for one camera: 480 lines and 15 frames a second of whatever it sends, and the "
-            "quickest encoder (a fifth to two fifths more data; recordings take that alone, and two to three times the data)",
+            "quickest encoder (a fifth to two fifths more data; recordings take that alone, and two to three times "
+            "the data)",
             MappingProxyType({"preset": "ultrafast"}),
             MappingProxyType({"most_rate": 15.0, "most_lines": 480}),
         ),
