@@ -28,8 +28,12 @@ LEAST_FACE = 12.0
 """Pixels below which no face is looked for: pictures are not enlarged for the detector."""
 FACES, WHITELIST, ENCODING, FILES = "faces", "whitelist", "encoding", "files"
 """Groups of settings."""
-OF_FACES = ("k", "q", "preserve", "key_file", "transfer", "eyes", "strict", "reentry")
+OF_FACES = (
+    "k", "q", "preserve", "key_file", "register", "register_days", "transfer", "eyes", "strict", "reentry",
+)  # fmt: skip
 """Settings that mean nothing to a mask."""
+DAYS = 30.0
+"""Days for which a register remembers somebody, where nothing else is said."""
 _LARGEST_DISTANCE = 1000
 
 
@@ -61,6 +65,14 @@ class Settings:
     key_file: Path | None = setting(
         None, "secret of 16 bytes or more that makes a run repeatable", FACES,
         shown="fresh random bytes, forgotten at the end",
+    )  # fmt: skip
+    register: Path | None = setting(
+        None, "encrypted file by which people keep their faces over restarts, files and cameras that name it and share "
+        "the key file: biometric data", FACES, metavar="FILE", shown="none, and nobody is known in a later run",
+    )  # fmt: skip
+    register_days: float | None = setting(
+        None, "time after which the register forgets who was not seen again", FACES, metavar="DAYS", least=0.0,
+        most=3650.0, above=True, unit="days", shown=f"{DAYS:g}",
     )  # fmt: skip
     transfer: str = setting("recipe", "how an expression is carried over", FACES, choices=TRANSFERS)
     eyes: str = setting("drawn", "whose eyes are shown (the person's own leak)", FACES, choices=EYES)
@@ -138,6 +150,7 @@ class Settings:
             raise SettingsError(f"cannot preserve {unknown[0]!r}; choose from {', '.join(ATTRIBUTES)}")
         if len(set(self.preserve)) < len(self.preserve):
             raise SettingsError(f"an attribute to preserve is named twice: {', '.join(self.preserve)}")
+        self._check_register()
         if self.decisions == WHOLE_FILE and self.whitelist:
             raise SettingsError("decisions over the whole file do not know a whitelist; leave one of them out")
         recogniser, threshold = self.whitelist_recogniser, self.whitelist_threshold
@@ -148,6 +161,23 @@ class Settings:
                 raise SettingsError(f"whitelist recogniser is {BUILT_IN}, {DLIB} or an .onnx file, not {recogniser!r}")
             if threshold is None:
                 raise SettingsError("an .onnx recogniser for the whitelist needs a whitelist threshold")
+
+    def _check_register(self) -> None:
+        if self.register is None:
+            if self.register_days is not None:
+                raise SettingsError("days of a register need a register")
+            return
+        if self.key_file is None:
+            raise SettingsError("a register needs a key file: it is encrypted with the key")
+        if not self.samples:
+            raise SettingsError(f"a register is for the method {SAMPLED}")
+        if not self.reentry:
+            raise SettingsError("a register gives who comes back the same face, so it needs re-entry")
+
+    @property
+    def days_registered(self) -> float:
+        """Days for which a register remembers somebody."""
+        return DAYS if self.register_days is None else self.register_days
 
     @property
     def synthesises(self) -> bool:

@@ -52,13 +52,15 @@ def encode(
     solid: tuple[int, int, int] | None = None,
     faststart: bool = False,
     subtitles: Path | None = None,
+    pictures: Sequence[NDArray[np.uint8]] | None = None,
 ) -> Path:
     """Encode a test video and return its path.
 
     pts: presentation times in units of `time_base`, one for each frame. audio: encoder names, one track
     each, from `audio_start` seconds on.
     tags: matrix, primaries, transfer and range numbers. solid: one RGB colour instead of the test picture.
-    faststart: the index of an MP4 comes first. subtitles: a text file of them to put in.
+    faststart: the index of an MP4 comes first. subtitles: a text file of them to put in. pictures: RGB uint8 (h, w, 3),
+    one for each frame, instead of the test picture.
     """
     # MP4 rounds the start of the first frame to this scale, milliseconds by default.
     scale = {"movie_timescale": str(time_base.denominator)} if path.suffix in (".mp4", ".mov") else {}
@@ -80,7 +82,7 @@ def encode(
         text = av.open(str(subtitles)) if subtitles else None
         lines: Any = output.add_stream_from_template(text.streams.subtitles[0]) if text else None
         for index in range(frames):
-            image = picture(index, *size)
+            image = picture(index, *size) if pictures is None else pictures[index]
             if solid is not None:
                 image[:] = solid
             shown = av.VideoFrame.from_ndarray(image, format="rgb24").reformat(format=pix_fmt, **_ONE_THREAD)

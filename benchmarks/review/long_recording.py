@@ -55,7 +55,7 @@ def long_recording(videos: Path, place: Path, minutes: float) -> LongRecording:
     long = LongRecording(place / "long.mp4", place / "long_deidentified.mp4", place / "long.analysis", settings)
     if not long.analysis.exists():
         if not short.analysis.exists():
-            write_drawn_clip(short.recording, (one.planes for one in _walls(videos)), RATE)
+            make_short(videos, short.recording)
             filter_file(short.recording, short.output, settings, analysis=short.analysis)
         known = read_analysis(short.analysis)
         times = max(1, round(60 * minutes * RATE / len(known.frames)))
@@ -63,6 +63,13 @@ def long_recording(videos: Path, place: Path, minutes: float) -> LongRecording:
             repeat(one, other, times, Fraction(len(known.frames), RATE))
         _repeat_analysis(known, long, times)
     return long
+
+
+def make_short(videos: Path, path: Path) -> Path:
+    """Write what is repeated, 40 seconds, unless it is there; the path."""
+    if not path.exists():
+        write_drawn_clip(path, (one.planes for one in _walls(videos)), RATE)
+    return path
 
 
 def _walls(videos: Path) -> Iterator[Frame]:

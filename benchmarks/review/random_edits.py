@@ -1,6 +1,6 @@
 """Random edits of a recording, rendered in part and as a whole: is what they do not open as covered as before?
 
-    python -m benchmarks.review.random_edits /work/shared/videos/crossing_heads.mp4 --seeds 3
+    python -m benchmarks random_edits VIDEO [VIDEO ...] [--seeds 3]
 
 In each frame, of every redaction of the unedited run that the edits leave, outside of the places that they open: the
 share of the pixels it had changed that are changed in the edited output, too. And of every place that a hand drew: the
@@ -9,7 +9,6 @@ correlation of its fine detail with the original's. One line for each seed and w
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.command_line import parser_of
 from streamdeid.analysis import edits as e
 from streamdeid.analysis.applied import Applied
 from streamdeid.analysis.edits_check import check_done
@@ -149,11 +149,12 @@ def _alike(one: NDArray[np.int16], other: NDArray[np.int16]) -> float:
     return float(np.corrcoef(fine[0].ravel(), fine[1].ravel())[0, 1])
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print what came open; 1 when anything did."""
+    parser = parser_of(__name__, __doc__)
     parser.add_argument("videos", type=Path, nargs="+")
     parser.add_argument("--seeds", type=int, default=3)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     found = 0
     for video in arguments.videos:
         with tempfile.TemporaryDirectory(prefix="streamdeid-") as place:
@@ -190,7 +191,3 @@ def _one(video: Path, place: Path, seeds: int) -> int:
             )
             found += result.open
     return found
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

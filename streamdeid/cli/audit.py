@@ -101,7 +101,9 @@ def screen(name: str, report: Report, checks: Sequence[FileCheck]) -> list[str]:
     if report.files:
         totals = Totals.of(report.files)
         cuts = sum(one.scene_cuts for one in report.files)
-        lines += _item("counted", f"{_counts(totals)}, {_many(cuts, 'scene cut')}")
+        twice = sum(one.segments > 0 for one in report.files)
+        passes = f"; {_many(twice, 'file')} in two passes" if twice else ""
+        lines += _item("counted", f"{_counts(totals)}, {_many(cuts, 'scene cut')}{passes}")
         lines += _item("covered", _levels(totals))
     if single and report.files[0].review is not None and report.files[0].review.edits is not None:
         lines += _item("review", _reviewed(report.files[0].review))

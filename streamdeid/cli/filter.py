@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from streamdeid.cli.error_text import UsageError, complain, explain
+from streamdeid.cli.filter_archive import is_of_archive, run_archive
 from streamdeid.cli.filter_live import is_live, run_live
 from streamdeid.cli.inputs import Job, plan
 from streamdeid.cli.live_options import refuse_live_options
 from streamdeid.cli.progress import Bar, FilesBar
+from streamdeid.cli.result_lines import tell, tell_failure
 from streamdeid.core.process_usage import be_frugal
 from streamdeid.core.settings_table import add_options, given, table
 from streamdeid.errors import ExitCode, OutputError
-from streamdeid.report.redaction_report import Choice, FileFailure, FileReport, Report, left_visible, write_report
+from streamdeid.report.redaction_report import Choice, FileFailure, FileReport, Report, write_report
 from streamdeid.review.doubts import doubts
 from streamdeid.runs.batch import filter_files
 from streamdeid.runs.components import WRITABLE, secret
 from streamdeid.runs.files import FileRun, chosen_by
 from streamdeid.runs.journal import Journal, settings_digest
+<<<<<<< HEAD
 from streamdeid.runs.profiles import PROFILES, profile_of
+=======
+from streamdeid.runs.register_file import open_register
+>>>>>>> main
 from streamdeid.runs.reviewed_file import Asked
 from streamdeid.settings import ENCODING, FACES, FILES, WHITELIST, Settings
 from streamdeid.surrogates.models import load_models
@@ -41,6 +44,10 @@ Files are filtered one after another, or several at a time (--workers); a bad on
 others. A run over a folder into another one that was stopped goes on where it was. The exit code is then the
 highest of all files: 0 done, 1 an input could not be read, 2 wrong usage or settings, 3 an output could not be
 written, 4 the filter failed closed. 130 and 143: stopped by Ctrl-C or SIGTERM, and the file at hand was not written.
+
+Archives: inputs and the output can be addresses as s3://bucket/folder (extra `cluster`, docs/cluster.md); who may read
+them is told by the environment. With --ray the machines of a cluster share the recordings; paths mean the same then on
+all of them.
 
 Live: `filter rtsp://camera/stream rtsp://server/path` goes on until it is stopped, and opens again what is lost. A
 frame that cannot be filtered is withheld: the last filtered one is repeated for at most 2 seconds, then comes a
@@ -82,10 +89,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="processes: filter so many files at a time, or segments of one file with --decisions whole-file",
     )
     parser.add_argument(
+<<<<<<< HEAD
         "--profile",
         metavar="NAME",
         help="settings for a kind of machine; options beside it win. "
         + "; ".join(f"{name}: {one.text}" for name, one in PROFILES.items()),
+=======
+        "--ray",
+        metavar="ADDRESS",
+        help="filter on the machines of a Ray cluster: HOST:PORT of its head, or auto (extra `cluster`)",
+>>>>>>> main
     )
     parser.add_argument("--report", type=Path, metavar="JSON", help="write what was done, with hashes and counts")
     parser.add_argument(
@@ -98,6 +111,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Run the command; the exit code of the worst file. Raises what concerns the whole run."""
     be_frugal()
+    if is_of_archive(arguments):
+        return run_archive(arguments, settings_of(arguments, lookahead=Settings().lookahead))
     live = is_live(arguments)
     settings = settings_of(arguments, lookahead=0.0 if live else Settings().lookahead)
     if live:
@@ -119,14 +134,16 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             known = journal.done(job.input, job.output) if journal is not None else None
             if known is not None:
                 results[number] = known
-                _tell(known, job, arguments, " (done before, and as it was)")
+                tell(known, str(job.output), arguments, " (done before, and as it was)")
         left = [(number, job) for number, job in left if number not in results]
+        if journal is not None:
+            journal.begin(job.output for _, job in left)
         filtering = _beside if arguments.workers > 1 and len(left) > 1 else _one_by_one
         for number, result, chosen in filtering(left, settings, arguments):
             results[number], choice = result, choice or chosen
             if isinstance(result, FileReport) and journal is not None:
                 journal.add(result)
-            _tell(result, jobs[number], arguments)
+            tell(result, str(jobs[number].output), arguments)
     done = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileReport))
     failed = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileFailure))
     if arguments.report is not None:
@@ -164,15 +181,15 @@ def _one_by_one(jobs: Sequence[tuple[int, Job]], settings: Settings, arguments: 
 
 def _beside(jobs: Sequence[tuple[int, Job]], settings: Settings, arguments: argparse.Namespace) -> _Results:
     """Filter files beside each other, in a process each."""
-    settings.check_gallery(len(load_models(settings.models).gallery.identities))
-    secret(settings)
+    models = load_models(settings.models)
+    settings.check_gallery(len(models.gallery.identities))
+    open_register(settings, models, secret(settings))  # what is wrong with it is said once, not for each file
     files = [(job.input.absolute(), job.output.absolute()) for _, job in jobs]
     with FilesBar(len(files), shown=not arguments.quiet) as bar:
         for one in filter_files(files, settings, arguments.workers):
             number, job = jobs[one.number]
             if isinstance(one.result, FileFailure):
-                named = any(str(path) in one.result.error for path in (job.input, job.output))
-                print(f"streamdeid: {'' if named else f'{job.input}: '}{one.result.error}", file=sys.stderr, flush=True)
+                tell_failure(one.result, str(job.input), str(job.output))
             bar(one.result.frames if isinstance(one.result, FileReport) else 0)
             yield number, one.result, one.choice
 
@@ -208,30 +225,3 @@ def settings_of(arguments: argparse.Namespace, *, lookahead: float) -> Settings:
     if unused:
         raise UsageError(f"{table(Settings)[unused[0]].flag} means nothing to the method {settings.method}")
     return settings
-
-
-def _whose(result: FileReport) -> str:
-    edited = result.review is not None and result.review.edits is not None and result.review.edits.visible_frames
-    return "" if edited else "whitelisted "
-
-
-def _tell(result: FileReport | FileFailure, job: Job, arguments: argparse.Namespace, more: str = "") -> None:
-    if isinstance(result, FileReport) and (arguments.json or arguments.quiet):
-        for line in left_visible([result]):  # is never kept quiet
-            print(line, file=sys.stderr, flush=True)
-    if arguments.json:
-        print(json.dumps(asdict(result), ensure_ascii=False), flush=True)
-    elif isinstance(result, FileReport) and not arguments.quiet:
-        people = "" if result.people is None else f" of {result.people} {'person' if result.people == 1 else 'people'}"
-        levels = ", ".join(f"{count} {name}" for name, count in result.levels.items())
-        by_hand = left_visible([result])
-        shown = f", {result.shown} {_whose(result)}faces NOT covered" if result.shown else ""
-        for line in by_hand:
-            print(line, flush=True)
-        if result.review is not None and result.review.analysis:
-            shown += f"; {result.review.analysis}"
-        print(
-            f"{job.output}: {result.frames} frames, {result.faces} faces{people}{f' ({levels})' if levels else ''}"
-            f"{shown}, {result.timings.frames_per_second:.1f} frames per second{more}",
-            flush=True,
-        )

@@ -46,7 +46,7 @@ def plan(arguments: Sequence[str], output: Path | None, writable: Sequence[str])
         output = Path(inputs.pop())
     files: list[Path] = []
     for argument in inputs:
-        files += _meant(argument)
+        files += files_of(argument)
     several = files != [Path(inputs[0])]
     jobs = [Job(file, _result(file, output, several, writable)) for file in files]
     taken: dict[Path, Path] = {}
@@ -55,18 +55,19 @@ def plan(arguments: Sequence[str], output: Path | None, writable: Sequence[str])
         if other is not job.input:
             raise SettingsError(f"the results of {other} and {job.input} would have the same name, {job.output.name}")
     if several and output is not None:
-        _make_directory(output)
+        make_directory(output)
     return jobs
 
 
-def _meant(argument: str) -> list[Path]:
+def files_of(argument: str) -> list[Path]:
+    """The files of this machine that an argument means. Raises InputError, and SettingsError for an address."""
     if "://" in argument:
         # The address is not repeated: it can hold a password.
         raise SettingsError("this command filters files and directories, not addresses")
     path = Path(argument)
     if path.is_dir():
         try:
-            found = sorted(entry for entry in path.iterdir() if _is_video(entry))
+            found = sorted(entry for entry in path.iterdir() if is_video_name(entry.name) and entry.is_file())
         except OSError as error:
             raise InputError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
         if not found:
@@ -80,20 +81,27 @@ def _meant(argument: str) -> list[Path]:
     return [path]
 
 
-def _is_video(path: Path) -> bool:
-    hidden_or_result = path.name.startswith(".") or path.stem.endswith(SUFFIX)
-    return path.suffix.lower() in _VIDEOS and not hidden_or_result and path.is_file()
+def is_video_name(name: str) -> bool:
+    """Whether a file in a folder is meant by its name: a recording, not hidden, no earlier result."""
+    path = Path(name)
+    return path.suffix.lower() in _VIDEOS and not (name.startswith(".") or path.stem.endswith(SUFFIX))
 
 
 def _result(file: Path, output: Path | None, several: bool, writable: Sequence[str]) -> Path:
-    extension = file.suffix if file.suffix.lower() in writable else FALLBACK
-    name = f"{file.stem}{SUFFIX}{extension}"
+    name = result_name(file.name, writable)
     if output is None:
         return file.with_name(name)
     return output / name if several or output.is_dir() else output
 
 
-def _make_directory(path: Path) -> None:
+def result_name(name: str, writable: Sequence[str]) -> str:
+    """The name of the result of a recording of this name; writable: extensions that can be written."""
+    path = Path(name)
+    return f"{path.stem}{SUFFIX}{path.suffix if path.suffix.lower() in writable else FALLBACK}"
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory for results where there is none. Raises OutputError."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

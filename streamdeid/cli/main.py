@@ -18,6 +18,7 @@ from streamdeid.cli.error_text import Stopped, UsageError, close_stdout, complai
 _COMMANDS = {
     "filter": "replace the faces in video files",
     "serve": "filter several cameras as a service, with health, metrics and a preview page",
+    "register": "list, forget or expire the people of a register that runs share",
     "review": "look at what was redacted in a recording, and mend it",
     "demo": "synthesise a clip of talking people and filter it; needs no video",
     "compare": "draw a sheet of faces before and after",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,14 +18,19 @@ else:
     import fcntl
 
 
+_PAUSE = 0.005
+"""Seconds between two attempts to get a lock that is waited for."""
+
+
 @contextlib.contextmanager
-def locked(path: Path, taken_by: str) -> Iterator[None]:
+def locked(path: Path, taken_by: str, wait: float = 0.0) -> Iterator[None]:
     """Keep others from a file, which need not be there yet, as long as the context lasts.
 
     taken_by: words that finish "FILE is …". Raises SettingsError with them when somebody, in this process or another,
-    has it; OutputError when no lock can be set.
+    has it, and does not let go of it for `wait` seconds; OutputError when no lock can be set.
     """
     lock = path.parent / f".{path.name}.lock"
+    latest = time.monotonic() + wait
     while True:
         descriptor = _opened(path, lock)
         try:
@@ -34,6 +40,9 @@ def locked(path: Path, taken_by: str) -> Iterator[None]:
             raise OutputError(f"{path} cannot be used: no lock can be set: {reason_of(error)}") from error
         if not free:
             os.close(descriptor)
+            if time.monotonic() < latest:
+                time.sleep(_PAUSE)
+                continue
             raise SettingsError(f"{path} is {taken_by}")
         if _is(lock, descriptor):
             break

@@ -27,11 +27,11 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 
-_LEAST = 5
+LEAST = 5
 """Good frames without which a tracklet that is lost or over is not asked for: what one frame of somebody half hidden
 tells is worse than nothing."""
 _WEAK = 12
-"""Frames, good or not, after which a tracklet with fewer good ones than `_LEAST` is somebody new: 0.4 s, as long as the
+"""Frames, good or not, after which a tracklet with fewer good ones than `LEAST` is somebody new: 0.4 s, as long as the
 patience with the good ones (docs/methods.md 6.1)."""
 _LEARNT, _LATEST = 24, 240
 """Good frames after which more of them tell nothing new about a tracklet whose person is known, if there is a template
@@ -40,7 +40,7 @@ each after 60 frames, and at 120 frames a second after 42. Who had none was nobo
 _AGAIN = 4
 """Good frames after which is asked again where there was no template yet, a quarter of them where that is more: an
 estimate takes 20 ms and more."""
-_STEPS = (1, _LEAST, 8, 12, _LEARNT, 50)
+_STEPS = (1, LEAST, 8, 12, _LEARNT, 50)
 _EVERY = 25
 """Good frames at which an identity is computed (it is dear): these, and then so many later each time."""
 _LONGEST_LOSS = Fraction(1, 4)
@@ -138,8 +138,11 @@ class IdentityCheck:
         estimate: Callable[[int, bool], Estimate],
         named: Callable[[int, Points], None],
         first: int = 0,
+        least: int = LEAST,
     ) -> None:
-        """first: tracklets of earlier parts of the stream, whose numbers are not used again."""
+        """first: tracklets of earlier parts of the stream, whose numbers are not used again. least: good frames without
+        which a tracklet that is over is not asked for."""
+        self._least = least
         self._register, self._estimate, self._named = register, estimate, named
         self._tracks: dict[int, _Followed] = {}
         self._present: dict[int, _Tracklet] = {}
@@ -189,7 +192,7 @@ class IdentityCheck:
         for track in tracks:
             state = self._present[track.number]
             if self._register.person_of(track.number) is None:
-                if state.good >= (_LEAST if track.missed > 0 else _LEARNT):
+                if state.good >= (LEAST if track.missed > 0 else _LEARNT):
                     asked.append(track.number)
             elif state.good >= _LEARNT and not state.learnt:
                 asked.append(track.number)
@@ -220,14 +223,14 @@ class IdentityCheck:
         if known is not None or state is None:
             return known
         frames, nothing = state.good + state.weak, state.estimate is not None and state.estimate.template is None
-        if frames >= (_WEAK if state.good < _LEAST else 2 * _WEAK if nothing else math.inf):
+        if frames >= (_WEAK if state.good < LEAST else 2 * _WEAK if nothing else math.inf):
             return self._unseen(tracklet)
         # Alone in the picture a face is named by its very first frame; among others it might be half hidden in that.
         alone = not any(other.good + other.weak for number, other in self._present.items() if number != tracklet)
-        if state.good < (1 if alone else _LEAST):
+        if state.good < (1 if alone else LEAST):
             return None
         # With it all others who are known as well: who is nearest is not for the order of drawing to say.
-        rivals = {n: s for n, s in self._present.items() if s.good >= _LEAST and self._register.person_of(n) is None}
+        rivals = {n: s for n, s in self._present.items() if s.good >= LEAST and self._register.person_of(n) is None}
         return self._ask({**rivals, tracklet: state})[tracklet]
 
     def forgotten(self) -> Set[int]:
@@ -248,7 +251,7 @@ class IdentityCheck:
         known = {
             number: state
             for number, state in sorted(self._present.items())
-            if state.good >= _LEAST and not state.learnt and self._register.person_of(number) is not None
+            if state.good >= LEAST and not state.learnt and self._register.person_of(number) is not None
         }
         self._ask(known, anew=True)
         for state in known.values():
@@ -261,7 +264,7 @@ class IdentityCheck:
     def _end(self, numbers: set[int]) -> None:
         """Tell the register, before it hears that they are gone, what was learned of tracklets."""
         ended = {number: self._present.pop(number) for number in sorted(numbers)}
-        asked = {number: state for number, state in ended.items() if state.good >= _LEAST and not state.learnt}
+        asked = {number: state for number, state in ended.items() if state.good >= self._least and not state.learnt}
         self._ask(asked, anew=True)
         for number, state in ended.items():
             if state.good + state.weak >= _WEAK and self._register.person_of(number) is None:
@@ -287,7 +290,7 @@ class IdentityCheck:
                 state.estimate, state.asked = self._estimate(number, anew), state.good
             told[number] = state.estimate
             # Who gave enough good ones among many is not waited for any longer.
-            known[number] = state.estimate.template, state.asked + (state.weak if state.asked >= _LEAST else 0)
+            known[number] = state.estimate.template, state.asked + (state.weak if state.asked >= LEAST else 0)
         if not known:
             return {}
         before = {number: self._register.person_of(number) for number in known}

@@ -6,7 +6,8 @@ face (`upper_face`) how brows, eyes and nose look in detail. Of the pairs of one
 alone has 48 % nearer than one in a thousand pairs of two people, the upper face 84 %, both 75 %, one vector of the
 recogniser 97 % (`benchmarks/people/recogniser.py`).
 
-Templates are biometric data: they stay in memory, are never written or logged, and go when the person is forgotten.
+Templates are biometric data: they stay in memory, are never written (but to the encrypted file of a register that the
+user asks for) or logged, and go when the person is forgotten.
 """
 
 from __future__ import annotations

@@ -9,21 +9,25 @@ recognised who could as well be somebody else: people who were seen together are
 The same goes for people who were mixed up. Their tracks are given as new ones from the doubt on
 (`identity.identity_check`), while they themselves count as absent, so everybody is recognised anew.
 
-The templates are biometric data. They are kept in memory only, are never written or logged, and are dropped after
+People who are known from elsewhere (`remember`: those of a shared register) count as absent until they are seen, and
+are recognised in the same way.
+
+The templates are biometric data. They are kept in memory, are never written or logged here, and are dropped after
 `ttl` seconds of absence; with `reentry=False` at once, unless a track that began while the person was still there might
-be the person's. Dropped means unreferenced; memory is not scrubbed.
+be the person's. Dropped means unreferenced; memory is not scrubbed. Those of a register stay until `release`.
 """
 
 from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from streamdeid.core.faces import Track
 from streamdeid.errors import SettingsError
+from streamdeid.identity.absent_people import AbsentPeople
 from streamdeid.identity.identity import Identity, distance_of, finite, owned, together
 
 _DECISIONS = 1 << 16
@@ -70,6 +74,8 @@ class _Person:
     """Clock and frame when the last track was found ended; None while a track of the person is present."""
     beside: set[int]
     """Persons who were seen together with this one."""
+    sure: bool
+    """Whether there was no doubt about this being a person, and which one, when that was decided."""
 
     @property
     def template(self) -> Identity:
@@ -100,6 +106,7 @@ class Persons:
     takes a face as far away as another person's.
     ttl: seconds for which an absent person is remembered; limit: how many, the longest absent forgotten first.
     reentry: False recognises only who was mixed up with others, nobody who left.
+    shared: whether anybody may be somebody known from elsewhere, at any time: nobody is new before `patience` then.
     Raises SettingsError unless 0 < accept < reject, margin >= 0, likelier >= 1, 1 <= enough <= patience, ttl >= 0 and
     limit >= 0.
     """
@@ -116,23 +123,26 @@ class Persons:
         ttl: float = 600.0,
         limit: int = 256,
         reentry: bool = True,
+        shared: bool = False,
     ) -> None:
         if not (0 < accept < reject < math.inf and 0 <= margin < math.inf and 0 <= ttl < math.inf and limit >= 0):
             raise SettingsError("re-entry needs 0 < accept < reject, margin >= 0, ttl >= 0 and limit >= 0")
-        if not 1 <= likelier < math.inf:
-            raise SettingsError("re-entry needs a likelier of 1 or more")
-        if not 1 <= enough <= patience:
-            raise SettingsError(f"re-entry needs 1 <= enough <= patience frames, not {enough} and {patience}")
+        if not 1 <= likelier < math.inf or not 1 <= enough <= patience:
+            raise SettingsError(
+                f"re-entry needs likelier >= 1 and 1 <= enough <= patience, not {enough} and {patience}"
+            )
         self._accept, self._reject, self._margin = accept, reject, margin
         self._likelier = likelier
         self._enough, self._patience = enough, patience
-        self._ttl, self._limit, self._reentry = Fraction(ttl), limit, reentry
+        self._ttl, self._limit, self._reentry, self._shared = Fraction(ttl), limit, reentry, shared
         self._clock = Fraction(0)
         self._time: Fraction | None = None
         self._frame = 0
         self._stays: dict[int, _Stay] = {}  # by present track
         self._decisions: dict[int, Decision] = {}
         self._known: dict[int, _Person] = {}
+        self._elsewhere = AbsentPeople()  # known from elsewhere, and not seen here, or not for long
+        self._kept: set[int] = set()  # all who are known from elsewhere, or there from here
         self._forgotten: set[int] = set()
         self._persons = 0
         self._expected: dict[int, int] = {}  # persons by present track
@@ -147,6 +157,42 @@ class Persons:
     def remembered(self) -> frozenset[int]:
         """Numbers of the persons whose template is in memory, present or absent."""
         return frozenset(self._known)
+
+    @property
+    def present(self) -> frozenset[int]:
+        """Numbers of the persons of whom a track is present."""
+        return frozenset(number for number, person in self._known.items() if person.left is None)
+
+    def remember(self, identity: Identity) -> int:
+        """The number of somebody known from elsewhere, with a template."""
+        self._persons += 1
+        self._elsewhere.add(self._persons, owned(identity), set(), 0)
+        self._kept.add(self._persons)
+        return self._persons
+
+    def were_beside(self, person: int, others: Iterable[int]) -> None:
+        """It is known from elsewhere that a person was seen together with others."""
+        for other in others:
+            self._beside(person).add(other)
+            self._beside(other).add(person)
+
+    def keep(self, person: int) -> None:
+        """Somebody is known elsewhere from now on, and not forgotten."""
+        self._kept.add(person)
+
+    def release(self, person: int) -> None:
+        """Somebody is not known elsewhere any more."""
+        self._kept.discard(person)
+        if person in self._elsewhere:
+            self._elsewhere.take(person)
+            self._drop(person)
+
+    def known(self, person: int) -> tuple[Identity, frozenset[int], bool] | None:
+        """Template of a person, who was seen beside him, and whether he surely is nobody else; None once forgotten."""
+        found, absent = self._known.get(person), self._elsewhere.get(person)
+        if absent is not None:
+            return absent[0], frozenset(absent[1]), True
+        return None if found is None else (found.template, frozenset(found.beside), found.sure)
 
     def expect(self, track: int, earlier: int) -> None:
         """A new track most likely shows whom an earlier one showed: it goes on with that, and nobody else was near."""
@@ -235,21 +281,27 @@ class Persons:
                     accept = self._accept * (self._likelier if expected else 1.0)
                     if distance + scatter <= accept and identity.frames >= self._enough:
                         claims.append((distance, track, person.number))
+            for distance, scatter, number in self._elsewhere.near(identity, self._reject, self._stays[track].since):
+                apart[track][number] = distance
+                near.add(track)
+                if distance + scatter <= self._accept and identity.frames >= self._enough:
+                    claims.append((distance, track, number))
         taken: set[int] = set()
         torn: set[int] = set()
         for distance, track, number in sorted(claims):
             if track in decisions or track in torn or number in taken:
                 continue
-            rivals = (apart[track].get(other, math.inf) for other in self._known[number].beside - taken)
+            rivals = (apart[track].get(other, math.inf) for other in self._beside(number) - taken)
             if any(rival - distance <= self._margin for rival in rivals):
                 torn.add(track)
                 continue
             taken.add(number)
-            lost = self._known[number].left is not None
+            lost = number in self._elsewhere or self._known[number].left is not None
             decisions[track] = Decision(number, Outcome.RETURNED) if lost else Decision(None, Outcome.WAITING)
         for track, identity in undecided.items():
             if track not in decisions:
-                decisions[track] = self._otherwise(identity, bool(apart[track]), track in near)
+                anybody = bool(apart[track]) or self._shared
+                decisions[track] = self._otherwise(identity, anybody, track in near)
             self._settle(track, decisions[track], identity)
         return decisions
 
@@ -279,6 +331,9 @@ class Persons:
         if person is not None and finite(identity) and identity.vector is not None:
             person.now = owned(identity)
 
+    def _beside(self, number: int) -> set[int]:
+        return self._elsewhere.beside(number) if number in self._elsewhere else self._known[number].beside
+
     def _person(self, track: int) -> _Person | None:
         number = self.person_of(track)
         return None if number is None else self._known.get(number)
@@ -301,9 +356,20 @@ class Persons:
         self._decisions[track] = decision
         self._counts[decision.outcome] += 1
         old = self._known.get(number)
-        past, beside = (None, set()) if old is None else (old.template, old.beside)
+        if number in self._elsewhere:
+            past, beside, _ = self._elsewhere.take(number)
+            old = _Person(number, past, None, 0, None, beside, True)
         seen = self._stays[track].seen
-        self._known[number] = _Person(number, owned(identity), past, max(seen, old.seen if old else 0), None, beside)
+        self._known[number] = _Person(
+            number,
+            owned(identity),
+            None if old is None else old.template,
+            max(seen, old.seen if old else 0),
+            None,
+            set() if old is None else old.beside,
+            decision.outcome is Outcome.NEW if old is None else old.sure,
+        )
+        beside = self._known[number].beside
         if seen == self._frame:
             for other in self._known.values():
                 if other.number != number and other.left is None and other.seen == seen:
@@ -320,7 +386,15 @@ class Persons:
         for place, ((left, frame), number) in enumerate(absent):
             kept = self._reentry or min(undecided, default=math.inf) <= frame
             if place < surplus or self._clock - left > self._ttl or not kept:
-                del self._known[number]
-                self._forgotten.add(number)
-                for other in self._known.values():
-                    other.beside.discard(number)
+                person = self._known.pop(number)
+                if number in self._kept and person.template.vector is not None:
+                    self._elsewhere.add(number, person.template, person.beside, person.seen)
+                else:
+                    self._drop(number)
+
+    def _drop(self, number: int) -> None:
+        """Forget somebody who is in no table any more."""
+        self._forgotten.add(number)
+        self._elsewhere.part(number)
+        for other in self._known.values():
+            other.beside.discard(number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Protocol
 
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.core.faces import Track
@@ -50,9 +51,9 @@ _PATIENCE, _LEAST, _MOST = 0.4, 5, 12
 at most, that stand for seconds here."""
 
 
-def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUSED) -> Persons:
+def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUSED, shared: bool = False) -> Persons:
     """Nobody yet. reentry: whether people who left are recognised when they come back. rate: frames per second.
-    distances: of the templates that will be told."""
+    distances: of the templates that will be told. shared: whether people may be known from elsewhere."""
     enough, patience = (max(_LEAST, min(_MOST, round(s * rate))) for s in (distances.enough, _PATIENCE))
     return Persons(
         accept=distances.accept,
@@ -62,19 +63,33 @@ def new_persons(*, reentry: bool, rate: float = 30.0, distances: Distances = FUS
         enough=enough,
         patience=patience,
         reentry=reentry,
+        shared=shared,
     )
+
+
+class Elsewhere(Protocol):
+    """A register that other runs share: `runs.shared_people`."""
+
+    def refresh(self) -> None:
+        """Learn of those whom others added or took out; called before it is decided who somebody is."""
+
+    def tell_in_time(self) -> None:
+        """Tell others what was learned, if it is time; called once per frame."""
 
 
 class PersonRegister:
     """`identity.reentry` as the register that `identity.identity_check` asks."""
 
-    def __init__(self, persons: Persons) -> None:
-        """persons: of the whole stream; the tracklets of its parts are counted on (`IdentityCheck.count`)."""
-        self._persons = persons
+    def __init__(self, persons: Persons, elsewhere: Elsewhere | None = None) -> None:
+        """persons: of the whole stream; the tracklets of its parts are counted on (`IdentityCheck.count`). elsewhere:
+        where people are known who may come into the picture."""
+        self._persons, self._elsewhere = persons, elsewhere
 
     def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
         """Note who is in the picture, once per frame."""
         self._persons.update(tracks, frame.time)
+        if self._elsewhere is not None:
+            self._elsewhere.tell_in_time()
 
     def person_of(self, track: int) -> int | None:
         """The person of a tracklet; None while undecided."""
@@ -94,6 +109,8 @@ class PersonRegister:
         new = {track: one for track, one in identities.items() if self._persons.person_of(track) is None}
         for track in identities.keys() - new.keys():
             self._persons.refresh(track, identities[track])
+        if self._elsewhere is not None and any(one.vector is not None for one in new.values()):
+            self._elsewhere.refresh()
         self._persons.commit(new)
         return {track: self._persons.person_of(track) for track in identities}
 

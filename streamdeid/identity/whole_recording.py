@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.identity.gathered import Gathered
+from streamdeid.identity.identity_check import LEAST
 from streamdeid.identity.reentry import Outcome
 from streamdeid.identity.register import Distances
 
@@ -58,6 +59,8 @@ class Who:
     """By tracklet: the person, from 1 in the order of their first frames; nobody where too little was seen."""
     counts: Mapping[Outcome, int]
     """How tracklets were assigned."""
+    sure: frozenset[int]
+    """Persons who can be recognised, and to whom nobody else is near."""
 
 
 def who_is_who(
@@ -83,6 +86,7 @@ def who_is_who(
     groups = [cluster.tracklets for cluster in clusters.values()]
     grouped = {number for group in groups for number in group}
     groups += [[number] for number, one in tracklets.items() if number not in grouped and one.gathered is not None]
+    groups = [group for group in groups if not _too_short(group, tracklets, apart)]
     groups.sort(key=lambda group: min((tracklets[number].first, number) for number in group))
     persons = {number: place for place, group in enumerate(groups, 1) for number in group}
     for number in sorted(set(tracklets) - set(persons)):  # too short to tell: whoever was there before
@@ -94,7 +98,16 @@ def who_is_who(
         seen = group[0] in grouped
         counts[(Outcome.UNCERTAIN if group[0] in uncertain else Outcome.NEW) if seen else Outcome.UNSEEN] += 1
         counts[Outcome.RETURNED] += len(group) - 1
-    return Who(persons, dict(counts))
+    sure = {persons[group[0]] for group in groups if group[0] in grouped and group[0] not in uncertain}
+    return Who(persons, dict(counts), frozenset(sure))
+
+
+def _too_short(group: Collection[int], tracklets: Mapping[int, Tracklet], apart: Mapping[int, Collection[int]]) -> bool:
+    """Whether nothing says who somebody is: a glimpse among others, where a half hidden face tells less than nothing
+    (`identity_check`). Alone one frame is enough, and so is a long view of a face that is never clear."""
+    known = [tracklets[number].gathered for number in group]
+    frames = sum(one.frames for one in known if one is not None)
+    return 0 < frames < LEAST and any(apart[number] for number in group)
 
 
 def _join(clusters: dict[int, _Cluster], follows: Mapping[int, int], distances: Distances, reentry: bool) -> set[int]:

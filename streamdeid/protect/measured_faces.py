@@ -19,7 +19,7 @@ from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 from streamdeid.identity.face_look import LEAST_WIDTH, FaceLook, Look
-from streamdeid.identity.identity_check import Broken, Estimate, IdentityCheck, Register
+from streamdeid.identity.identity_check import LEAST, Broken, Estimate, IdentityCheck, Register
 from streamdeid.identity.person_templates import FusedTemplates, Templates
 from streamdeid.identity.recorded_identity import KnownTrack, RecordedIdentity
 from streamdeid.observe.neutral import NeutralEstimator
@@ -94,7 +94,7 @@ class MeasuredFaces:
         self._look = FaceLook(fitting.table)
         self.templates = FusedTemplates(fitting.model) if templates is None else templates
         self.check: IdentityCheck | RecordedIdentity = (
-            IdentityCheck(register, self._estimate, named, first)
+            IdentityCheck(register, self._estimate, named, first, 1 if identities_only else LEAST)
             if recorded is None
             else RecordedIdentity(recorded, named)
         )

@@ -159,6 +159,11 @@ def warnings_of(report: Report) -> list[str]:
             (choice.transfer == "paper", "expressions are carried as printed in the paper: faces look stiffer"),
             (not mask and not choice.keyed, "no key file: the key was random and is gone; nobody can repeat this run"),
             (choice.keyed, "made with a key file: whoever has it and the original can make the same faces again"),
+            (
+                choice.register_days is not None,
+                "made with a register: people have the same faces in all runs that share it, and it holds biometric "
+                f"data for {choice.register_days} days after it saw somebody",
+            ),
         ]
     reviewed = [one.review.edits for one in files if one.review is not None and one.review.edits is not None]
     by_hand = sum(sum(edits.visible_frames.values()) for edits in reviewed)

@@ -65,6 +65,8 @@ class Choice:
     """Frames within which every part of the picture was searched; None in reports from before there was a choice."""
     strict: bool = False
     """Whether faces that show no synthetic one were filled with one colour instead of redacted softly."""
+    register_days: float | None = None
+    """Days for which the register that was used remembers people; None without one."""
 
 
 @dataclass(frozen=True)

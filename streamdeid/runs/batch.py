@@ -12,7 +12,7 @@ import queue
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from streamdeid.report.redaction_report import Choice, FileFailure, FileReport
 from streamdeid.runs.file_worker import start
 from streamdeid.settings import Settings
 
-_ATTEMPTS = 2
+ATTEMPTS = 2
 _LEAVE = 10.0
 """Seconds for a process to end when it is told to; then it is killed."""
 _DIED = "failed closed: its process died twice"
@@ -39,27 +39,45 @@ class Result:
     result: FileReport | FileFailure
     choice: Choice | None = None
     attempts: int = 1
+    before: bool = False
+    """Whether it was done by an earlier run, and is as that one left it."""
 
 
-def filter_files(files: Sequence[tuple[Path, Path]], settings: Settings, workers: int) -> Iterator[Result]:
+def filter_files(files: Sequence[tuple[Path, Path]], settings: Settings, workers: int) -> Generator[Result, None, None]:
     """Filter recordings (input, output), so many at a time; results as they come.
 
     Whatever ends the iteration early ends the processes too, and what they were writing.
     """
     order = sorted(range(len(files)), key=lambda number: -_size(files[number][0]))
+    return shared_out(order, lambda number, stop: _work(number, *files[number], settings, stop), workers)
+
+
+def shared_out(
+    order: Sequence[int], work: Callable[[int, threading.Event], Result], workers: int
+) -> Generator[Result, None, None]:
+    """Do numbered work in threads, in this order; results as they come.
+
+    The work ends early when its event is set, as whatever ends the iteration early does.
+    """
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
     for number in order:
         todo.put(number)
     results: queue.SimpleQueue[Result] = queue.SimpleQueue()
     stop = threading.Event()
-    threads = [
-        threading.Thread(target=_work, args=(files, settings, todo, results.put, stop), name=f"worker {place}")
-        for place in range(min(workers, len(files)))
-    ]
+
+    def take() -> None:
+        while not stop.is_set():
+            try:
+                number = todo.get_nowait()
+            except queue.Empty:
+                return
+            results.put(work(number, stop))
+
+    threads = [threading.Thread(target=take, name=f"worker {place}") for place in range(min(workers, len(order)))]
     for thread in threads:
         thread.start()
     try:
-        for _ in files:
+        for _ in order:
             yield _next(results)
     finally:
         stop.set()
@@ -74,39 +92,45 @@ def _next(results: queue.SimpleQueue[Result]) -> Result:
             return results.get(timeout=0.2)
 
 
-def _work(
-    files: Sequence[tuple[Path, Path]],
-    settings: Settings,
-    todo: queue.SimpleQueue[int],
-    told: Callable[[Result], None],
-    stop: threading.Event,
-) -> None:
-    """One recording after another, until there is none left."""
-    while not stop.is_set():
-        try:
-            number = todo.get_nowait()
-        except queue.Empty:
-            return
-        input, output = files[number]
-        ours = not output.exists()
-        for attempt in range(1, _ATTEMPTS + 1):
-            # One that died may have done so when its output was whole: nobody else's is replaced.
-            words = _filtered(
-                replace(settings, overwrite=settings.overwrite or (ours and attempt > 1)), input, output, stop
-            )
-            if words is None and attempt < _ATTEMPTS and not stop.is_set():
-                continue
-            if words is None and ours:
-                remove(output)
-            result, choice = _understood(words, input)
-            told(Result(number, result, choice, attempt))
-            break
+def _work(number: int, input: Path, output: Path, settings: Settings, stop: threading.Event) -> Result:
+    """One recording, once more when its process died."""
+    ours = not output.exists()
+    words, attempt = None, 0
+    while words is None and attempt < ATTEMPTS and not (attempt and stop.is_set()):
+        attempt += 1
+        # One that died may have done so when its output was whole: nobody else's is replaced.
+        again = replace(settings, overwrite=settings.overwrite or (ours and attempt > 1))
+        words = _filtered(again, input, output, stop)
+    if words is None and ours:
+        remove(output)
+    result, choice = understood(words, input.name)
+    return Result(number, result, choice, attempt)
 
 
 def _filtered(settings: Settings, input: Path, output: Path, stop: threading.Event) -> bytes | None:
     """What a process says of a recording; None when it died. It is gone when this returns."""
-    try:
+    begun: list[int] = []
+
+    def begin() -> subprocess.Popen[bytes]:
         process = start(settings, input, output)
+        begun.append(process.pid)
+        return process
+
+    try:
+        return words_of(begin, stop)
+    finally:
+        for pid in begun:
+            for path in output.parent.glob(f".*.partial-{pid}*"):  # what a killed one was writing
+                remove(path)
+
+
+def words_of(begin: Callable[[], subprocess.Popen[bytes]], stop: threading.Event) -> bytes | None:
+    """The line that a process says at its end; None when it died. It is gone when this returns.
+
+    begin: starts it (`file_worker`), or raises OSError. stop: ends it early.
+    """
+    try:
+        process = begin()
     except OSError:  # no process can be made, or it died before it was told anything
         return None
     ended = threading.Event()
@@ -123,8 +147,6 @@ def _filtered(settings: Settings, input: Path, output: Path, stop: threading.Eve
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        for path in output.parent.glob(f".*.partial-{process.pid}*"):  # what a killed one was writing
-            remove(path)
     return words if words.endswith(b"\n") and code == 0 else None
 
 
@@ -138,16 +160,17 @@ def _end_early(process: subprocess.Popen[bytes], stop: threading.Event, ended: t
             return
 
 
-def _understood(words: bytes | None, input: Path) -> tuple[FileReport | FileFailure, Choice | None]:
+def understood(words: bytes | None, name: str) -> tuple[FileReport | FileFailure, Choice | None]:
+    """What the line of a process means, None for one that died; name: the recording's, for what failed."""
     if words is None:
-        return FileFailure(input.name, _DIED, int(ExitCode.FAILED_CLOSED)), None
+        return FileFailure(name, _DIED, int(ExitCode.FAILED_CLOSED)), None
     try:
         told = json.loads(words)
         if "error" in told:
-            return FileFailure(input.name, str(told["error"]), int(ExitCode(told["exit_code"]))), None
+            return FileFailure(name, str(told["error"]), int(ExitCode(told["exit_code"]))), None
         return file_report_of(told["report"]), None if told["choice"] is None else choice_of(told["choice"])
     except (ValueError, KeyError, TypeError):
-        return FileFailure(input.name, _ANSWERED_NONSENSE, int(ExitCode.FAILED_CLOSED)), None
+        return FileFailure(name, _ANSWERED_NONSENSE, int(ExitCode.FAILED_CLOSED)), None
 
 
 def _size(path: Path) -> int:

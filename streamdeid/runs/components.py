@@ -39,7 +39,9 @@ from streamdeid.protect.self_test import self_test
 from streamdeid.protect.study_faces import StudyFaces
 from streamdeid.runs.again import Recorded, RecordedChoice, RecordedFrames
 from streamdeid.runs.analysed import Kept, places_of
+from streamdeid.runs.register_file import open_register, private_key
 from streamdeid.runs.reviewed import Reviewed
+from streamdeid.runs.shared_people import SharedPeople
 from streamdeid.runs.step import Step, WithLookAhead
 from streamdeid.runs.stream import Stream
 from streamdeid.runs.whitelist import laid_around, read_whitelist, recogniser_of
@@ -121,7 +123,8 @@ def whitelisted(settings: Settings, models: Models, recogniser: Recogniser | Non
 
 def secret(settings: Settings) -> bytes | None:
     """The bytes of the key file, or None. Raises SettingsError."""
-    return None if settings.key_file is None else read_key_file(settings.key_file)
+    read = read_key_file if settings.register is None else private_key
+    return None if settings.key_file is None else read(settings.key_file)
 
 
 def assemble(
@@ -136,6 +139,7 @@ def assemble(
     known: Known | None = None,
     earlier: Stream | None = None,
     reviewed: Reviewed | None = None,
+    live: bool = False,
 ) -> Stream:
     """Build the parts for one stream and run the self-test over them.
 
@@ -143,7 +147,7 @@ def assemble(
     tested False leaves the self-test out, for a detector that cannot know a drawn face. known: the `whitelisted`
     people, who are read again without. earlier: the part of the same stream before this one (the camera was lost, its
     picture changed, the filter failed): its people keep their faces, the key stays its own, and all else begins anew.
-    reviewed: what an analysis has to say in this stream.
+    reviewed: what an analysis has to say in this stream. live: whether the stream goes on when its register fails.
     Raises SettingsError for settings that the models do not allow, FailedClosed when the self-test fails.
     """
     settings.check_gallery(len(models.gallery.identities))
@@ -151,11 +155,15 @@ def assemble(
     if earlier is not None:
         earlier.close()
         surrogates, persons, first = earlier.surrogates, earlier.persons, earlier.inner.tracklets
-        tested_with = earlier.tested_with
+        tested_with, shared = earlier.tested_with, earlier.shared
     else:
         surrogates = choosing(settings, models, key)
         distances = FUSED if recogniser is None else recognised(recogniser)
-        persons, first = new_persons(reentry=settings.reentry, rate=float(rate or _RATE), distances=distances), 0
+        register, per_second = open_register(settings, models, key), float(rate or _RATE)
+        others, first, shared = register is not None, 0, None
+        persons = new_persons(reentry=settings.reentry, rate=per_second, distances=distances, shared=others)
+        if register is not None and surrogates is not None:
+            shared = SharedPeople(register, persons, surrogates, distances, settings.days_registered, live=live)
         # A small bank: a whole one, of a class that nobody else may have, takes a fifth of a second.
         tested_with = _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises and tested else None
     timed = in_time(detect, settings)
@@ -166,12 +174,14 @@ def assemble(
     if tested:
         _test(settings, models, timed, tested_with)
     vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate or _RATE))
-    choice = surrogates if surrogates is None or reviewed is None else reviewed.choice(surrogates)
-    deidentifier = _deidentifier(settings, models, choice, PersonRegister(persons), vectors, first)
+    choice: Choice | None = surrogates if shared is None else shared
+    if reviewed is not None and surrogates is not None:
+        choice = reviewed.choice(surrogates)
+    deidentifier = _deidentifier(settings, models, choice, PersonRegister(persons, shared), vectors, first)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
     inside = around.outer if reviewed is None else reviewed.edited(deidentifier, around.outer)
-    outer = WithLookAhead(inside, lookahead)
-    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, lambda: watch.cuts, around, tested_with)
+    outer, cuts = WithLookAhead(inside, lookahead), lambda: watch.cuts
+    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, cuts, around, shared, tested_with)
 
 
 def rendered_again(

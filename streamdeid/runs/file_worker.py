@@ -10,11 +10,14 @@ import base64
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -30,10 +33,20 @@ class Ended(BaseException):
     """The run wants the process to end."""
 
 
-def start(settings: Settings, input: Path, output: Path) -> subprocess.Popen[bytes]:
-    """Start a process for a recording; it works at once, and its standard output ends with it.
+Told = dict[str, Any]
+"""What a process says of a recording: `report` and `choice`, or `error` and `exit_code`; JSON."""
 
-    Nothing of the settings stands in its arguments. Raises OSError.
+
+def start(settings: Settings, input: Path, output: Path) -> subprocess.Popen[bytes]:
+    """Start a process for a recording; it works at once, and its standard output ends with it. Raises OSError."""
+    return start_work(partial(filter_here, settings, input, output))
+
+
+def start_work(work: Callable[[], Told], place: Path | None = None) -> subprocess.Popen[bytes]:
+    """Start a process that does some work and says what came of it.
+
+    Nothing of the work stands in its arguments. place: a directory to remove when the run that started it is gone and
+    cannot do so. Raises OSError.
     """
     process = subprocess.Popen(
         [sys.executable, "-c", _COMMAND],
@@ -43,13 +56,23 @@ def start(settings: Settings, input: Path, output: Path) -> subprocess.Popen[byt
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
     assert process.stdin is not None
-    process.stdin.write(base64.b64encode(pickle.dumps((settings, input, output))) + b"\n")
+    process.stdin.write(base64.b64encode(pickle.dumps((work, place))) + b"\n")
     process.stdin.flush()
     return process
 
 
+def filter_here(settings: Settings, input: Path, output: Path, key: bytes | None = None) -> Told:
+    """Filter one recording in this process; key: the key file's bytes, where the file itself is elsewhere.
+
+    Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
+    """
+    with FileRun(settings, key) as run:
+        report = run.filter(input, output)
+        return {"report": asdict(report), "choice": None if run.choice is None else asdict(run.choice)}
+
+
 def answer() -> NoReturn:
-    """Filter what standard input says, and answer; the program of the process."""
+    """Do what standard input says, and answer; the program of the process."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end)
     words = sys.stdin.buffer.readline()
@@ -57,14 +80,14 @@ def answer() -> NoReturn:
     os.dup2(2, 1)  # whatever a library prints is no answer
     threading.Thread(target=_end_with_run, daemon=True).start()
     # Our own run made it a moment ago, of its own settings: nothing else writes to this pipe.
-    settings, input, output = pickle.loads(base64.b64decode(words))
-    told: dict[str, Any] = {}
+    work, place = pickle.loads(base64.b64decode(words))
+    told: Told = {}
     try:
         be_frugal()
-        with FileRun(settings) as run:
-            report = run.filter(input, output)
-            told = {"report": asdict(report), "choice": None if run.choice is None else asdict(run.choice)}
+        told = work()
     except Ended:
+        if place is not None:
+            shutil.rmtree(place, ignore_errors=True)
         os._exit(128 + signal.SIGTERM)
     except StreamdeidError as error:
         told = {"error": str(error), "exit_code": int(error.exit_code)}
@@ -77,6 +100,8 @@ def answer() -> NoReturn:
 
 
 def _end(number: int, frame: object) -> None:
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, signal.SIG_IGN)  # clearing up is not to be interrupted
     raise Ended
 
 

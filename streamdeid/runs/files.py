@@ -34,7 +34,9 @@ from streamdeid.runs.components import (
     whitelisted,
     write_behind,
 )
+from streamdeid.runs.register_file import open_register
 from streamdeid.runs.reviewed_file import Asked, ReviewedFile
+from streamdeid.runs.segments.registered_faces import SharedRegister
 from streamdeid.runs.segments.run import NotCutError, filter_segments
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.settings import WHOLE_FILE, Settings
@@ -59,10 +61,13 @@ class _Tools:
 class FileRun:
     """What the files of a run share; started when the first of them needs it. Use as a context manager."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Raises SettingsError when the key file cannot be used."""
+    def __init__(self, settings: Settings, key: bytes | None = None) -> None:
+        """key: the bytes of the key file that the settings name, where it lies on another machine.
+
+        Raises SettingsError when the key file cannot be used.
+        """
         self.settings = settings
-        self.key = secret(settings)
+        self.key = secret(settings) if key is None else key
         self.choice: Choice | None = None
         """What was asked for; None until a stream was assembled."""
         self._tools: _Tools | None = None
@@ -84,6 +89,7 @@ class FileRun:
             models = load_models(self.settings.models)
             let_go_of_code()
             self.settings.check_gallery(len(models.gallery.identities))
+            open_register(self.settings, models, self.key)
             known = whitelisted(self.settings, models)
             self._tools = _Tools(models, self._detector(), known)
         return self._tools
@@ -105,6 +111,8 @@ class FileRun:
         asked: for its analysis and edits. workers: processes for its segments, where it is filtered in two passes; the
         result is the same with any number. Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
         """
+        if asked and self.settings.register is not None:
+            raise SettingsError("a register and an analysis do not go together: an analysis is of one recording alone")
         source = open_source(input, self.settings)
         with contextlib.ExitStack() as kept:
             reviewed = None
@@ -164,6 +172,7 @@ class FileRun:
                         let_go_of_code()
                     left += len(done.pending.left)
                     progress(count, info.frames, stream.covered)
+            stream.end()  # before the output is: a register that cannot be written leaves none
             if reviewed is not None:
                 reviewed.check_length(count)
         report = FileReport(
@@ -200,7 +209,11 @@ class FileRun:
         surrogates = choosing(settings, models, self.key)
         self.choice = self.choice or _choice(settings, models, surrogates)
         started, cpu = time.perf_counter(), cpu_seconds()
-        done = filter_segments(source, output, settings, header, surrogates, workers=workers, progress=progress)
+        file = open_register(settings, models, self.key)
+        register = None if file is None else SharedRegister(file, settings.days_registered)
+        done = filter_segments(
+            source, output, settings, header, surrogates, workers=workers, progress=progress, register=register
+        )
         rendered, people = done.rendered, settings.synthesises
         return FileReport(
             input=side,
@@ -346,6 +359,7 @@ def _choice(settings: Settings, models: Models, surrogates: Surrogates | None) -
         eyes=settings.eyes if settings.synthesises else None,
         strict=settings.strict,
         keyed=settings.key_file is not None,
+        register_days=None if settings.register is None else settings.days_registered,
         threshold=settings.threshold,
         lookahead_seconds=settings.lookahead,
         min_face=settings.min_face,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, fields
+from glob import escape
 from pathlib import Path
 from typing import Any
 
-from streamdeid.core.atomic_file import reason_of
+from streamdeid.core.atomic_file import reason_of, remove
 from streamdeid.core.file_lock import locked
 from streamdeid.errors import InputError, OutputError
 from streamdeid.report.audit import file_report_of
@@ -44,8 +45,14 @@ class Journal:
         self._digest = digest
         self._done: dict[str, FileReport] = {}
         """By the output's name, of runs with these settings."""
-        for report in self._read():
-            self._done[report.output.name] = report
+        self._begun: set[str] = set()
+        """Names of outputs that such a run was to make, and that were not there before."""
+        for told in self._read():
+            if isinstance(told, FileReport):
+                self._done[told.output.name] = told
+                self._begun.discard(told.output.name)
+            else:
+                self._begun |= told
 
     @staticmethod
     def lock(folder: Path) -> AbstractContextManager[None]:
@@ -62,9 +69,31 @@ class Journal:
                 return None
         return report
 
+    def known(self, name: str) -> FileReport | None:
+        """What is written down of an output of this name; whether it is so still, nobody has looked."""
+        return self._done.get(name)
+
+    def begin(self, outputs: Iterable[Path]) -> None:
+        """Write down which outputs are to be made. One that was to be made before and is there, but was not written
+        down as whole (the run was stopped between the two), is removed: it is made again. Raises OutputError."""
+        names = []
+        for output in outputs:
+            if output.name in self._begun:
+                if output.is_file() and not output.is_symlink():
+                    remove(output)
+                for left in output.parent.glob(f".{escape(output.stem)}.partial-*"):  # of a process that was killed
+                    remove(left)
+            if not os.path.lexists(output):
+                names.append(output.name)
+        if names:
+            self._write({"begun": names})
+
     def add(self, report: FileReport) -> None:
         """Write down that an output is whole. Raises OutputError."""
-        line = json.dumps({"settings": self._digest, "report": asdict(report)}, allow_nan=False) + "\n"
+        self._write({"report": asdict(report)})
+
+    def _write(self, told: dict[str, Any]) -> None:
+        line = line_of(told, self._digest)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         try:
             descriptor = os.open(self.path, flags, 0o600)
@@ -75,8 +104,10 @@ class Journal:
         except OSError as error:
             raise OutputError(f"{self.path} cannot be written: {reason_of(error)}") from error
 
-    def _read(self) -> Iterator[FileReport]:
-        """Reports of runs with these settings. A line that was cut off, as by a power cut, is passed over."""
+    def _read(self) -> Iterator[FileReport | set[str]]:
+        """Reports, and names of what was begun, of runs with these settings.
+
+        A line that was cut off, as by a power cut, is passed over."""
         if not self.path.exists() and not self.path.is_symlink():
             return
         if self.path.is_symlink() or not self.path.is_file() or self.path.stat().st_size > _MOST_BYTES:
@@ -88,9 +119,9 @@ class Journal:
         if lines and not lines[-1].endswith(b"\n"):
             self._end_line()
         for line in lines:
-            report = _told(line, self._digest)
-            if report is not None:
-                yield report
+            told = told_by(line, self._digest)
+            if told is not None:
+                yield told
 
     def _end_line(self) -> None:
         """What is added begins on a line of its own."""
@@ -101,12 +132,19 @@ class Journal:
             raise OutputError(f"{self.path} cannot be written: {reason_of(error)}") from error
 
 
-def _told(line: bytes, digest: str) -> FileReport | None:
-    """The report in a line of a run with these settings; None for any other line, and for one that makes no sense."""
+def line_of(told: dict[str, Any], digest: str) -> str:
+    """A line of a journal: what a run with these settings says."""
+    return json.dumps({"settings": digest, **told}, allow_nan=False) + "\n"
+
+
+def told_by(line: bytes, digest: str) -> FileReport | set[str] | None:
+    """What a line of a run with these settings says; None for any other line, and for one that makes no sense."""
     try:
         value: Any = json.loads(line)
         if not isinstance(value, dict) or value.get("settings") != digest:
             return None
+        if isinstance(value.get("begun"), list):
+            return {str(name) for name in value["begun"]}
         return file_report_of(value.get("report"))
     except (ValueError, RecursionError, OverflowError):
         return None

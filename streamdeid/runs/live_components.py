@@ -130,6 +130,7 @@ class StreamParts:
             tested=self._tested,
             known=self._known,
             earlier=earlier,
+            live=True,
         )
         if earlier is not None:
             give_back_memory()
@@ -151,7 +152,7 @@ class StreamParts:
         if self._detect is not None:
             self._detect.close()
         if self._stream is not None:
-            self._stream.close()
+            self._stream.end()
         self._detect = None
 
     def _made(self) -> tuple[Detector, Settings, Callable[[], None] | None]:

@@ -120,7 +120,7 @@ class Filter:
         """Stop the detector and forget everybody."""
         self._cleanup.close()
         if self._stream is not None:
-            self._stream.close()
+            self._stream.end()
         self._stream = self._known = None
         self._size = (0, 0)  # no picture has it: a closed filter takes none
 
@@ -134,6 +134,7 @@ class Filter:
                 size=size,
                 tested=self._self_test,
                 known=self._known,
+                live=True,
             )
             self._size = size
         return self._stream

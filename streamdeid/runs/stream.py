@@ -11,6 +11,7 @@ from streamdeid.identity.reentry import Outcome, Persons
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.runs.shared_people import SharedPeople
 from streamdeid.runs.step import Step
 from streamdeid.runs.whitelist import Around
 from streamdeid.surrogates.choice import Surrogates
@@ -32,6 +33,8 @@ class Stream:
     cuts: Callable[[], int]
     """How many scene cuts were seen so far."""
     around: Around
+    shared: SharedPeople | None = None
+    """The register that others share; None without."""
     tested_with: Surrogates | None = None
     """What the drawn person of the self-test gets a face from; a later part of the stream tests with it again."""
 
@@ -42,6 +45,13 @@ class Stream:
     def close(self) -> None:
         """Nothing more will be filtered; the people stay known for a part that follows. Harmless when repeated."""
         self.inner.close()
+
+    def end(self) -> None:
+        """The stream is over: closed, and the register is told what was learned. Raises what `SharedPeople.tell` does.
+        Harmless when repeated."""
+        self.close()
+        if self.shared is not None:
+            self.shared.tell()
 
     @property
     def covered(self) -> int:

@@ -16,7 +16,8 @@
 
 Relative paths start at the file's directory. Cameras that name the same `key` share one that the service draws and
 keeps in memory: the same possible faces and the same draws, also after a restart. That is not recognition across
-cameras: one person has a number of its own in each, and may look different in each.
+cameras: one person has a number of its own in each, and may look different in each. Cameras that name the same
+`register`, and its `key_file`, know each other's people.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from pathlib import Path
 
 from streamdeid.core.addresses import is_address, is_device, scrubbed
 from streamdeid.errors import SettingsError
+from streamdeid.runs.register_file import private_key
 from streamdeid.service.camera import CHOICES, KEY, Camera, read_camera, unused_by
 from streamdeid.service.http_settings import HttpSettings, read_http
 from streamdeid.service.toml_values import (
@@ -51,7 +53,7 @@ else:
 _MOST_BYTES = 1 << 20
 _MOST_CAMERAS = 64
 _ADDRESSES = ("source", "output")
-_PATHS = ("key_file", "models")
+_PATHS = ("key_file", "register", "models")
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ def _read(file: Path, environment: Mapping[str, str]) -> CamerasFile:
             filled, names = _filled(_merged(defaults, own), environment, directory)
             camera = read_camera(filled)
             if camera.settings.key_file is not None:
-                read_key_file(camera.settings.key_file)
+                read = read_key_file if camera.settings.register is None else private_key
+                read(camera.settings.key_file)
         except SettingsError as error:
             name = own.get("name")
             known = str(error).startswith(f"camera {name}: ")

@@ -171,6 +171,7 @@ class Surrogates:
         if len(makes) == 1:
             self._banks[next(iter(makes))]
         self._table: dict[int, Surrogate] = {}
+        self._elsewhere: Vectors = np.empty((0, self._donors.shape[1]))
         self.counts: Counter[str] = Counter()
         """How often: "chosen", "separation relaxed" (each step), "failed closed"."""
 
@@ -214,10 +215,12 @@ class Surrogates:
         """Where a fixed map takes people; None when it samples and with preserved attributes. Secret likewise."""
         return self._maps.get("")
 
-    def surrogate(self, person: int, y: Vector) -> Surrogate:
+    def surrogate(self, person: int, y: Vector, drawn: int | None = None) -> Surrogate:
         """The surrogate of a person: from the table, or chosen now for identity y, float64 (d,).
 
-        Raises FailedClosed when y is not finite or no surrogate can be certified; the person stays unknown.
+        drawn: number that it is drawn for, where persons of other runs with the same key have the same numbers: the
+        same number draws the same face. Raises FailedClosed when y is not finite or no surrogate can be certified; the
+        person stays unknown.
         """
         known = self._table.get(person)
         if known is not None:
@@ -227,7 +230,10 @@ class Surrogates:
             raise FailedClosed(f"identity of person {person} is no finite vector of the model")
         label = ", ".join(rule.estimate(y) for rule in self._rules)
         try:
-            chosen = self._sample(person, y, label) if self._settings.method == SAMPLED else self._map(person, y, label)
+            if self._settings.method == SAMPLED:
+                chosen = self._sample(person, y, label, person if drawn is None else drawn)
+            else:
+                chosen = self._map(person, y, label)
         except FailedClosed:
             self.counts["failed closed"] += 1
             raise
@@ -256,6 +262,30 @@ class Surrogates:
         self._table[person] = Surrogate(vector, certificate, SAMPLED, attempt + 1, size, label, beard)
         return self._table[person]
 
+    def given(self, person: int, y: Vector, vector: Vector, label: str) -> Surrogate | None:
+        """The surrogate, float64 (d,), that a person of a class got in another run with this key and these settings;
+        None where it is too much like one in use here, for then the person needs another one.
+
+        It was certified then, for the y of that time; here its distance from the others is. y (d,) may be any estimate.
+        """
+        if person in self._table:
+            return self._table[person]
+        if vector.shape != self._donors.shape[1:] or label not in self._possible_classes():
+            raise FailedClosed(f"the surrogate of person {person} is none of these models")
+        in_use, limits = self._in_use(person), self._limits
+        certificate = certify(vector, y, self._donors, in_use, self._plausibility, limits)
+        if SEPARATION in certificate.failures:
+            return None
+        vector = vector.copy()
+        vector.setflags(write=False)
+        settings, beard = self._settings, self._bearded(label)
+        self._table[person] = Surrogate(vector, certificate, settings.method, 1, settings.k, label, beard)
+        return self._table[person]
+
+    def keep_apart_from(self, vectors: Vectors) -> None:
+        """Choose, from now on, none that is like these (n, d) of other runs, as long as others can be found."""
+        self._elsewhere = vectors
+
     def _proposal(self, label: str, person: int, attempt: int, size: int) -> int:
         """Which of so many candidates is proposed: a matter of the key, class and numbers alone."""
         return int(generator(self._key, f"surrogate {label}", person, attempt).integers(size))
@@ -278,6 +308,10 @@ class Surrogates:
     def sample_ahead(self) -> None:
         """Sample in a thread what would otherwise be sampled when the first person of a class appears."""
         self._banks.sample_ahead()
+
+    def __contains__(self, person: int) -> bool:
+        """Whether a person has a surrogate."""
+        return person in self._table
 
     def forget(self, person: int) -> None:
         """Drop a person who will not come back; the place in the identity space becomes free."""
@@ -316,21 +350,28 @@ class Surrogates:
             _log.warning("person %d: surrogates may be %.0f %% as far apart as they should be", person, 100 * share)
             yield self._limits.with_separation(self._limits.separation * share)
 
-    def _sample(self, person: int, y: Vector, label: str) -> Surrogate:
+    def _demands(self, person: int, in_use: Vectors) -> Iterator[tuple[Limits, Vectors]]:
+        """Limits, and vectors (n, d) to keep apart from: those of other runs only as long as there is room for it."""
+        if len(self._elsewhere):
+            yield self._limits, np.concatenate([in_use, self._elsewhere])
+            self.counts["like one of another run"] += 1
+        yield from ((limits, in_use) for limits in self._relaxed_limits(person))
+
+    def _sample(self, person: int, y: Vector, label: str, drawn: int) -> Surrogate:
         bank = self._banks[label]
         allowed, failing = bank.allowed(y, self._settings.q, self._limits.donor_margin)
         if failing > excluded_count(len(allowed), self._settings.q):
             raise FailedClosed(f"person {person} is nearer to most candidates than any donor is")
         in_use = self._in_use(person)
         attempt = 0
-        for limits in self._relaxed_limits(person):
+        for limits, others in self._demands(person, in_use):
             for _ in range(self._settings.attempts):
-                proposed = self._proposal(label, person, attempt, len(allowed))
+                proposed = self._proposal(label, drawn, attempt, len(allowed))
                 attempt += 1
                 if not allowed[proposed]:
                     continue
                 vector = bank.candidates[proposed].copy()
-                certificate = certify(vector, y, self._donors, in_use, self._plausibility, limits)
+                certificate = certify(vector, y, self._donors, others, self._plausibility, limits)
                 if not certificate.failures:
                     beard = self._bearded(label)
                     return Surrogate(vector, certificate, SAMPLED, attempt, self._settings.k, label, beard)

@@ -74,7 +74,9 @@ def test_a_raw_frame_is_never_relabelled() -> None:
                 assert "DeidentifiedFrame" not in ast.dump(node), _where(path)
 
 
-@pytest.mark.parametrize(("package", "home"), [("mediapipe", "detection"), ("av", "video")])
+@pytest.mark.parametrize(
+    ("package", "home"), [("mediapipe", "detection"), ("av", "video"), ("ray", "runs"), ("fsspec", "runs")]
+)
 def test_packages_stay_at_home(package: str, home: str) -> None:
     users = [path for path in SOURCES if package in _imports(path)]
     assert users, f"nobody imports {package}: the test looks in the wrong place"

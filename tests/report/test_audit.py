@@ -233,6 +233,7 @@ def test_a_good_run_has_only_the_key_to_mind(report: Report) -> None:
         ({"eyes": "original"}, "eyes identify"),
         ({"transfer": "paper"}, "as printed in the paper"),
         ({"keyed": True}, "made with a key file"),
+        ({"register_days": 7.5}, "biometric data for 7.5 days"),
     ],
 )
 def test_warnings_about_choices(changed: Values, named: str, report: Report) -> None:

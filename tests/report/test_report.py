@@ -52,6 +52,8 @@ FILE = {
     "shown": int,
     "filled_regions": int,
     "review": (dict, type(None)),
+    "segments": int,
+    "one_pass": str,
 }
 REVIEW = {
     "analysis": str,
@@ -91,6 +93,7 @@ CHOICE = {
     "min_face": (int, float, type(None)),
     "detector_interval": (int, type(None)),
     "regions": list,
+    "register_days": (int, float, type(None)),
 }
 SCHEMA = {
     "schema": str,

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
+from streamdeid.aam.piecewise_affine import Points
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.gathered import Gathered
 from streamdeid.identity.reentry import Outcome
 from streamdeid.identity.register import Distances
-from streamdeid.identity.whole_recording import Tracklet, who_is_who
+from streamdeid.identity.whole_recording import Tracklet, Who, who_is_who
 from streamdeid.runs.segments.cutting import Span
+from streamdeid.runs.segments.registered_faces import RegisteredFaces, SharedRegister, WholePerson
 from streamdeid.runs.segments.study import AtJoint, Studied
 from streamdeid.surrogates.choice import Surrogate, Surrogates
 from streamdeid.tracking.association import iou
@@ -55,8 +57,10 @@ def decide(
     *,
     reentry: bool,
     rate: Fraction,
+    register: SharedRegister | None = None,
 ) -> Whole:
-    """Decide who is who, and give everybody a surrogate. rate: frames per second. surrogates: None for a mask."""
+    """Decide who is who, and give everybody a surrogate. rate: frames per second. surrogates: None for a mask.
+    register: one that knows people of other recordings. Raises what its file does."""
     numbers = _numbered(studies)
     tracklets: dict[int, Tracklet] = {}
     together: set[tuple[int, int]] = set()
@@ -75,8 +79,36 @@ def decide(
             if pair[0] != pair[1]
         }
     who = who_is_who(tracklets, together, distances, reentry=reentry)
-    chosen = {} if surrogates is None else _chosen(tracklets, who.persons, surrogates, round(_GONE * rate))
+    chosen: dict[int, Surrogate] = {}
+    if surrogates is not None and register is None:
+        chosen = _chosen(tracklets, who.persons, surrogates, round(_GONE * rate))
+    elif surrogates is not None and register is not None:
+        with register.faces(_people(tracklets, who, together), surrogates, distances) as faces:
+            chosen = _chosen(tracklets, who.persons, faces, round(_GONE * rate))
     return Whole(numbers, who.persons, chosen, who.counts)
+
+
+def _people(
+    tracklets: Mapping[int, Tracklet], who: Who, together: Collection[tuple[int, int]]
+) -> dict[int, WholePerson]:
+    """The persons of a recording as a register knows people."""
+    beside: dict[int, set[int]] = {person: set() for person in who.persons.values()}
+    for pair in together:
+        if all(number in who.persons for number in pair):
+            one, other = (who.persons[number] for number in pair)
+            beside[one].add(other)
+            beside[other].add(one)
+    known: dict[int, list[tuple[Points, int]]] = {person: [] for person in beside}
+    for number, person in sorted(who.persons.items()):
+        gathered = tracklets[number].gathered
+        if gathered is not None and gathered.template is not None:
+            known[person].append((gathered.template, max(gathered.frames, 1)))
+    found = {}
+    for person, views in known.items():
+        frames = sum(count for _, count in views)
+        template = np.sum([count * vector for vector, count in views], axis=0) / frames if views else None
+        found[person] = WholePerson(template, frames, frozenset(beside[person]), person in who.sure)
+    return found
 
 
 def _numbered(studies: Sequence[Studied]) -> list[Numbers]:
@@ -128,7 +160,7 @@ def _better(one: Gathered | None, other: Gathered | None) -> Gathered | None:
 
 
 def _chosen(
-    tracklets: Mapping[int, Tracklet], persons: Mapping[int, int], surrogates: Surrogates, gone: int
+    tracklets: Mapping[int, Tracklet], persons: Mapping[int, int], surrogates: Surrogates | RegisteredFaces, gone: int
 ) -> dict[int, Surrogate]:
     """A surrogate for everybody, in the order in which they come; who gets none is redacted softly. gone: frames."""
     spans: dict[int, tuple[int, int]] = {}

@@ -133,8 +133,8 @@ def render(
 ) -> Rendered:
     """Render a segment into a file of its own.
 
-    parts: the segments that its frames, and those around it, are in. told: called with the number of each frame that is done.
-    Raises InputError, OutputError and FailedClosed.
+    parts: the segments that its frames, and those around it, are in. told: called with the number of each frame that is
+    done. Raises InputError, OutputError and FailedClosed.
     """
     info = source.info
     recorded = RecordedFrames(Analysis(header, DecidedFrames(parts), AnalysisEnd({}, None, "")))

@@ -21,6 +21,7 @@ from streamdeid.runs.components import distances_of_persons, lookahead_frames
 from streamdeid.runs.segments.cutting import Span, cut_up
 from streamdeid.runs.segments.deciding import Whole, decide
 from streamdeid.runs.segments.processes import Processes
+from streamdeid.runs.segments.registered_faces import SharedRegister
 from streamdeid.runs.segments.rendering import Part, Rendered
 from streamdeid.runs.segments.study import Studied
 from streamdeid.runs.segments.work import Recording, RenderTask, SegmentWork, StudyTask, Task, Told
@@ -72,11 +73,13 @@ def filter_segments(
     workers: int,
     progress: Callable[[int, int, int], None],
     length: float | None = None,
+    register: SharedRegister | None = None,
 ) -> Outcome:
     """Filter a recording in two passes; the output appears when it is whole.
 
     header: of an analysis of it. surrogates: None for a mask. workers: processes; 1 works in this one. progress: told
     of frames done and in all (half of both passes) and of faces covered. length: seconds of a segment, for tests.
+    register: one that knows people of other recordings, too.
     Raises NotCutError, InputError, SettingsError, OutputError and FailedClosed; nothing is left then.
     """
     info = source.info
@@ -97,7 +100,13 @@ def filter_segments(
         doing = _doing(Recording(source.path, settings, header), min(workers, len(spans)), safe)
         studies = _studied(doing, spans, place, told)
         whole = decide(
-            spans, studies, distances_of_persons(), surrogates, reentry=settings.reentry, rate=info.average_rate
+            spans,
+            studies,
+            distances_of_persons(),
+            surrogates,
+            reentry=settings.reentry,
+            rate=info.average_rate,
+            register=register,
         )
         rendered, pieces = _rendered(doing, spans, studies, whole, place, output.suffix, told)
         dropped = join(

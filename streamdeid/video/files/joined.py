@@ -19,7 +19,7 @@ from streamdeid.errors import OutputError
 from streamdeid.video.files.copied_streams import CopiedStreams
 from streamdeid.video.files.sink import BITEXACT, muxer_options, shift_of
 from streamdeid.video.files.source import SourceInfo
-from streamdeid.video.files.spliced import opened_video
+from streamdeid.video.files.spliced import decoded_at, opened_video
 from streamdeid.video.formats import container_for
 from streamdeid.video.reading import fraction_of
 
@@ -109,10 +109,11 @@ def _in_order(pieces: Sequence[Path], like: av.VideoStream, path: Path) -> Itera
             for packet in container.demux(stream):
                 if not packet.size:
                     continue
-                dts = packet.pts if packet.dts is None else packet.dts
+                dts = decoded_at(packet, latest)
                 if packet.pts is None or dts is None:
                     raise OutputError(f"{path} cannot be written: a segment has no times")
-                latest = dts if latest is None else max(dts, latest + 1)
+                told = packet.dts is not None and latest is not None and dts <= latest
+                latest = latest + 1 if told and latest is not None else dts
                 if latest > packet.pts:
                     raise OutputError(f"{path} cannot be written: its segments do not follow each other")
                 yield packet, latest, packet.pts

@@ -137,16 +137,16 @@ def _write(
                 if waiting and number >= waiting[0][0].first:
                     if number == waiting[0][0].first:
                         for new in _packets(waiting[0], stream):
-                            latest = new.dts = _decoded_at(new, latest)
+                            latest = new.dts = decoded_at(new, latest)
                             new.stream = outs[stream.index]
                             output.mux_one(new)
                     continue
-                latest = packet.dts = _decoded_at(packet, latest)
+                latest = packet.dts = decoded_at(packet, latest)
             packet.stream = outs[packet.stream_index]
             output.mux_one(packet)
 
 
-def _decoded_at(packet: av.Packet[Any], latest: int | None) -> int | None:
+def decoded_at(packet: av.Packet[Any], latest: int | None) -> int | None:
     """When a coded picture is decoded, where its container does not say (Matroska, the first ones): with the one before
     it, at the latest when it is shown. latest: of the one before."""
     return packet.dts if packet.dts is not None else packet.pts if latest is None else latest

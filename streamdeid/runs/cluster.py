@@ -1,0 +1,280 @@
+"""The recordings of an archive shared out to the machines of a Ray cluster (extra `cluster`).
+
+Only this file imports Ray. The plan is that of `batch`: one recording is one task, the largest go first, one that died
+has one more attempt. A task has a process of its own on its machine (`fetched`), so what dies takes nothing with it;
+Ray's worker only waits for it, and hands on that it is to end. Settings, key and models go to Ray's object store once,
+not with each task.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import queue
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from streamdeid.core.addresses import scrubbed, shown
+from streamdeid.core.held_signals import signals_held
+from streamdeid.errors import FailedClosed, SettingsError, StreamdeidError
+from streamdeid.report.redaction_report import FileFailure
+from streamdeid.runs.archive import name_of
+from streamdeid.runs.batch import Result
+from streamdeid.runs.fetched import ArchiveTask, Attempt, Attempts, attempted, result_of
+from streamdeid.runs.scratch import clear_abandoned
+from streamdeid.runs.shipped import Shipped
+
+_LOG = logging.getLogger(__name__)
+CPUS = 1
+MEMORY = 700 << 20
+"""Bytes that a task asks for: Ray's worker and the process that filters 720p, measured (docs/cluster.md)."""
+_AHEAD = 2
+"""Tasks in flight for each place of the cluster: one that is worked on, and one that waits so that no place is idle."""
+_MOST_IN_FLIGHT = 2000
+_LOOK = 0.5
+"""Seconds between looks at signals and at the cluster's size."""
+_NOBODY = 300.0
+"""Seconds without a machine that could take a task, after which the run ends."""
+_LEAVE = 20.0
+"""Seconds for tasks to end when they are told to; then their workers are killed."""
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is told to anybody
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # machines have streamdeid; started by `uv run`, Ray would send this folder
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # its new behaviour, which it would else announce
+    "RAY_DEDUP_LOGS": "0",
+}
+
+
+def filter_on_cluster(tasks: Sequence[ArchiveTask], shipped: Shipped, address: str) -> Generator[Result, None, None]:
+    """Filter recordings on the machines of a cluster; results as they come.
+
+    address: of Ray's head, HOST:PORT, or `auto` on one of its machines. Whatever ends the iteration early ends the
+    tasks too, and what they were writing. Raises SettingsError when the cluster cannot be reached or a machine has
+    other versions, and FailedClosed when no machine takes a task for minutes.
+    """
+    ray = _imported()
+    _check_address(address)
+    said: queue.SimpleQueue[Result | BaseException] = queue.SimpleQueue()
+    stop = threading.Event()
+    with _connected(ray, address):
+        # In a thread of its own: a signal's exception must not come up inside of Ray, which makes nonsense of it.
+        thread = threading.Thread(target=_work, args=(ray, tasks, shipped, said.put, stop), name="cluster")
+        thread.start()
+        try:
+            for _ in tasks:
+                word = _next(said)
+                if isinstance(word, BaseException):
+                    raise word
+                yield word
+        finally:
+            stop.set()
+            thread.join()
+
+
+def _next(said: queue.SimpleQueue[Result | BaseException]) -> Result | BaseException:
+    """The next word of the thread; signals are seen while it is waited for."""
+    while True:
+        with contextlib.suppress(queue.Empty):
+            return said.get(timeout=0.2)
+
+
+def _work(
+    ray: Any,
+    tasks: Sequence[ArchiveTask],
+    shipped: Shipped,
+    told: Callable[[Result | BaseException], None],
+    stop: threading.Event,
+) -> None:
+    """Do all tasks, or as many as come until the run is to stop; tell results, and what ends the run."""
+    try:
+        order = sorted(range(len(tasks)), key=lambda number: -tasks[number].bytes)
+        run = _Run(ray, tasks, shipped, ray.put(shipped), deque(order))
+        try:
+            while run.left and not stop.is_set():
+                for result in run.some():
+                    told(result)
+        finally:
+            run.end()
+            clear_abandoned()
+    except BaseException as error:
+        told(error)
+
+
+@dataclass
+class _Run:
+    """Which tasks wait, and which are in flight."""
+
+    ray: Any
+    tasks: Sequence[ArchiveTask]
+    shipped: Shipped
+    sent: Any
+    """The reference to what is shipped."""
+    waiting: deque[int]
+    flying: dict[Any, tuple[int, Attempts, Attempt]] = field(default_factory=dict)
+    """By reference to the answer."""
+    idle_since: float | None = None
+
+    @property
+    def left(self) -> bool:
+        """Whether there is anything to wait for."""
+        return bool(self.waiting or self.flying)
+
+    def some(self) -> list[Result]:
+        """Results that come in a moment. Raises SettingsError and FailedClosed for what concerns the whole run."""
+        results: list[Result] = []
+        room = min(_AHEAD * self._places(), _MOST_IN_FLIGHT)
+        while self.waiting and len(self.flying) < room:
+            number = self.waiting.popleft()
+            try:
+                attempts = Attempts(self.tasks[number], self.shipped.settings.overwrite)
+            except StreamdeidError as error:
+                failure = FileFailure(name_of(self.tasks[number].input), str(error), int(error.exit_code))
+                return [Result(number, failure)]
+            self._send(number, attempts)
+        if not self.flying:
+            time.sleep(_LOOK)
+            return []
+        ready, _ = self.ray.wait(list(self.flying), num_returns=1, timeout=_LOOK)
+        for reference in ready:
+            result = self._taken(reference)
+            results += [] if result is None else [result]
+        return results
+
+    def end(self) -> None:
+        """End all tasks; they clear up, and are gone when this returns."""
+        with contextlib.suppress(Exception):
+            for force, wait in ((False, _LEAVE), (True, 5.0)):
+                for reference in self.flying:
+                    with contextlib.suppress(Exception):
+                        self.ray.cancel(reference, force=force)
+                if self.flying:
+                    _, left = self.ray.wait(list(self.flying), num_returns=len(self.flying), timeout=wait)
+                    gone = {one: self.flying[one] for one in self.flying if one not in left}
+                    for reference, (_, _, attempt) in gone.items():
+                        attempt.clear()
+                        del self.flying[reference]
+            for _, _, attempt in self.flying.values():
+                attempt.clear()
+
+    def _places(self) -> int:
+        """How many tasks the cluster can work on at a time. Raises FailedClosed when it is none for too long."""
+        found = 0
+        for node in self.ray.nodes():
+            if node["Alive"]:
+                has = node["Resources"]
+                found += int(min(has.get("CPU", 0) // CPUS, has.get("memory", 0) // MEMORY))
+        now = time.monotonic()
+        self.idle_since = None if found else self.idle_since or now
+        if self.idle_since is not None and now - self.idle_since > _NOBODY:
+            raise FailedClosed(
+                f"no machine of the cluster has had a CPU and {MEMORY >> 20} MiB for a recording for "
+                f"{_NOBODY / 60:.0f} minutes"
+            )
+        return found
+
+    def _send(self, number: int, attempts: Attempts) -> bool:
+        """Send the next attempt at a recording to the cluster; False when there was one too many."""
+        attempt = attempts.next()
+        if attempt is None:
+            return False
+        task = self.ray.remote(work_for)
+        # Ray's own retries are off: a second death is to cost the recording, and not the third or fourth.
+        options = task.options(num_cpus=CPUS, memory=MEMORY, max_retries=0, name="streamdeid")
+        self.flying[options.remote(attempt, self.sent)] = number, attempts, attempt
+        return True
+
+    def _taken(self, reference: Any) -> Result | None:
+        """What came of an attempt; None when it died and another one was sent."""
+        number, attempts, attempt = self.flying.pop(reference)
+        task, errors = self.tasks[number], self.ray.exceptions
+        words: bytes | None = None
+        try:
+            words = self.ray.get(reference)
+        except errors.RayTaskError as error:
+            raise SettingsError(f"the cluster's machines cannot work for this run: {_last_line(error)}") from error
+        except errors.RayError:  # its worker or its machine is gone
+            attempt.clear()
+        if words is None and self._send(number, attempts):
+            return None
+        told = {} if words is None else json.loads(words)
+        if "unfit" in told:
+            raise SettingsError(str(told["error"]))
+        return result_of(words, number, task, attempts.made)
+
+
+def work_for(attempt: Attempt, shipped: Shipped) -> bytes | None:
+    """One attempt, in a worker of Ray's: what its process says; None when it died.
+
+    Ray interrupts the main thread of a task that is cancelled; so that is the one which only waits.
+    """
+    stop = threading.Event()
+    said: list[bytes | None] = []
+    thread = threading.Thread(target=lambda: said.append(attempted(attempt, shipped, stop)))
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.1)
+    finally:
+        stop.set()
+        thread.join()
+    return said[0] if said else None
+
+
+def _imported() -> Any:
+    """Ray, told to be quiet before it is imported. Raises SettingsError."""
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+        from ray._private import worker
+    except ImportError as error:
+        raise SettingsError("--ray needs the extra `cluster`: pip install 'streamdeid[cluster]'") from error
+    # It prints a page for each machine that dies, and has no setting against it; a line of ours says what it means.
+    worker.print_to_stdstream = lambda told, ignore_prefix: _LOG.debug("Ray: %s", told.get("lines"))
+    return ray
+
+
+@contextlib.contextmanager
+def _connected(ray: Any, address: str) -> Iterator[None]:
+    """Be a driver of a cluster. Raises SettingsError.
+
+    Ray takes SIGTERM for itself, also below Python, and would abort three seconds after it: it is taken back.
+    """
+    try:
+        with signals_held():
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False)
+    except (Exception, SystemExit) as error:
+        with signals_held():
+            ray.shutdown()
+        raise SettingsError(f"no Ray cluster can be used at {shown(address)}: {_last_line(error)}") from error
+    try:
+        yield
+    finally:
+        with signals_held():
+            ray.shutdown()
+
+
+def _check_address(address: str) -> None:
+    """Raise SettingsError where nobody answers: Ray itself would wait for most of a minute, and print its traces."""
+    if address == "auto":
+        return
+    host, _, port = address.rpartition(":")
+    if "://" in address or not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise SettingsError(f"--ray takes HOST:PORT of Ray's head, or auto, not {shown(address)}")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise SettingsError(f"no Ray cluster can be used at {shown(address)}: {reason}") from error
+
+
+def _last_line(error: BaseException) -> str:
+    lines = [line.strip() for line in scrubbed(str(error)).splitlines() if line.strip()]
+    return lines[-1][:300] if lines else type(error).__name__

@@ -1,0 +1,72 @@
+"""A directory in which one recording is worked on, gone when the work is, however it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from streamdeid.core.atomic_file import reason_of
+from streamdeid.core.file_lock import locked
+from streamdeid.errors import OutputError, StreamdeidError
+
+_PREFIX = "streamdeid-scratch-"
+_IN_USE = "in use"
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """An empty directory that nobody else may read, removed at the end. Raises OutputError.
+
+    It holds a recording as it was filmed, so it goes even when this process is killed: a shell that waits for that
+    removes it. What is left of a machine that stopped is removed by the next one to ask: a lock that died with its
+    process tells whose it was.
+    """
+    clear_abandoned()
+    place = _home() / f"{_PREFIX}{uuid.uuid4().hex}"
+    with locked(place, _IN_USE):
+        try:
+            place.mkdir(mode=0o700)
+        except OSError as error:
+            raise OutputError(f"{place} cannot be made: {reason_of(error)}") from error
+        with _watched(place):
+            try:
+                yield place
+            finally:
+                shutil.rmtree(place, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _watched(place: Path) -> Iterator[None]:
+    """Have a directory removed when this process is killed. Where there is no shell, the next one to ask does so."""
+    if os.name == "nt":
+        yield
+        return
+    lock = place.parent / f".{place.name}.lock"
+    # A grandchild: Ray kills the children of a worker that it kills. It reads until nobody has the pipe's other end.
+    script = 'exec 3<&0; { cat <&3; rm -rf -- "$1" "$2"; } > /dev/null 2>&1 &'
+    command = ["sh", "-c", script, "sh", str(place), str(lock)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True):
+        yield
+
+
+def clear_abandoned() -> None:
+    """Remove the directories of processes that are gone; those of other users stay."""
+    for place in _home().glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError, StreamdeidError):
+            if not place.is_symlink() and place.is_dir() and _ours(place):
+                with locked(place, _IN_USE):
+                    shutil.rmtree(place, ignore_errors=True)
+
+
+def _home() -> Path:
+    return Path(tempfile.gettempdir())
+
+
+def _ours(place: Path) -> bool:
+    return not hasattr(os, "getuid") or place.lstat().st_uid == os.getuid()

@@ -1,0 +1,159 @@
+"""The people of a register in a recording of which all is known: recognised at once, and given the faces they had.
+
+`runs.shared_people` does the same for streams, in which people come one after another. The rule is the same: no farther
+than `accept`, the nearest first, and nobody who could as well be somebody seen beside the one whom he is taken for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.identity.register import Distances
+from streamdeid.identity.registered import (
+    PeopleRegister,
+    RegisteredPerson,
+    registered,
+    seen_again,
+    unexpired,
+    with_neighbours,
+)
+from streamdeid.runs.register_file import RegisterFile
+from streamdeid.runs.shared_people import ADDED, FROM_REGISTER, OTHERWISE
+from streamdeid.surrogates.choice import Surrogate, Surrogates
+
+
+@dataclass(frozen=True)
+class WholePerson:
+    """A person over a whole recording."""
+
+    template: Points | None = field(repr=False)
+    """Mean over all good frames, float64 (e,)."""
+    frames: int
+    """Good frames."""
+    beside: frozenset[int]
+    """Persons who were seen together with this one."""
+    sure: bool
+    """Whether it is certain that this is nobody else in the recording."""
+
+
+@dataclass(frozen=True)
+class SharedRegister:
+    """A register that a recording shares with others."""
+
+    file: RegisterFile
+    days: float
+    """Days after which who was not seen again is forgotten."""
+    clock: Callable[[], float] = time.time
+
+    @contextlib.contextmanager
+    def faces(
+        self, people: Mapping[int, WholePerson], surrogates: Surrogates, distances: Distances
+    ) -> Iterator[RegisteredFaces]:
+        """Where people (by number) get their surrogates from while nobody else changes the register, which is written
+        at the end. Raises what `RegisterFile.opened` does."""
+        now = int(self.clock())
+        with self.file.opened() as (read, write):
+            register = replace(unexpired(read, now, self.days), days=self.days)
+            if register.people:
+                surrogates.keep_apart_from(np.array([one.surrogate for one in register.people.values()]))
+            found = RegisteredFaces(register, people, surrogates, distances, now)
+            yield found
+            if found.met or found.register.following > register.following:
+                write(found.register)
+
+
+class RegisteredFaces:
+    """Gives everybody the registered surrogate, or one chosen now; the register grows along."""
+
+    def __init__(
+        self,
+        register: PeopleRegister,
+        people: Mapping[int, WholePerson],
+        surrogates: Surrogates,
+        distances: Distances,
+        now: int,
+    ) -> None:
+        self.register = register
+        self.met: dict[int, int] = {}
+        """By person of the recording: the number in the register."""
+        self._people, self._surrogates, self._distances, self._now = people, surrogates, distances, now
+        self._known, self._near = recognised_at_once(register.people, people, distances)
+
+    def surrogate(self, person: int, y: Points) -> Surrogate:
+        """The surrogate of a person with identity vector y (d,). Raises FailedClosed where there is none."""
+        one = self._people[person]
+        before = self.register.people.get(self._known.get(person, 0))  # who is new may have taken his place
+        if before is not None:
+            return self._again(person, one, before, y)
+        if person in self._surrogates:
+            return self._surrogates.surrogate(person, y)
+        number = self.register.following  # that nobody else gets: the same number draws the same face
+        chosen = self._surrogates.surrogate(person, y, number)
+        if one.template is None or not one.sure or person in self._near:
+            self.register = replace(self.register, following=number + 1)
+        else:
+            new = RegisteredPerson(
+                number=number,
+                template=one.template,
+                frames=one.frames,
+                surrogate=chosen.vector,
+                label=chosen.preserved,
+                first=self._now,
+                last=self._now,
+            )
+            self.register = registered(self.register, new)
+            self._meet(person, new.number)
+            self._surrogates.counts[ADDED] += 1
+        return chosen
+
+    def forget(self, person: int) -> None:
+        """Drop a person who will not come back."""
+        self._surrogates.forget(person)
+
+    def _again(self, person: int, one: WholePerson, before: RegisteredPerson, y: Points) -> Surrogate:
+        assert one.template is not None
+        after = seen_again(before, self._now, one.frames * one.template, one.frames)
+        self.register = replace(self.register, people={**self.register.people, before.number: after})
+        self._meet(person, before.number)
+        given = self._surrogates.given(person, y, before.surrogate, before.label)
+        self._surrogates.counts[OTHERWISE if given is None else FROM_REGISTER] += 1
+        return self._surrogates.surrogate(person, y) if given is None else given
+
+    def _meet(self, person: int, record: int) -> None:
+        self.met[person] = record
+        beside = [self.met[other] for other in self._people[person].beside if other in self.met]
+        self.register = with_neighbours(self.register, record, beside, self._distances)
+
+
+def recognised_at_once(
+    records: Mapping[int, RegisteredPerson], people: Mapping[int, WholePerson], distances: Distances
+) -> tuple[dict[int, int], set[int]]:
+    """Records by the person who is meant, each for one person at most; and the persons to whom any record is near."""
+    templates = {number: one.template for number, one in people.items() if one.template is not None}
+    if not templates or not records:
+        return {}, set()
+    order = sorted(records)
+    rows = np.array([records[record].template for record in order])
+    apart = {number: np.linalg.norm(rows - template, axis=1) for number, template in templates.items()}
+    near = {number for number, row in apart.items() if row.min() < distances.reject}
+    claims = sorted(
+        (float(row[place]), number, order[place])
+        for number, row in apart.items()
+        for place in np.flatnonzero(row <= distances.accept)
+    )
+    place_of = {record: place for place, record in enumerate(order)}
+    found: dict[int, int] = {}
+    for distance, number, record in claims:
+        if number in found or record in found.values():
+            continue
+        rivals = [apart[number][place_of[other]] for other in records[record].beside - set(found.values())]
+        rivals += [apart[other][place_of[record]] for other in people[number].beside if other in apart]
+        if all(rival - distance > distances.margin for rival in rivals):
+            found[number] = record
+    return found, near

@@ -1,0 +1,241 @@
+"""The people of a register in one stream: recognised as anybody who comes back is, and given the face they had.
+
+Who is in the register when a tracklet is asked for counts among the people who may come back (`identity.reentry`), by
+the same rule and thresholds. Somebody new, of whom that is certain, is added at once, under the file's lock, and with a
+last look whether another run did so a moment before: so people who appear in several recordings at a time become one.
+What is learned of people later is told at the end, and while a live run goes on, every half minute.
+
+Whose registered face is too much like one that is in use in this stream, gets another one here.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.errors import FailedClosed, StreamdeidError
+from streamdeid.identity.identity import Identity
+from streamdeid.identity.reentry import Persons
+from streamdeid.identity.register import Distances
+from streamdeid.identity.registered import (
+    PeopleRegister,
+    RegisteredPerson,
+    meant,
+    registered,
+    seen_again,
+    unexpired,
+    with_neighbours,
+)
+from streamdeid.runs.register_file import LONGEST, RegisterFile
+from streamdeid.surrogates.choice import Surrogate, Surrogates
+
+_EVERY = 30.0
+"""Seconds between two times that a live run tells what it learned."""
+_SOON = 1.0
+"""Seconds for which a live run waits for the file, while its picture stands still."""
+FROM_REGISTER, OTHERWISE, ADDED = "from the register", "registered face in use", "added to the register"
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Link:
+    """A person of this stream who is in the register."""
+
+    record: int
+    face: Points = field(repr=False)
+    """The registered surrogate (d,)."""
+    label: str
+    total: Points = field(repr=False)
+    """Sum of templates (e,) over so many good frames that the register knows of."""
+    frames: int
+
+
+class SharedPeople:
+    """A register in one stream, and where the stream's surrogates come from: a `replace_faces.Choice`."""
+
+    def __init__(
+        self,
+        file: RegisterFile,
+        persons: Persons,
+        surrogates: Surrogates,
+        distances: Distances,
+        days: float,
+        *,
+        live: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """file: checked, and there. live: what goes wrong with it is logged, and the stream goes on; else it is raised.
+        Raises what `RegisterFile.read` does, in any case."""
+        self._file, self._persons, self._surrogates = file, persons, surrogates
+        self._distances, self._days, self._live, self._clock = distances, days, live, clock
+        self._wait = _SOON if live else LONGEST
+        self._links: dict[int, _Link] = {}
+        """By person of this stream."""
+        self._by_record: dict[int, int] = {}
+        self._seen: set[int] = set()
+        """Persons of whom the register has not been told that they were seen."""
+        self._came: set[int] = set()
+        """Persons who were seen in this stream."""
+        self._gone: set[int] = set()
+        """Persons whom somebody took out of the register: they are not put in again."""
+        self._told = time.monotonic()
+        self._take(self._current(file.read()))
+
+    def refresh(self) -> None:
+        """Learn of those whom others added or took out since."""
+        if self._file.changed():
+            self._tried(lambda: self._take(self._current(self._file.read())))
+
+    def surrogate(self, person: int, y: Points) -> Surrogate:
+        """The surrogate of a person, whose identity vector is y (d,): the registered one, or one chosen now.
+
+        Raises FailedClosed when there is none, and what the file does unless the stream is live.
+        """
+        self._seen.add(person)
+        self._came.add(person)
+        if person not in self._links and person not in self._gone:
+            self._tried(lambda: self._claim(person, y))
+        if person not in self._links and person not in self._surrogates:
+            self._tried(lambda: self._draw(person, y))
+        link = self._links.get(person)
+        if link is not None and person not in self._surrogates:
+            given = self._surrogates.given(person, y, link.face, link.label)
+            if given is not None:
+                self._surrogates.counts[FROM_REGISTER] += 1
+                return given
+            self._surrogates.counts[OTHERWISE] += 1
+        return self._surrogates.surrogate(person, y)
+
+    def forget(self, person: int) -> None:
+        """Drop a person of this stream who will not come back."""
+        self._surrogates.forget(person)
+        self._gone.discard(person)
+        self._seen.discard(person)
+        self._came.discard(person)
+
+    def tell_in_time(self) -> None:
+        """Tell what was learned every half minute of a live run; to be called with each frame."""
+        if self._live and time.monotonic() - self._told >= _EVERY:
+            self._told = time.monotonic()
+            self.tell()
+
+    def tell(self) -> None:
+        """Tell the register what was learned of its people, and drop those who expired."""
+        self._seen |= self._persons.present
+        self._tried(self._exchange)
+
+    def _tried(self, attempt: Callable[[], None]) -> None:
+        try:
+            attempt()
+        except FailedClosed:
+            raise
+        except StreamdeidError as error:
+            if not self._live:
+                raise
+            _log.warning("the register is left alone for now: %s", error)
+
+    def _current(self, register: PeopleRegister) -> PeopleRegister:
+        return unexpired(register, self._now, self._days)
+
+    @property
+    def _now(self) -> int:
+        return int(self._clock())
+
+    def _take(self, register: PeopleRegister) -> None:
+        """Let the people of the register be recognised, and nobody who is not in it any more be put back."""
+        for record, person in list(self._by_record.items()):
+            if record not in register.people:
+                del self._by_record[record], self._links[person]
+                self._gone.add(person)
+                self._persons.release(person)
+        new = [one for record, one in sorted(register.people.items()) if record not in self._by_record]
+        for one in new:
+            self._link(one, self._persons.remember(Identity(one.template, frames=one.frames)), one.frames)
+        for one in new:
+            self._persons.were_beside(self._by_record[one.number], (self._by_record[n] for n in one.beside))
+        faces = [one.surrogate for one in register.people.values()]
+        if faces:
+            self._surrogates.keep_apart_from(np.array(faces))
+
+    def _link(self, one: RegisteredPerson, person: int, told: int) -> None:
+        """Somebody in the register is a person of this stream, of whom the register knows so many good frames."""
+        self._links[person] = _Link(one.number, one.surrogate, one.label, told * one.template, told)
+        self._by_record[one.number] = person
+        self._persons.keep(person)
+
+    def _claim(self, person: int, y: Points) -> None:
+        """Find or make a place in the register for somebody new, if it is certain who that is."""
+        known = self._persons.known(person)
+        if known is None or not known[2] or known[0].vector is None:
+            return
+        template, beside, _ = known
+        assert template.vector is not None
+        with self._file.opened(self._wait) as (read, write):
+            register = self._current(read)
+            self._take(register)
+            others = {n: one for n, one in register.people.items() if self._by_record[n] not in self._came}
+            found = meant(others, template.vector, self._distances)
+            if found is not None:  # another run added him a moment ago
+                self._persons.release(self._by_record[found])
+                del self._links[self._by_record[found]]
+                self._link(others[found], person, told=0)
+                return
+            chosen = self._surrogates.surrogate(person, y, register.following)
+            one = RegisteredPerson(
+                number=register.following,
+                template=template.vector,
+                frames=template.frames,
+                surrogate=chosen.vector,
+                label=chosen.preserved,
+                first=self._now,
+                last=self._now,
+            )
+            register = registered(replace(register, days=self._days), one)
+            write(with_neighbours(register, one.number, self._records(beside), self._distances))
+        self._link(one, person, one.frames)
+        self._surrogates.counts[ADDED] += 1
+
+    def _draw(self, person: int, y: Points) -> None:
+        """Choose the face of somebody who is not in the register, under a number that nobody else gets: persons are
+        numbered alike in all runs, and the same number draws the same face."""
+        with self._file.opened(self._wait) as (read, write):
+            register = self._current(read)
+            self._take(register)
+            write(replace(register, following=register.following + 1))
+        self._surrogates.surrogate(person, y, register.following)
+
+    def _exchange(self) -> None:
+        if not self._seen & self._links.keys():
+            return
+        told: list[tuple[_Link, Points, int]] = []
+        with self._file.opened(self._wait) as (read, write):
+            register = self._current(read)
+            self._take(register)
+            people = dict(register.people)
+            for person in sorted(self._seen & self._links.keys()):
+                link, known = self._links[person], self._persons.known(person)
+                if known is None or known[0].vector is None:
+                    continue
+                total, frames = known[0].frames * known[0].vector, known[0].frames
+                more, before = total - link.total, people[link.record]
+                people[link.record] = seen_again(before, self._now, more, frames - link.frames)
+                told.append((link, total, frames))
+            register = replace(register, people=people, days=self._days)
+            for person in sorted(self._seen & self._links.keys()):
+                known = self._persons.known(person)
+                beside = self._records(frozenset() if known is None else known[1])
+                register = with_neighbours(register, self._links[person].record, beside, self._distances)
+            write(register)
+        for link, total, frames in told:
+            if frames > link.frames:
+                link.total, link.frames = total, frames
+        self._seen.clear()
+
+    def _records(self, persons: frozenset[int]) -> list[int]:
+        """Numbers in the register of those persons who are in it."""
+        return [self._links[person].record for person in persons if person in self._links]

@@ -1,0 +1,113 @@
+"""Prometheus, Debian's, scrapes the service; the dashboard and the alerts in the docs name what is really exported."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import socket
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamdeid.service.metrics import COUNTERS, GAUGES
+from streamdeid.video.files.drawn_clip import write_drawn_clip
+from tests.chromium import eventually
+from tests.live_fakes import planes
+from tests.served import Service, serving
+
+DOCS = Path(__file__).parents[2] / "docs" / "monitoring"
+INSTALLED = pytest.mark.skipif(
+    not (shutil.which("prometheus") and shutil.which("promtool")), reason="needs Debian's package prometheus"
+)
+EXPORTED = (
+    {f"streamdeid_{name}_total" for name in (*COUNTERS, "faces", "reloads")}
+    | {f"streamdeid_{name}" for name in (*GAUGES, "camera_state", "build_info", "start_time_seconds", "cameras")}
+    | {f"streamdeid_latency_seconds_{part}" for part in ("bucket", "sum", "count")}
+)
+
+
+def expressions() -> list[str]:
+    """What the panels ask for, for all cameras."""
+    panels = json.loads((DOCS / "grafana.json").read_text())["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels) >= 8
+    return [target["expr"].replace("$camera", ".*") for panel in panels for target in panel["targets"]]
+
+
+def alerts() -> list[str]:
+    return re.findall(r"expr: (.*)", (DOCS / "streamdeid-alerts.yml").read_text())
+
+
+def test_the_dashboard_and_the_alerts_name_what_there_is() -> None:
+    asked = {name for text in (*expressions(), *alerts()) for name in re.findall(r"streamdeid_\w+", text)}
+    assert asked <= EXPORTED and len(asked) > 15
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A camera that is a file, played for ever."""
+    place = tmp_path_factory.mktemp("monitored")
+    write_drawn_clip(place / "in.mp4", (planes(100 + number) for number in range(40)), 10)
+    camera = '[[camera]]\nname = "hall"\nsource = "in.mp4"\nloop = true\noutput = "out.m3u8"\nmethod = "blackout"\n'
+    with serving(place, camera) as running:
+        yield running
+
+
+@INSTALLED
+def test_promtool_finds_nothing_wrong(service: Service) -> None:
+    eventually(lambda: b"streamdeid_frames_filtered_total" in service.get("metrics"), 40)
+    text = service.get("metrics")
+    told = set(re.findall(r"^(streamdeid_\w+)", text.decode(), re.MULTILINE))
+    assert {name for name in told if not name.endswith("_created")} <= EXPORTED
+    checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    for kind, name in (("rules", "streamdeid-alerts.yml"), ("config", "prometheus.yml")):
+        done = subprocess.run(["promtool", "check", kind, DOCS / name], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@INSTALLED
+def test_prometheus_scrapes_it_and_answers_every_panel(service: Service, tmp_path: Path) -> None:
+    text = (DOCS / "prometheus.yml").read_text()
+    target = urllib.parse.urlsplit(service.address).netloc
+    config = tmp_path / "prometheus.yml"
+    config.write_text(text.replace("127.0.0.1:8090", target).replace("10s", "1s"))
+    (tmp_path / "streamdeid-alerts.yml").write_text((DOCS / "streamdeid-alerts.yml").read_text())
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    words = ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={tmp_path / 'data'}"]
+    with subprocess.Popen(
+        [*words, f"--web.listen-address={address}", "--log.level=error"], stderr=subprocess.DEVNULL
+    ) as running:
+        try:
+            found = eventually(lambda: asked(address, "streamdeid_frames_filtered_total"), 40)
+            assert found[0]["metric"]["camera"] == "hall"
+            for expression in (*expressions(), *alerts()):
+                asked(address, expression)
+            assert {one["metric"]["state"] for one in asked(address, "streamdeid_camera_state == 1")} <= {
+                "live", "starting", "degraded"
+            }  # fmt: skip
+        finally:
+            running.terminate()
+
+
+def asked(address: str, expression: str) -> list[dict[str, Any]]:
+    """Prometheus' answer to an expression; an empty list as long as it does not answer. Fails for one it refuses."""
+    words = urllib.parse.urlencode({"query": expression})
+    try:
+        with urllib.request.urlopen(f"http://{address}/api/v1/query?{words}", timeout=10) as answer:
+            told: dict[str, Any] = json.loads(answer.read())
+    except urllib.error.HTTPError as refused:
+        with refused:
+            pytest.fail(f"{expression}: {refused.read()!r}")
+    except urllib.error.URLError:
+        return []
+    result: list[dict[str, Any]] = told["data"]["result"]
+    return result
