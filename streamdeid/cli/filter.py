@@ -23,11 +23,8 @@ from streamdeid.runs.batch import filter_files
 from streamdeid.runs.components import WRITABLE, secret
 from streamdeid.runs.files import FileRun, chosen_by
 from streamdeid.runs.journal import Journal, settings_digest
-<<<<<<< HEAD
 from streamdeid.runs.profiles import PROFILES, profile_of
-=======
 from streamdeid.runs.register_file import open_register
->>>>>>> main
 from streamdeid.runs.reviewed_file import Asked
 from streamdeid.settings import ENCODING, FACES, FILES, WHITELIST, Settings
 from streamdeid.surrogates.models import load_models
@@ -89,16 +86,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="processes: filter so many files at a time, or segments of one file with --decisions whole-file",
     )
     parser.add_argument(
-<<<<<<< HEAD
         "--profile",
         metavar="NAME",
         help="settings for a kind of machine; options beside it win. "
         + "; ".join(f"{name}: {one.text}" for name, one in PROFILES.items()),
-=======
+    )
+    parser.add_argument(
         "--ray",
         metavar="ADDRESS",
         help="filter on the machines of a Ray cluster: HOST:PORT of its head, or auto (extra `cluster`)",
->>>>>>> main
     )
     parser.add_argument("--report", type=Path, metavar="JSON", help="write what was done, with hashes and counts")
     parser.add_argument(
