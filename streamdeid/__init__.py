@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from streamdeid.report.redaction_report import FileReport
     from streamdeid.runs.files import filter_file
     from streamdeid.runs.pictures import Filter
+    from streamdeid.runs.profiles import profile_settings
     from streamdeid.runs.warm_up import WarmUp, warm_up
     from streamdeid.settings import Settings
 
@@ -118,6 +119,7 @@ _HOMES = {
     "StreamdeidError": "errors",
     "WarmUp": "runs.warm_up",
     "filter_file": "runs.files",
+    "profile_settings": "runs.profiles",
     "warm_up": "runs.warm_up",
 }
 
@@ -140,6 +142,7 @@ __all__ = [
     "StreamdeidError",
     "WarmUp",
     "filter_file",
+    "profile_settings",
     "warm_up",
 ]
 

@@ -198,3 +198,11 @@ class Settings:
         """Raise SettingsError unless two clusters of k fit into a gallery of `donors`."""
         if self.synthesises and 2 * self.k > donors:
             raise SettingsError(f"k must be from 2 to {donors // 2} (the gallery has {donors} donors), not {self.k}")
+
+    def check_lines(self, most_lines: int | None) -> None:
+        """Raise SettingsError for areas in pixels where pictures may be made smaller: they would lie elsewhere.
+
+        most_lines: as in `LiveSettings`."""
+        for region in self.regions if most_lines is not None else ():
+            if not region.scales:
+                raise SettingsError(f"region {region} must be in percent where most-lines may make the picture smaller")

@@ -64,6 +64,7 @@ class Leaks:
     """Per frame looked at."""
     detection_ms: float = 0.0
     """CPU milliseconds per frame of the whole detection stage."""
+    frames: int = 0
     pictures: list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]] = field(default_factory=list)
     """The exposed faces, uint8 (120, 120, 3), BGR."""
     false: list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]] = field(default_factory=list)
@@ -120,6 +121,7 @@ def measure(video: Path, models: Models, settings: Settings, misses: int | None)
     if boxes:
         raise ValueError(f"{video.name} has no frame {max(boxes)}, but its table of faces has")
     leaks.causes.update(cause(moments, index, box.corners) for index, box in exposed)
+    leaks.frames = len(moments)
     leaks.false_covers, leaks.detection_ms = (
         len(leaks.false) / max(looked_at, 1),
         1000 * spent[0] / max(len(moments), 1),
@@ -238,6 +240,7 @@ def total(results: Sequence[Leaks]) -> Leaks:
         whole.exposed += one.exposed
         whole.causes += one.causes
         whole.after_a_cover += one.after_a_cover
+        whole.frames += one.frames
     whole.false_covers = float(np.mean([one.false_covers for one in results]))
     whole.detection_ms = float(np.mean([one.detection_ms for one in results]))
     return whole

@@ -41,6 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--method", default=Settings().method, help=f"one of {', '.join(ALL_METHODS)} (%(default)s)")
     parser.add_argument("--preserve", metavar="NAMES", help="attributes to keep, or none (gender)")
+    parser.add_argument(
+        "--detector-deadline", type=float, default=Settings().detector_deadline, metavar="S",
+        help="seconds that the detector may take, for very slow machines (%(default)g)",
+    )  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
 
 
@@ -48,7 +52,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Run the command. Raises SettingsError, OutputError and FailedClosed."""
     if not 1.0 <= arguments.seconds <= _LONGEST:
         raise SettingsError(f"a demo lasts from 1 to {_LONGEST:g} seconds, not {arguments.seconds:g}")
-    settings = Settings(method=arguments.method, overwrite=True)
+    settings = Settings(method=arguments.method, overwrite=True, detector_deadline=arguments.detector_deadline)
     if arguments.preserve is not None:
         if not settings.synthesises:
             raise SettingsError(f"--preserve means nothing to the method {settings.method}")

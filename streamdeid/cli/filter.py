@@ -23,6 +23,7 @@ from streamdeid.runs.batch import filter_files
 from streamdeid.runs.components import WRITABLE, secret
 from streamdeid.runs.files import FileRun, chosen_by
 from streamdeid.runs.journal import Journal, settings_digest
+from streamdeid.runs.profiles import PROFILES, profile_of
 from streamdeid.runs.register_file import open_register
 from streamdeid.runs.reviewed_file import Asked
 from streamdeid.settings import ENCODING, FACES, FILES, WHITELIST, Settings
@@ -83,6 +84,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=1,
         metavar="N",
         help="processes: filter so many files at a time, or segments of one file with --decisions whole-file",
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        help="settings for a kind of machine; options beside it win. "
+        + "; ".join(f"{name}: {one.text}" for name, one in PROFILES.items()),
     )
     parser.add_argument(
         "--ray",
@@ -209,7 +216,7 @@ def settings_of(arguments: argparse.Namespace, *, lookahead: float) -> Settings:
     lookahead: seconds, where none are given.
     """
     chosen = given(arguments, Settings)
-    settings = Settings(**{"lookahead": lookahead, **chosen})
+    settings = Settings(**{"lookahead": lookahead, **profile_of(arguments.profile).settings, **chosen})
     unused = settings.unused(chosen)
     if unused:
         raise UsageError(f"{table(Settings)[unused[0]].flag} means nothing to the method {settings.method}")

@@ -84,7 +84,8 @@ def _ended(
         if _takes(sys.stdout):
             print(json.dumps(asdict(status)), flush=True)
     elif not arguments.quiet and _takes(sys.stderr):
-        lost = f", {status.source.dropped} left out before the filter (never shown), {status.withheld} withheld"
+        spared = f", {status.source.spared} more than wanted" if status.source.spared else ""
+        lost = f"{spared}, {status.source.dropped} left out before the filter (never shown), {status.withheld} withheld"
         seconds = time.monotonic() - begun
         _say(f"{shown(output)}: {status.filtered} frames in {seconds:.0f} s{lost}; {_faces(status)}")
     return code

@@ -7,6 +7,7 @@ import argparse
 from streamdeid.cli.error_text import UsageError
 from streamdeid.core.addresses import is_address
 from streamdeid.core.settings_table import given, table
+from streamdeid.runs.profiles import profile_of
 from streamdeid.settings import FILES, Settings
 from streamdeid.video.live.settings import LiveSettings
 
@@ -26,7 +27,7 @@ def live_settings_of(arguments: argparse.Namespace) -> LiveSettings:
         if getattr(arguments, name) not in (None, False):
             flag = table(Settings)[name].flag if name in table(Settings) else f"--{name}"
             raise UsageError(f"{flag} means nothing to a live stream")
-    return LiveSettings(**given(arguments, LiveSettings))
+    return LiveSettings(**{**profile_of(arguments.profile).live, **given(arguments, LiveSettings)})
 
 
 def refuse_idle_options(arguments: argparse.Namespace, source: str, output: str) -> None:

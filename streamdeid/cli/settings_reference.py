@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamdeid.core.settings_table import reference
+from streamdeid.runs.profiles import profile_reference
 from streamdeid.settings import Settings
 from streamdeid.video.live.settings import LiveSettings
 
@@ -14,10 +15,18 @@ Made from the program's own table by `python -m streamdeid.cli.settings_referenc
 said otherwise. What is out of range is refused with one line and exit code 2.
 """
 
+_PROFILES = """\
+## Profiles
+
+`--profile NAME`, `profile = "NAME"` in the cameras file (for a camera, or under `[defaults]`) and
+`streamdeid.profile_settings("NAME")` stand for these values instead of the defaults. What is given beside it wins.
+"""
+
 
 def settings_reference() -> str:
     """The text of docs/settings.md."""
-    return _HEAD + "\n" + reference([("Filter", Settings), ("Live streams", LiveSettings)])
+    tables = reference([("Filter", Settings), ("Live streams", LiveSettings)])
+    return f"{_HEAD}\n{tables}\n{_PROFILES}\n{profile_reference()}\n"
 
 
 if __name__ == "__main__":

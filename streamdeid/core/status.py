@@ -38,6 +38,8 @@ class SourceState:
     """Pictures decoded."""
     dropped: int = 0
     """Of those, left out unfiltered because newer ones had come."""
+    spared: int = 0
+    """Of those, left out unfiltered because no more are wanted in a second."""
     damaged: int = 0
     """Places where something was missing or could not be decoded."""
     queue: int = 0

@@ -35,6 +35,12 @@ class Region:
         values = zip((self.x, self.y, self.width, self.height), self.percent, strict=True)
         return ",".join(f"{value:g}{'%' if relative else ''}" for value, relative in values)
 
+    @property
+    def scales(self) -> bool:
+        """Whether it is the same part of a picture however large that is: percent, or 0."""
+        values = self.x, self.y, self.width, self.height
+        return all(relative or value == 0 for value, relative in zip(values, self.percent, strict=True))
+
     def on(self, size: tuple[int, int]) -> Box:
         """Its box in pixels of a picture of size (width, height). Raises SettingsError when it does not touch it."""
         values = self.x, self.y, self.width, self.height

@@ -34,6 +34,7 @@ def open_live(
     or a video file. key: the session's key; None: the key file's, or fresh random bytes.
     Raises SettingsError and ModelError, and OutputError for an output that can never be written.
     """
+    settings.check_lines(live.most_lines)
     if is_address(address):
         checked_source(address)
     if is_address(output):
@@ -50,6 +51,8 @@ def open_live(
             keep_trying=live.keep_trying,
             realtime=live.realtime,
             loop=live.loop,
+            most_rate=live.most_rate,
+            most_lines=live.most_lines,
         )
         sink = LiveSink(
             output,

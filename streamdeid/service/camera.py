@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from streamdeid.core.addresses import checked_source, checked_target, is_address, is_device
 from streamdeid.core.settings_table import table
 from streamdeid.errors import SettingsError
+from streamdeid.runs.profiles import profile_of
 from streamdeid.service.toml_values import Table, check_names, text, value
 from streamdeid.settings import OF_FACES, Settings
 from streamdeid.video.live.settings import LiveSettings
@@ -23,9 +24,11 @@ FILTER = {name: one for name, one in table(Settings).items() if one.camera}
 """The settings of the filter that mean something to a camera; the others are for files."""
 LIVE = {name: one for name, one in table(LiveSettings).items() if one.camera}
 """Those of a live run. The service tries for ever, replays a file at its own pace, and has no standard output."""
+PROFILE = "profile"
+"""The name of a profile, whose values stand below those that are given."""
 KEY = "key"
 """The name of a key that the service draws and keeps in memory, for all cameras that name it."""
-CHOICES = (*FILTER, *LIVE, KEY)
+CHOICES = (*FILTER, *LIVE, KEY, PROFILE)
 """What a camera, or the defaults of all cameras, may set."""
 LOOKAHEAD = 0.0
 """Seconds of look-ahead of a camera that names none: it would be added to its latency."""
@@ -83,10 +86,11 @@ def _camera(name: str, given: Table) -> Camera:
         raise SettingsError(f"{KEY} is a name of 1 to 40 small letters, digits, _ and -; it names a key, it is none")
     if group is not None and "key_file" in given:
         raise SettingsError(f"choose {KEY} or key_file, not both")
+    profile = profile_of(text(PROFILE, given[PROFILE]) if PROFILE in given else None)
     chosen = {each: value(one, given[each]) for each, one in FILTER.items() if each in given}
     if output.endswith(PLAYLIST):
         chosen["overwrite"] = True  # it is written anew at each start, and holds no recording
-    settings = Settings(**({"lookahead": LOOKAHEAD} | chosen))
+    settings = Settings(**{"lookahead": LOOKAHEAD, **profile.settings, **chosen})
     unused = settings.unused(given) + [KEY] * (KEY in given and not settings.synthesises)
     if unused:
         raise SettingsError(f"{unused[0]} means nothing to the method {settings.method}")
@@ -100,9 +104,9 @@ def _camera(name: str, given: Table) -> Camera:
     replayed = not is_address(source) and not is_device(source)
     if live.get("loop") and not replayed:
         raise SettingsError("loop is for a file that is replayed")
-    return Camera(
-        name, source, output, settings, LiveSettings(keep_trying=True, realtime=replayed, **live), group, given
-    )
+    lively = LiveSettings(**{**profile.live, **live, "keep_trying": True, "realtime": replayed})
+    settings.check_lines(lively.most_lines)
+    return Camera(name, source, output, settings, lively, group, given)
 
 
 def unused_by(method: object) -> tuple[str, ...]:

@@ -18,6 +18,10 @@ Value = Callable[[CameraReport], float | None]
 COUNTERS: dict[str, tuple[str, Value]] = {
     "frames_received": ("Pictures decoded.", lambda r: r.totals.source.frames),
     "frames_dropped": ("Pictures left out unfiltered, because newer ones had come.", lambda r: r.totals.source.dropped),
+    "frames_spared": (
+        "Pictures left out unfiltered, because no more are wanted in a second.",
+        lambda r: r.totals.source.spared,
+    ),
     "frames_filtered": ("Pictures filtered.", lambda r: r.totals.filtered),
     "frames_withheld": ("Pictures the filter was in doubt about, which never left.", lambda r: r.totals.withheld),
     "frames_repeated": ("Times a filtered picture left again.", lambda r: r.totals.repeated),

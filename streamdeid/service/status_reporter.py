@@ -11,7 +11,7 @@ from typing import Any, cast
 from streamdeid.core.status import LATENCY_BOUNDS, LiveStatus, SinkState, SourceState
 
 _COUNTED = ("filtered", "withheld", "repeated", "placeholders", "latency_sum", "cpu_seconds")
-_SOURCE_COUNTED = ("connections", "frames", "dropped", "damaged")
+_SOURCE_COUNTED = ("connections", "frames", "dropped", "spared", "damaged")
 _SINK_COUNTED = ("openings", "written", "unsent")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
 
 import av
 import cv2
@@ -45,7 +44,9 @@ class Orientation:
 
 def orientation_of(picture: av.VideoFrame) -> Orientation:
     """Display orientation of a decoded picture, from its display matrix; odd angles go to the nearest right angle."""
-    matrix = cast(SideDataContainer, picture.side_data).get(Type.DISPLAYMATRIX)
+    # Not `picture.side_data`: the picture keeps that, and it the picture, so each one would stay in memory until Python
+    # looks for circles: hundreds of megabytes of 1080p.
+    matrix = SideDataContainer(picture).get(Type.DISPLAYMATRIX)  # type: ignore[call-arg]
     if matrix is None:
         return Orientation()
     a, b, _, c, d = (int(number) for number in np.frombuffer(bytes(matrix), np.int32)[:5])

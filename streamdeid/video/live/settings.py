@@ -47,6 +47,15 @@ class LiveSettings:
         None, "rotated files of such names to keep; older ones are deleted, of earlier runs too", LIVE, metavar="N",
         least=1, most=100_000, shown="all",
     )  # fmt: skip
+    most_rate: float | None = setting(
+        None, "frames per second that are filtered; what a camera sends beyond is left out, evenly, and never shown",
+        LIVE, metavar="N", least=1.0, most=240.0, shown="all",
+    )  # fmt: skip
+    most_lines: int | None = setting(
+        None, "pixels of the picture's shorter side; larger pictures are made smaller before they are filtered, and "
+        "other settings in pixels mean the smaller picture", LIVE, metavar="N", least=120, most=4320,
+        shown="as it comes",
+    )  # fmt: skip
     stdout_format: str = setting(
         "mpegts", "what OUTPUT - carries", LIVE, metavar="F", choices=STDOUT_FORMATS, camera=False
     )

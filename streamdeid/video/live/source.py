@@ -18,6 +18,7 @@ from streamdeid.errors import InputError
 from streamdeid.video.live.backoff import Backoff
 from streamdeid.video.live.camera import Camera, Lost, Picture
 from streamdeid.video.live.clock import LiveClock
+from streamdeid.video.live.fewer import Fewer, smaller
 from streamdeid.video.live.newest import Newest
 from streamdeid.video.live.pace import Pace
 
@@ -58,6 +59,7 @@ class LiveSource:
     address: a URL of `addresses.READABLE`, a V4L2 device, or with `realtime` a file, which is replayed by its own time
     stamps, once or (`loop`) again and again. transport: `tcp` or `udp`, for RTSP. Timeouts in seconds.
     keep_trying: whether a camera that cannot be opened at the start is tried again, as it is later in any case.
+    most_rate: pictures a second that are handed out at most, most_lines: pixels of their shorter side; None: all.
 
     Raises InputError from `take`, one line without a password. `close` it in the end.
     """
@@ -72,12 +74,16 @@ class LiveSource:
         keep_trying: bool = False,
         realtime: bool = False,
         loop: bool = False,
+        most_rate: float | None = None,
+        most_lines: int | None = None,
     ) -> None:
         self._address, self._transport = address, transport
         self._open_timeout, self._read_timeout = open_timeout, read_timeout
         self._keep_trying = keep_trying
         self._file = realtime and not is_address(address) and not is_device(address)
         self._loop = loop
+        self._most_rate, self._most_lines = most_rate, most_lines
+        self._fewer = Fewer(most_rate)
         self._queue: Newest[_Waiting] = Newest(_QUEUE)
         self._clock = LiveClock()
         self._backoff = Backoff()
@@ -115,7 +121,7 @@ class LiveSource:
             waiting = self._queue.take(max(0.0, min(left, _LOOK)))
             if waiting is not None:
                 try:
-                    return _arrival(waiting)
+                    return _arrival(waiting, self._most_lines)
                 except Exception:  # of one picture that cannot be converted; the next one may be sound
                     with self._lock:
                         self._state = replace(self._state, damaged=self._state.damaged + 1)
@@ -222,8 +228,11 @@ class LiveSource:
             if self._ticket is not ticket:
                 return
             stamp = self._clock.time(picture.stamp, picture.arrived)
-            self._queue.put(_Waiting(picture, stamp, self._state.frames, self._state.connections, rate))
-            self._state = replace(self._state, frames=self._state.frames + 1)
+            taken, told = self._fewer.take(stamp, rate), min(rate, self._most_rate or rate)
+            if taken:
+                self._queue.put(_Waiting(picture, stamp, self._state.frames, self._state.connections, told))
+            spared = self._state.spared + (not taken)
+            self._state = replace(self._state, frames=self._state.frames + 1, spared=spared)
 
     def _note_damage(self, ticket: _Ticket, places: int) -> None:
         with self._lock:
@@ -262,6 +271,6 @@ def _rest(ticket: _Ticket, seconds: float) -> bool:
     return ticket.stop.is_set()
 
 
-def _arrival(waiting: _Waiting) -> Arrival:
-    frame = Frame(waiting.picture.planes(), waiting.time, waiting.index)
+def _arrival(waiting: _Waiting, most_lines: int | None) -> Arrival:
+    frame = Frame(smaller(waiting.picture.planes(), most_lines), waiting.time, waiting.index)
     return Arrival(frame, waiting.picture.arrived, waiting.connection, waiting.rate)
