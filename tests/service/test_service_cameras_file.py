@@ -36,7 +36,7 @@ def _refused(tmp_path: Path, text: str, **environment: str) -> str:
 
 
 def test_every_setting_is_known_or_left_out_on_purpose() -> None:
-    files_only = {"tolerant", "audio", "keep_metadata"}
+    files_only = {"tolerant", "audio", "keep_metadata", "decisions"}
     assert {field.name for field in fields(Settings)} == FILTER.keys() | files_only
     always = {"keep_trying", "realtime", "stdout_format"}
     assert {field.name for field in fields(LiveSettings)} == LIVE.keys() | always
