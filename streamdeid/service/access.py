@@ -1,5 +1,8 @@
 """Who may look: on this machine everybody who calls it by its name, elsewhere whoever knows the token.
 
+A program that knows only a name and a password (Home Assistant's generic camera) may give the token as the password,
+to look. It is not asked for that way: a browser would keep it, and send it along unasked.
+
 A page of another site that reaches this machine by a name of its own (DNS rebinding) calls it by the wrong name. A
 token in the address is swapped for a cookie at once, so that it does not stay in the address bar. The cookie holds a
 hash of it.
@@ -7,6 +10,9 @@ hash of it.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import contextlib
 import hashlib
 import hmac
 from html import escape
@@ -71,12 +77,21 @@ def refusal(request: Request, http: HttpSettings) -> Response | None:
         if not _same(given, http.token):
             return _stranger()
         return _come_again(request, http)
-    kind, _, bearer = request.headers.get("authorization", "").partition(" ")
-    if (kind.lower() == "bearer" and _same(bearer.strip(), http.token)) or _same(
-        request.cookies.get(http.cookie, ""), _cookie(http.token)
-    ):
+    brought = _brought(request, http)
+    if brought is not None and _same(brought, http.token):
         return None
-    return _stranger()
+    return None if _same(request.cookies.get(http.cookie, ""), _cookie(http.token)) else _stranger()
+
+
+def _brought(request: Request, http: HttpSettings) -> str | None:
+    """What the Authorization header has for a token, or None: a bearer's, or a password, with which one may only look."""
+    kind, _, value = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return value.strip()
+    if kind.lower() == "basic" and request.method in ("GET", "HEAD") and not http.own_pages_only:
+        with contextlib.suppress(binascii.Error, UnicodeError):
+            return base64.b64decode(value.strip(), validate=True).decode().partition(":")[2]
+    return None
 
 
 def _name(request: Request) -> str:

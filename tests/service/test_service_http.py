@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import http.client
 import json
@@ -402,6 +403,44 @@ def test_a_token_in_the_address_becomes_a_cookie(locked: Visitor) -> None:
     assert TOKEN not in str(headers) and TOKEN.encode() not in body
     assert locked.ask("/", Cookie=cookie.partition(";")[0], host="cameras.example")[0] == 200
     assert locked.ask(f"//evil.example/?token={TOKEN}")[1]["Location"] == "/evil.example/"
+
+
+def _basic(pair: str) -> dict[str, str]:
+    return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+
+
+def test_the_token_as_a_password_is_enough_to_look(locked: Visitor) -> None:
+    """As Home Assistant's generic camera asks: at once, and without following a redirection."""
+    code, headers, body = locked.ask("/cameras/door/snapshot.jpg", host="cameras.example", **_basic(f"ha:{TOKEN}"))
+    assert (code, headers["Content-Type"], body) == (200, "image/jpeg", PICTURE)
+    assert "Set-Cookie" not in headers
+    assert locked.ask("/metrics", **_basic(f":{TOKEN}"))[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        *(_basic(pair) for pair in (f"{TOKEN}:", TOKEN, f"ha:{TOKEN}x", f"ha:{TOKEN[:-1]}", f"ha::{TOKEN}", "ha:", "")),
+        {"Authorization": "Basic"},
+        {"Authorization": "Basic ="},
+        {"Authorization": "Basic /////w=="},
+        {"Authorization": f"Basic ha:{TOKEN}"},
+        {"Authorization": f"Digest username=ha, response={TOKEN}"},
+    ],
+)
+def test_a_wrong_password_sees_nothing(locked: Visitor, headers: dict[str, str]) -> None:
+    code, told, body = locked.ask("/cameras/door/snapshot.jpg", **headers)
+    assert code == 401 and PICTURE not in body
+    assert told["WWW-Authenticate"].startswith("Bearer")  # a browser must not ask for a password and keep it
+
+
+def test_a_password_changes_nothing() -> None:
+    """It is for looking, and never for pages that hold more than filtered pictures."""
+    with _served(HttpSettings(port=0, token=TOKEN), DOOR) as visitor:
+        assert visitor.ask("/cameras/door/snapshot.jpg", "POST", **_basic(f"ha:{TOKEN}"))[0] == 401
+    with _served(HttpSettings(port=0, token=TOKEN, own_pages_only=True), DOOR) as desk:
+        assert desk.ask("/cameras/door/snapshot.jpg", **_basic(f"ha:{TOKEN}"))[0] == 401
+        assert desk.ask("/cameras/door/snapshot.jpg", Authorization=f"Bearer {TOKEN}")[0] == 200
 
 
 def test_the_server_says_nothing(locked: Visitor, capfd: pytest.CaptureFixture[str]) -> None:
