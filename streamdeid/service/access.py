@@ -11,7 +11,6 @@ hash of it.
 from __future__ import annotations
 
 import base64
-import binascii
 import contextlib
 import hashlib
 import hmac
@@ -84,12 +83,12 @@ def refusal(request: Request, http: HttpSettings) -> Response | None:
 
 
 def _brought(request: Request, http: HttpSettings) -> str | None:
-    """What the Authorization header has for a token, or None: a bearer's, or a password, with which one may only look."""
+    """What the Authorization header has for a token, or None: a bearer's; a password, to look."""
     kind, _, value = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return value.strip()
     if kind.lower() == "basic" and request.method in ("GET", "HEAD") and not http.own_pages_only:
-        with contextlib.suppress(binascii.Error, UnicodeError):
+        with contextlib.suppress(ValueError):  # not base64, not ASCII, or not text
             return base64.b64decode(value.strip(), validate=True).decode().partition(":")[2]
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
@@ -72,30 +73,59 @@ def test_promtool_finds_nothing_wrong(service: Service) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@INSTALLED
-def test_prometheus_scrapes_it_and_answers_every_panel(service: Service, tmp_path: Path) -> None:
-    text = (DOCS / "prometheus.yml").read_text()
-    target = urllib.parse.urlsplit(service.address).netloc
-    config = tmp_path / "prometheus.yml"
-    config.write_text(text.replace("127.0.0.1:8090", target).replace("10s", "1s"))
-    (tmp_path / "streamdeid-alerts.yml").write_text((DOCS / "streamdeid-alerts.yml").read_text())
+@contextlib.contextmanager
+def scraping(config: str, place: Path) -> Iterator[str]:
+    """Debian's Prometheus with such a configuration, and where it answers."""
+    (place / "prometheus.yml").write_text(config.replace("10s", "1s"))
+    (place / "streamdeid-alerts.yml").write_text((DOCS / "streamdeid-alerts.yml").read_text())
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
-    words = ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={tmp_path / 'data'}"]
+    words = ["prometheus", f"--config.file={place / 'prometheus.yml'}", f"--storage.tsdb.path={place / 'data'}"]
     with subprocess.Popen(
         [*words, f"--web.listen-address={address}", "--log.level=error"], stderr=subprocess.DEVNULL
     ) as running:
         try:
-            found = eventually(lambda: asked(address, "streamdeid_frames_filtered_total"), 40)
-            assert found[0]["metric"]["camera"] == "hall"
-            for expression in (*expressions(), *alerts()):
-                asked(address, expression)
-            assert {one["metric"]["state"] for one in asked(address, "streamdeid_camera_state == 1")} <= {
-                "live", "starting", "degraded"
-            }  # fmt: skip
+            yield address
         finally:
             running.terminate()
+
+
+def configured(service: Service) -> str:
+    return (
+        (DOCS / "prometheus.yml").read_text().replace("127.0.0.1:8090", urllib.parse.urlsplit(service.address).netloc)
+    )
+
+
+@INSTALLED
+def test_prometheus_scrapes_it_and_answers_every_panel(service: Service, tmp_path: Path) -> None:
+    with scraping(configured(service), tmp_path) as address:
+        found = eventually(lambda: asked(address, "streamdeid_frames_filtered_total"), 40)
+        assert found[0]["metric"]["camera"] == "hall"
+        for expression in (*expressions(), *alerts()):
+            asked(address, expression)
+        assert {one["metric"]["state"] for one in asked(address, "streamdeid_camera_state == 1")} <= {
+            "live", "starting", "degraded"
+        }  # fmt: skip
+
+
+@INSTALLED
+def test_prometheus_brings_the_token(tmp_path: Path) -> None:
+    """With the lines that the example has as a comment; without them it sees nothing."""
+    (tmp_path / "token").write_text("a-long-token-that-nobody-guesses\n")
+    write_drawn_clip(tmp_path / "in.mp4", (planes(100 + number) for number in range(40)), 10)
+    camera = '[[camera]]\nname = "hall"\nsource = "in.mp4"\nloop = true\noutput = "out.m3u8"\nmethod = "blackout"\n'
+    with serving(tmp_path, 'token_file = "token"\n' + camera) as service:
+        config = configured(service)
+        told = re.sub(r"^    # (authorization:|  credentials_file:)", r"    \1", config, flags=re.MULTILINE)
+        told = told.replace("/etc/streamdeid/token", str(tmp_path / "token"))
+        assert len(set(config.splitlines()) - set(told.splitlines())) == 2
+        for text, up in ((told, "1"), (config, "0")):
+            place = tmp_path / up
+            place.mkdir()
+            with scraping(text, place) as address:
+                assert eventually(lambda: asked(address, "up"), 40)[0]["value"][1] == up
+                assert bool(asked(address, "streamdeid_cameras")) == (up == "1")
 
 
 def asked(address: str, expression: str) -> list[dict[str, Any]]:

@@ -423,6 +423,7 @@ def test_the_token_as_a_password_is_enough_to_look(locked: Visitor) -> None:
         *(_basic(pair) for pair in (f"{TOKEN}:", TOKEN, f"ha:{TOKEN}x", f"ha:{TOKEN[:-1]}", f"ha::{TOKEN}", "ha:", "")),
         {"Authorization": "Basic"},
         {"Authorization": "Basic ="},
+        {"Authorization": "Basic \xe9"},
         {"Authorization": "Basic /////w=="},
         {"Authorization": f"Basic ha:{TOKEN}"},
         {"Authorization": f"Digest username=ha, response={TOKEN}"},
