@@ -43,6 +43,8 @@ _MOST_UNSENT = 64 * 1024
 _MATRIX_TAGS = {"bt601": 6, "bt709": 1}
 """ITU-T H.273."""
 _PIXELS_PER_THREAD = 1280 * 720
+_LEAST_STEP = CLOCK // 1000
+"""A millisecond: whoever copies the stream into MKV or FLV, which count in those, must not find two frames at one time."""
 
 
 class LiveEncoder:
@@ -74,11 +76,11 @@ class LiveEncoder:
             _keep_sockets_short(opening.timeout)
 
     def take(self, frame: SentFrame) -> None:
-        """Encode and send one frame. Times count from the first; one that does not rise is moved on by a tick."""
+        """Encode and send one frame. Times count from the first; one that does not rise is moved on by `_LEAST_STEP`."""
         self._start = frame.time if self._start is None else self._start
         time = frame.time - self._start
         if self._last is not None:
-            time = max(time, self._last + 1)
+            time = max(time, self._last + _LEAST_STEP)
         picture = encoder_picture(frame.planes, self._width, self._height, self._colour)
         picture.pts, picture.time_base = time, Fraction(1, CLOCK)
         if self._last is None or time >= self._next_key:
