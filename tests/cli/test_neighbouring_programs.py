@@ -19,6 +19,7 @@ import pytest
 from streamdeid.video.files.drawn_clip import write_drawn_clip
 from streamdeid.video.files.source import FileSource
 from tests.live_fakes import planes
+from tests.rtsp import GstServer, gst_missing
 
 DOCS = (Path(__file__).parents[2] / "docs" / "neighbours.md").read_text(encoding="utf-8")
 FFMPEG = pytest.mark.skipif(not shutil.which("ffmpeg"), reason="needs Debian's package ffmpeg")
@@ -125,6 +126,30 @@ def test_gstreamer_before_and_behind(port: int, tmp_path: Path) -> None:
         running(reader, stdin=ours.stdout.fileno()),  # type: ignore[union-attr]
     ):
         assert eventually_long(tmp_path / "got.ts", 20) >= 20
+
+
+@FFMPEG
+@GST
+@pytest.mark.skipif(gst_missing() is not None, reason=str(gst_missing()))
+def test_published_and_read_by_rtsp(clip: Path, tmp_path: Path) -> None:
+    with GstServer() as front, GstServer() as back:
+        before, behind = {"8554": front.port}, {"8555": back.port}
+        with (
+            running(command("FFmpeg publishes RTSP", **{"recording.mp4": clip}, **before)),
+            running(filtering(f"rtsp://127.0.0.1:{front.port}/out", f"rtsp://127.0.0.1:{back.port}/rec")),
+        ):
+            reader = command("FFmpeg reads RTSP", **{"filtered.mkv": tmp_path / "got.mkv"}, **behind)
+            until, code = time.monotonic() + 60, 1
+            while code and time.monotonic() < until:  # there is nothing to read before the first filtered frame
+                code = subprocess.run(
+                    [*reader[:-1], "-frames:v", "25", reader[-1]], capture_output=True, timeout=60, check=False
+                ).returncode
+                time.sleep(0.3)
+            assert code == 0
+            with running(command("GStreamer reads RTSP", **{"filtered.ts": tmp_path / "got.ts"}, **behind)):
+                assert eventually_long(tmp_path / "got.ts", 20) >= 20
+    times = [frame.time for frame in FileSource(tmp_path / "got.mkv")]
+    assert len(times) == 25 and all(one < other for one, other in itertools.pairwise(times))
 
 
 @FFMPEG

@@ -44,7 +44,7 @@ _MATRIX_TAGS = {"bt601": 6, "bt709": 1}
 """ITU-T H.273."""
 _PIXELS_PER_THREAD = 1280 * 720
 _LEAST_STEP = CLOCK // 1000
-"""A millisecond: whoever copies the stream into MKV or FLV, which count in those, must not find two frames at one time."""
+"""A millisecond: who copies the stream into MKV or FLV, which count in those, must not find two frames at one time."""
 
 
 class LiveEncoder:
@@ -76,7 +76,7 @@ class LiveEncoder:
             _keep_sockets_short(opening.timeout)
 
     def take(self, frame: SentFrame) -> None:
-        """Encode and send one frame. Times count from the first; one that does not rise is moved on by `_LEAST_STEP`."""
+        """Encode and send one frame. Times count from the first; one that does not rise is moved on a millisecond."""
         self._start = frame.time if self._start is None else self._start
         time = frame.time - self._start
         if self._last is not None:
