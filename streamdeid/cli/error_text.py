@@ -26,6 +26,36 @@ class Stopped(BaseException):
         self.signal = number
 
 
+_asked: list[int] = []
+"""The signal that asked the run to end, once one did."""
+
+
+def ask_to_stop(number: int) -> None:
+    """Remember that a signal asked the run to end; `check_stopped` raises it again.
+
+    What the signal's handler raises may get lost: C code that asks an object for an attribute takes any exception for
+    "it has none" (numpy and numba do), and another turns it into an error of its own.
+    """
+    _asked[:] = [number]
+
+
+def begin_again() -> None:
+    """A new run begins: nobody has asked it to end."""
+    _asked.clear()
+
+
+def asked_to_stop() -> Stopped | None:
+    """What a signal asked for; None where none did."""
+    return Stopped(_asked[0]) if _asked else None
+
+
+def check_stopped() -> None:
+    """Raise Stopped when a signal asked the run to end."""
+    asked = asked_to_stop()
+    if asked is not None:
+        raise asked
+
+
 def explain(error: BaseException) -> tuple[ExitCode, str]:
     """Exit code and one line for the user."""
     if isinstance(error, StreamdeidError):

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from streamdeid.cli.error_text import UsageError, complain, explain
+from streamdeid.cli.error_text import UsageError, check_stopped, complain, explain
 from streamdeid.cli.filter_archive import is_of_archive, run_archive
 from streamdeid.cli.filter_live import is_live, run_live
 from streamdeid.cli.inputs import Job, plan
@@ -196,6 +196,7 @@ def _attempt(job: Job, run: FileRun, arguments: argparse.Namespace) -> FileRepor
         with Bar(job.input.name, shown=not arguments.quiet) as bar:
             return run.filter(job.input, job.output, bar, _asked(arguments, job), arguments.workers)
     except Exception as error:
+        check_stopped()  # what a signal raised was taken for something else
         code, line = explain(error)
         named = any(str(path) in line for path in (job.input, job.output))
         complain(error, debug=arguments.debug, about="" if named else f"{job.input}: ")

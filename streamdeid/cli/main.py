@@ -13,7 +13,17 @@ from importlib import import_module, metadata
 from types import FrameType, ModuleType
 from typing import NoReturn
 
-from streamdeid.cli.error_text import Stopped, UsageError, close_stdout, complain, hide_passwords, set_up_logging
+from streamdeid.cli.error_text import (
+    Stopped,
+    UsageError,
+    ask_to_stop,
+    asked_to_stop,
+    begin_again,
+    close_stdout,
+    complain,
+    hide_passwords,
+    set_up_logging,
+)
 
 _COMMANDS = {
     "filter": "replace the faces in video files",
@@ -50,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     debug = "--debug" in words
     set_up_logging(debug)
+    begin_again()
     try:
         arguments = _parsed(words)
         if not gc.isenabled():
@@ -62,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         close_stdout()
         return int(complain(error, debug=debug))
     except (Exception, KeyboardInterrupt, Stopped) as error:
-        return int(complain(error, debug=debug))
+        return int(complain(asked_to_stop() or error, debug=debug))
 
 
 def _parsed(words: Sequence[str]) -> argparse.Namespace:
@@ -113,4 +124,5 @@ def _usage_error(message: str) -> NoReturn:
 def _stop(number: int, frame: FrameType | None) -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)  # clearing up is not to be interrupted half way
+    ask_to_stop(number)
     raise Stopped(number)

@@ -9,6 +9,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
+from streamdeid.cli.error_text import check_stopped
+
 
 class Bar:
     """Rate, time left and faces so far of one file. Shows nothing when stderr is not a terminal, or when told to.
@@ -37,7 +39,9 @@ class Bar:
         self._progress.stop()
 
     def __call__(self, done: int, total: int | None, faces: int) -> None:
-        """So many frames are done, of so many where that is known; `faces` protected so far."""
+        """So many frames are done, of so many where that is known; `faces` protected so far. Raises Stopped when the
+        run is to end."""
+        check_stopped()
         if self._progress.disable:
             return  # the speed is a mean over many frames, and nobody sees it
         speed = self._progress.tasks[0].speed

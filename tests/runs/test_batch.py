@@ -135,30 +135,34 @@ def test_what_ends_early_leaves_nothing(folder: Path, tmp_path: Path) -> None:
 
 def test_a_run_that_was_stopped_goes_on(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By a signal in the middle; then with nothing to do; then with what was changed."""
-    out = tmp_path / "out"
-    words = ["filter", str(folder / "in"), str(out), "--workers", "1", "--key-file", str(folder / "key")]
+    given, out = tmp_path / "in", tmp_path / "out"
+    given.mkdir()
+    for number in range(6):  # enough for seconds, however busy this process is when it should send the signal
+        (given / f"{number}.mp4").write_bytes((folder / "in" / f"{number % 3}.mp4").read_bytes())
+    words = ["filter", str(given), str(out), "--key-file", str(folder / "key"), "--quiet"]
     with subprocess.Popen([sys.executable, "-c", "from streamdeid.cli.main import run; run()", *words]) as process:
         until = time.monotonic() + 60
         while not (out / "0_deidentified.mp4").exists() and time.monotonic() < until:
             time.sleep(0.02)
         process.send_signal(signal.SIGTERM)
-    assert process.returncode == 143
+        late = (out / "5_deidentified.mp4").exists()
     done = {path.name: path.stat().st_mtime_ns for path in out.glob("*.mp4")}
+    assert process.returncode == 143 and not late and len(done) < 6
     noted = {json.loads(line)["report"]["output"]["name"] for line in _lines(out) if "report" in json.loads(line)}
     assert "0_deidentified.mp4" in done and noted <= set(done)
     assert not list(out.glob(".*.partial-*"))
-    assert command(folder, out, "--workers", "2") == 0
+    assert main([*words, "--workers", "2"]) == 0
     for name in noted:  # one that was whole and not noted yet is made again
         assert (out / name).stat().st_mtime_ns == done[name]
     times = {path.name: path.stat().st_mtime_ns for path in out.glob("*.mp4")}
-    assert len(times) == 3 and command(folder, out) == 0
+    assert len(times) == 6 and main(words) == 0
     assert {path.name: path.stat().st_mtime_ns for path in out.glob("*.mp4")} == times
     capsys.readouterr()
     (out / "2_deidentified.mp4").write_bytes(b"changed")
-    assert command(folder, out) == ExitCode.SETTINGS and "exists already" in capsys.readouterr().err
-    assert command(folder, out, "--overwrite") == 0 and whole(out / "2_deidentified.mp4")
+    assert main(words) == ExitCode.SETTINGS and "exists already" in capsys.readouterr().err
+    assert main([*words, "--overwrite"]) == 0 and whole(out / "2_deidentified.mp4")
     assert (out / "0_deidentified.mp4").stat().st_mtime_ns == times["0_deidentified.mp4"]
-    assert command(folder, out, "--threshold", "0.4") == ExitCode.SETTINGS, "other settings are another run"
+    assert main([*words, "--threshold", "0.4"]) == ExitCode.SETTINGS, "other settings are another run"
 
 
 def _lines(out: Path) -> list[str]:
