@@ -33,8 +33,8 @@ _SIZES = ((160, 120), (642, 362), (1280, 720))
 """Width and height of the drawn pictures."""
 _FRAMES = 3
 _DEADLINE = 600.0
-"""Seconds that the detector may take for a picture: nobody waits for a warm-up, and a board or an emulator that builds an
-image is slow at the first one."""
+"""Seconds that the detector may take for a picture: nobody waits for a warm-up, and a board, or an emulator that builds
+an image, is slow at the first one."""
 
 
 @dataclass(frozen=True)
