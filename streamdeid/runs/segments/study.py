@@ -106,7 +106,7 @@ def study(
     scenes: dict[int, int] = {}
     with contextlib.ExitStack() as safe:
         safe.callback(parts.close)
-        writer = safe.enter_context(AnalysisWriter(path, header, overwrite=True))
+        writer = safe.enter_context(AnalysisWriter(path, header, overwrite=True, passing=True))
 
         def keep(pending: PendingFrame[None], plans: Plans) -> None:
             record = _record(pending, plans)
