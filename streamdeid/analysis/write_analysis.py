@@ -53,8 +53,8 @@ class AnalysisWriter:
         passing: bool = False,
     ) -> None:
         """source: the recording, which the analysis must not replace. key: what the file is sealed with, where there is
-        one. passing: the file is read once and removed, so it is written in less time, with more bytes. Raises ValueError for a header that cannot be written, SettingsError and OutputError as `check_paths`
-        does."""
+        one. passing: the file is read once and removed, so it is written in less time, with more bytes. Raises
+        ValueError for a header that cannot be written, SettingsError and OutputError as `check_paths` does."""
         text = layout.header_text(header)
         check_paths(path, source, overwrite)
         self.path, self._overwrite, self._passing = path, overwrite, passing
