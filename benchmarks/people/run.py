@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.pose import pose_of
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
+from streamdeid.errors import InputError
 from streamdeid.report.redaction_report import FileSide
 from streamdeid.runs.analysed import header_of
 from streamdeid.runs.components import (
@@ -103,19 +104,22 @@ class Filtering:
     def published(self) -> Iterator[tuple[Frame, DeidentifiedFrame, Sequence[Track]]]:
         """Each frame, what was published of it, and what the tracker said of it. Raises StreamdeidError."""
         source = open_source(self._video, self._settings)
-        info = source.info
+        running: Iterator[_Published | None] = self._once(source)
         if self._settings.decisions == WHOLE_FILE:
-            running = self._twice(source)
-            while (one := self._next(running)) is not None:
-                yield one.pending.frame, one.frame, one.pending.tracks
-            return
+            twice = self._twice(source)
+            with contextlib.suppress(InputError):  # it cannot be cut up: in one pass, as `filter` does
+                running = chain([self._next(twice)], twice)
+        while (one := self._next(running)) is not None:
+            yield one.pending.frame, one.frame, one.pending.tracks
+
+    def _once(self, source: FileSource) -> Iterator[_Published]:
+        """Its frames as decided with the look-ahead."""
+        info = source.info
         with contextlib.closing(default_detector(self._settings)) as detect:
             size = (info.width, info.height)
             stream = assemble(self._settings, self._models, detect, key=self._key, size=size, rate=info.average_rate)
             step: Step[None] = stream.step()
-            running = filtered(islice(source, self._most), step, lookahead_frames(self._settings, info))
-            while (one := self._next(running)) is not None:
-                yield one.pending.frame, one.frame, one.pending.tracks
+            yield from filtered(islice(source, self._most), step, lookahead_frames(self._settings, info))
             self.breaks = _worded(getattr(stream.inner, "breaks", Counter()))
             self.causes = _worded(getattr(stream.inner, "causes", Counter()))
 
@@ -146,7 +150,7 @@ class Filtering:
                 near = [part for part in parts if part.span.last >= span.begin and part.span.first <= span.end]
                 yield from rendered_frames(near, span, source, settings, models, header, whole.surrogates)
 
-    def _next(self, running: Iterator[_Published]) -> _Published | None:
+    def _next(self, running: Iterator[_Published | None]) -> _Published | None:
         start = time.process_time()
         published = next(running, None)
         self.cpu += time.process_time() - start
