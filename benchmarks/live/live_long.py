@@ -1,10 +1,10 @@
 """Days in an hour: 100,000 frames of a looped camera at full speed through the live path; does anything grow?
 
-    python -m benchmarks live_long [--frames 100000] [--lost-every N] [--json]
+    python -m benchmarks live_long [--frames 100000] [--video CLIP] [--lost-every N] [--json]
 
 `LiveFilter` with the parts of `streamdeid filter`, a source that hands out a drawn person (320x240) over and over as
-fast as it is asked, and the real sink: the encoder's process, rotating files of which two are kept. A line every 5,000
-frames.
+fast as it is asked, and the real sink: the encoder's process, rotating files of which two are kept. --video: eight
+seconds of a clip, to and fro, as an edge box takes them (480 lines, the profile's encoder). A line every 5,000 frames.
 
 Bars: memory of both processes after the last frame within 5 MiB of that after frame 1,000; as many threads and
 descriptors. Exit code 1 when one is missed.
@@ -27,14 +27,18 @@ import cv2
 
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
+from benchmarks.cost.clips import to_and_fro
 from benchmarks.live.clip import RATE, live_pictures
+from benchmarks.live.small_clips import LINES
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.process_usage import own_usage, usage_of
 from streamdeid.core.status import Arrival, SourceState
 from streamdeid.runs.live import LiveFilter
 from streamdeid.runs.live_components import StreamParts
+from streamdeid.runs.profiles import EDGE, profile_settings
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
+from streamdeid.video.files.source import FileSource
 from streamdeid.video.live.sink import LiveSink
 
 SIZE = (320, 240)
@@ -44,6 +48,8 @@ MEMORY_BAR = 5.0
 """MiB."""
 _ASKED = 30
 """Frames between looks at the state, as the command line asks for it about once a second."""
+_LOOP = 400
+"""Frames of a clip, there and back."""
 _ROTATE = 60.0
 """Seconds of a file."""
 
@@ -105,11 +111,18 @@ class LoopedCamera:
 
 
 def measure(
-    directory: Path, frames: int, lost_every: int | None, progress: Callable[[Reading], None]
+    directory: Path, frames: int, lost_every: int | None, progress: Callable[[Reading], None], video: Path | None = None
 ) -> tuple[list[Reading], dict[str, Any]]:
     """Run it; readings, and the last state. Raises StreamdeidError."""
     models = load_models(None)
-    pictures, _, _ = live_pictures(models, SIZE, 1, None, seconds=6.0)
+    settings = Settings(lookahead=0.0)
+    if video is None:
+        pictures, _, _ = live_pictures(models, SIZE, 1, None, seconds=6.0)
+    else:
+        settings = profile_settings(EDGE, lookahead=0.0)
+        info = FileSource(video).info
+        size = 2 * round(info.width * LINES / info.height / 2), LINES
+        pictures = [frame.planes for frame in to_and_fro(video, _LOOP, size)]
     readings: list[Reading] = []
     begun = time.monotonic()
 
@@ -121,8 +134,8 @@ def measure(
             readings.append(_reading(number, sink, begun))
             progress(readings[-1])
 
-    sink = LiveSink(str(directory / "out-%Y%m%d-%H%M%S.mkv"), rotate=_ROTATE, keep_files=2)
-    parts = StreamParts(Settings(lookahead=0.0))
+    sink = LiveSink(str(directory / "out-%Y%m%d-%H%M%S.mkv"), rotate=_ROTATE, keep_files=2, preset=settings.preset)
+    parts = StreamParts(settings)
     camera = LoopedCamera(pictures, frames, seen, lost_every)
     live_filter = LiveFilter(camera, sink, parts, close_parts=parts.close, usage=sink.child_usage)
     with live_filter:
@@ -163,6 +176,7 @@ def main(argv: list[str]) -> int:
     """Run; the exit code."""
     parser = parser_of(__name__, __doc__)
     parser.add_argument("--frames", type=int, default=100000)
+    parser.add_argument("--video", type=Path, help="a clip instead of a drawn person")
     parser.add_argument("--lost-every", type=int, metavar="N", help="the camera is lost and found every N frames")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(argv)
@@ -179,7 +193,7 @@ def main(argv: list[str]) -> int:
         )
 
     with tempfile.TemporaryDirectory() as directory:
-        readings, status = measure(Path(directory), given.frames, given.lost_every, progress)
+        readings, status = measure(Path(directory), given.frames, given.lost_every, progress, given.video)
     missed = problems(readings, status, given.frames)
     if given.json:
         print(as_json({"readings": [asdict(one) for one in readings], "status": status, "problems": missed}))
