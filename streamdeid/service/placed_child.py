@@ -65,11 +65,10 @@ class ClusterPlace:
 
         environment: of no use; a process has that of its machine.
         """
-        self._links = [link for link in self._links if link.is_alive()]
+        self._links = [link for link in self._links if link.thread.is_alive()]
         link = _Link(camera, key, self._remote)
         self._links.append(link)
         link.begun.add_done_callback(_heard)
-        link.start()
         try:
             await asyncio.shield(link.begun)
         except asyncio.CancelledError:
@@ -85,7 +84,7 @@ class ClusterPlace:
         for link in self._links:
             link.finish(0.0, 0.0)
         for link in self._links:
-            link.join(max(0.0, until - time.monotonic()))
+            link.thread.join(max(0.0, until - time.monotonic()))
 
 
 class PlacedChild:
@@ -130,11 +129,10 @@ class PlacedChild:
         return await asyncio.shield(self._link.code)
 
 
-class _Link(threading.Thread):
+class _Link:
     """The thread that speaks with one relay, from its making to its end."""
 
     def __init__(self, camera: Camera, key: bytes | None, remote: Callable[[], Remote]) -> None:
-        super().__init__(name=f"link {camera.name}", daemon=True)
         self._camera, self._key, self._make = camera, key, remote
         self._loop = asyncio.get_running_loop()
         self._ending = threading.Event()
@@ -150,6 +148,8 @@ class _Link(threading.Thread):
         self.lost: str | None = None
         self.confirmed = False
         """Whether its relay told the process's end."""
+        self.thread = threading.Thread(target=self._run, name=f"link {camera.name}", daemon=True)
+        self.thread.start()
 
     def finish(self, grace: float, patience: float) -> None:
         """Let the process end; the first call counts."""
@@ -157,7 +157,7 @@ class _Link(threading.Thread):
             self._grace, self._patience = grace, patience
             self._ending.set()
 
-    def run(self) -> None:
+    def _run(self) -> None:
         """Make a relay, have it start the process, ask it for messages, and end it."""
         code = int(ExitCode.FAILED_CLOSED)
         remote: Remote | None = None
