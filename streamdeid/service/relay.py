@@ -130,6 +130,7 @@ class CameraRelay:
         self._close_input()
         self._over(ENDING)
         self._kill()
+        self._process.wait()
 
     def _over(self, seconds: float) -> bool:
         assert self._process is not None
@@ -157,11 +158,12 @@ class CameraRelay:
 
     def _read_messages(self) -> None:
         assert self._process is not None and self._process.stdout is not None
-        while chunk := os.read(self._process.stdout.fileno(), _CHUNK):
-            with self._changed:
-                self._changed.wait_for(lambda: len(self._messages) < self._most)
-                self._messages += chunk
-                self._changed.notify_all()
+        with self._process.stdout as stream:
+            while chunk := os.read(stream.fileno(), _CHUNK):
+                with self._changed:
+                    self._changed.wait_for(lambda: len(self._messages) < self._most)
+                    self._messages += chunk
+                    self._changed.notify_all()
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -169,14 +171,15 @@ class CameraRelay:
     def _read_complaints(self) -> None:
         assert self._process is not None and self._process.stderr is not None
         lost = False
-        while chunk := os.read(self._process.stderr.fileno(), _CHUNK):
-            with self._changed:
-                if len(self._complaints) + len(chunk) >= _MOST_COMPLAINTS:
-                    lost = True
-                    continue
-                self._complaints += b"\n" * lost + chunk  # what goes on in the middle of a line is no line of ours
-                lost = False
-                self._changed.notify_all()
+        with self._process.stderr as stream:
+            while chunk := os.read(stream.fileno(), _CHUNK):
+                with self._changed:
+                    if len(self._complaints) + len(chunk) >= _MOST_COMPLAINTS:
+                        lost = True
+                        continue
+                    self._complaints += b"\n" * lost + chunk  # what goes on in the middle of a line is no line of ours
+                    lost = False
+                    self._changed.notify_all()
 
 
 def _until(time: float) -> bytes:
