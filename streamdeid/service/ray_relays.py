@@ -9,7 +9,7 @@ from streamdeid.service.placed_child import Lost
 from streamdeid.service.relay import CameraRelay
 
 CPUS = 1
-MEMORY = 900 << 20
+MEMORY = 700 << 20
 """Bytes that a camera asks for: Ray's worker, and the processes that filter and encode 720p (docs/cluster.md)."""
 
 
