@@ -53,6 +53,8 @@ class Wire:
         self.relay: CameraRelay | None = None
         self.deaf_to = ""
         """The name of a method whose answer gets lost, and the machine with it."""
+        self.slow = 0.0
+        """Seconds that the next call is under way."""
 
     def ask(self, name: str, *given: object) -> futures.Future[Any]:
         """Call a method."""
@@ -83,6 +85,8 @@ class Wire:
             time.sleep(0.01)
         assert self.machine is not None
         self._reached()
+        time.sleep(self.slow)
+        self.slow = 0.0
         told = getattr(self.relay, name)(*given)
         if name == self.deaf_to:
             self.machine.cut = True

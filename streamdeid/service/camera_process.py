@@ -93,7 +93,8 @@ class StatusReporter:
 def main() -> int:
     """Filter the camera that the first line of standard input describes, until told to stop; the exit code.
 
-    0: a replayed file is at its end, or the service closed the input; 143: SIGTERM; else as `streamdeid.errors`.
+    0: a replayed file is at its end, or the service closed the input; 143: SIGTERM; 4: its lease was over; else as
+    `streamdeid.errors`.
     """
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # pictures of people stay out of core files
@@ -124,18 +125,19 @@ def main() -> int:
 
 def _run(camera: Camera, key: bytes | None, given: io.FileIO, pipe: BinaryIO, stop: threading.Event) -> None:
     """Filter until `stop` is set or a replayed file is at its end. Raises StreamdeidError."""
-    wanted = WantedPictures()
-    threading.Thread(target=_listen, args=(given, wanted, stop), name="listener", daemon=True).start()
+    wanted, lease = WantedPictures(), _Lease(stop)
+    threading.Thread(target=_listen, args=(given, wanted, lease, stop), name="listener", daemon=True).start()
     with contextlib.closing(StatusReporter(pipe, wanted, stop)) as reporter:
         chosen = key if key is not None else secret(camera.settings)
         with open_live(camera.source, camera.output, camera.settings, camera.live, key=chosen) as live_filter:
             reporter.begin(live_filter)
             live_filter.run(stop)
+    if lease.over:  # or it would look like a file at its end, which is not started again
+        raise FailedClosed("the service could not be reached, or had no time for it")
 
 
-def _listen(given: io.FileIO, wanted: WantedPictures, stop: threading.Event) -> None:
+def _listen(given: io.FileIO, wanted: WantedPictures, lease: _Lease, stop: threading.Event) -> None:
     """Take wishes from standard input; at its end the service is gone, and so is this process soon."""
-    lease = _Lease(stop)
     with contextlib.suppress(OSError, ValueError):
         while line := given.readline(64):
             words = line.decode("ascii", "replace").split()
@@ -153,6 +155,7 @@ class _Lease:
 
     def __init__(self, stop: threading.Event) -> None:
         self._stop, self._until = stop, 0.0
+        self.over = False
         self._thread: threading.Thread | None = None
 
     def renew(self, until: float) -> None:
@@ -165,6 +168,7 @@ class _Lease:
     def _watch(self) -> None:
         while (left := self._until - time.monotonic()) > 0:
             time.sleep(min(left, 0.5))
+        self.over = True
         self._stop.set()
         time.sleep(ENDING)
         os._exit(ExitCode.FAILED_CLOSED)

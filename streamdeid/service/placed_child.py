@@ -214,9 +214,10 @@ class _Link:
 
     def _hand_on(self, told: Told) -> None:
         """Give bytes to the service's loop, and wait until it has them: no more is fetched than it takes."""
-        taken = threading.Event()
+        taken, until = threading.Event(), time.monotonic() + LEASE / 2
         self._tell(self._feed, told, taken)
-        taken.wait(LEASE / 2)
+        while not taken.wait(_LOOK) and not self._loop.is_closed() and time.monotonic() < until:
+            pass
 
     def _feed(self, told: Told, taken: threading.Event) -> None:
         messages, complaints, closed = told

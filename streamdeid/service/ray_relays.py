@@ -31,9 +31,9 @@ class RayRelay:
         self._actor = made.remote()
 
     def ask(self, name: str, *given: object) -> Any:
-        """Call a method; what `answer` is to be asked for. Bytes go through the object store. Raises Lost."""
+        """Call a method; what `answer` is to be asked for. An order goes through the object store. Raises Lost."""
         try:
-            sent = [self._ray.put(one) if isinstance(one, bytes) and one else one for one in given]
+            sent = [self._ray.put(one) for one in given] if name == "start" else given
             return getattr(self._actor, name).remote(*sent)
         except self._ray.exceptions.RayError as error:
             raise Lost(last_line(error)) from error

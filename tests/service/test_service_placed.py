@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import pickle
+import platform
 import signal
 import subprocess
 import sys
@@ -18,15 +19,19 @@ from typing import Any
 import pytest
 
 from streamdeid.errors import ExitCode, SettingsError
+from streamdeid.runs.components import write_drawing
+from streamdeid.runs.shipped import packed
 from streamdeid.service import lease, placed_child, restarts, supervised_camera
+from streamdeid.service import placed_order as placed_order_file
 from streamdeid.service.camera import Camera, read_camera
 from streamdeid.service.lease import ENDING
 from streamdeid.service.pipe_messages import Order, order_line
 from streamdeid.service.placed_child import ClusterPlace
 from streamdeid.service.placed_order import check_placeable, placed_order, unpacked_order
-from streamdeid.service.relay import CameraRelay
+from streamdeid.service.relay import COMMAND, CameraRelay
 from streamdeid.service.supervisor import Supervisor
 from tests.fake_machines import Machine, Machines
+from tests.live_fakes import planes
 
 ROOT = Path(__file__).parents[2]
 FAKE = (sys.executable, str(ROOT / "tests" / "fake_camera.py"))
@@ -270,7 +275,41 @@ def test_a_process_ends_by_itself_when_whoever_started_it_stands_still(tmp_path:
         assert b"status" in process.stdout.readline()
         process.stdout.read()
         code = process.wait(30)
-    assert due - 0.1 < time.monotonic() < due + ENDING + 0.5 and code in (ExitCode.DONE, ExitCode.FAILED_CLOSED)
+    assert due - 0.1 < time.monotonic() < due + ENDING + 0.5
+    assert code == ExitCode.FAILED_CLOSED, "a camera that ends with 0 is a file at its end, and not started again"
+
+
+def test_one_that_the_service_had_no_time_for_is_started_again(tmp_path: Path) -> None:
+    """Its machine is well, and the service too, when it comes back; the real process, over a file that loops."""
+    write_drawing(tmp_path / "cam.mp4", [planes(100 + number) for number in range(10)], 10)
+    machines = Machines(COMMAND, Machine("west"))
+
+    async def scenario(supervisor: Supervisor) -> None:
+        await until(lambda: state(supervisor) == "live", 20)
+        machines.made[0].slow = 1.5 * lease.LEASE
+        await until(lambda: state(supervisor) == "restarting")
+        assert "could not be reached" in str(supervisor.cameras["a"].report().reason)
+        await until(lambda: state(supervisor) == "live", 20)
+
+    text = camera("a", "cam.mp4", 'loop = true\nmethod = "blackout"')
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(lease, "LEASE", 3.0)
+        patched.setattr(placed_child, "LEASE", 10.0)  # the answer comes after all
+        run(tmp_path, text, machines, scenario)
+
+
+def test_a_machine_that_differs_fails_the_camera_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        placed_order_file, "packed", lambda settings: replace(packed(settings), versions={"numpy": "0"})
+    )
+
+    async def scenario(supervisor: Supervisor) -> None:
+        await until(lambda: state(supervisor) == "failed")
+
+    run(tmp_path, camera("a", "rtsp://127.0.0.1:9/x"), Machines(COMMAND, Machine("west")), scenario)
+    assert f"a: failed: {platform.node()} has " in capfd.readouterr().err
 
 
 def test_what_is_not_fetched_waits_and_what_is_too_much_is_lost(tmp_path: Path) -> None:
