@@ -19,6 +19,10 @@ class Machine:
 
     def __init__(self, name: str, places: int = 1) -> None:
         self.name, self.places = name, places
+        self.deaf_to = ""
+        """The name of a method whose answer gets lost, and the machine with it."""
+        self.empty = False
+        """It takes relays, and does nothing with them: nobody knows that it is gone."""
         self.cut = False
         """Nothing goes to it, and nothing comes from it; its cameras do not know that."""
         self.relays: list[CameraRelay] = []
@@ -51,8 +55,6 @@ class Wire:
         self._over = False
         self.machine: Machine | None = None
         self.relay: CameraRelay | None = None
-        self.deaf_to = ""
-        """The name of a method whose answer gets lost, and the machine with it."""
         self.slow = 0.0
         """Seconds that the next call is under way."""
 
@@ -76,7 +78,11 @@ class Wire:
 
     def _call(self, name: str, given: tuple[object, ...]) -> Any:
         while self.relay is None:
-            for machine in self._machines:
+            for machine in tuple(self._machines):
+                if machine.empty and not self._over:
+                    machine.empty = False  # Ray spreads them: the next one goes elsewhere
+                    self._machines = ()
+                    break
                 if len(machine.relays) < machine.places and not machine.cut and self.relay is None:
                     self.machine, self.relay = machine, CameraRelay(self._command)
                     machine.relays.append(self.relay)
@@ -88,7 +94,7 @@ class Wire:
         time.sleep(self.slow)
         self.slow = 0.0
         told = getattr(self.relay, name)(*given)
-        if name == self.deaf_to:
+        if name == self.machine.deaf_to:
             self.machine.cut = True
         self._reached()
         return self.machine.name if name == "hello" else told

@@ -30,6 +30,8 @@ _LOOK = 0.2
 _SLACK = 2.0
 """Seconds for an answer to come, beside those that the work takes."""
 _MOST_WISHES = 8
+PLACING = 10.0
+"""Seconds for a machine to take a relay, before another one is made; twice as long each time, at most a minute."""
 
 
 class Lost(Exception):
@@ -163,8 +165,9 @@ class _Link:
         remote: Remote | None = None
         try:
             order = placed_order(self._camera, self._key)
-            remote = self._make()
-            if self._started(remote, order):
+            remote = self._placed()
+            if remote is not None:
+                self._start(remote, order)
                 code = self._followed(remote)
         except (Lost, TimeoutError) as error:
             self.lost = f"its machine {self.node} is gone or cannot be reached" if self.node else str(error)
@@ -180,20 +183,35 @@ class _Link:
                     remote.kill()
             self._tell(self._over, code)
 
-    def _started(self, remote: Remote, order: bytes) -> bool:
-        """Start the process when there is a machine; False when it was no longer wanted. Raises Lost and OSError."""
-        asked = remote.ask("hello")
-        while self.node is None:
-            if self._ending.is_set():
-                return False
-            with contextlib.suppress(TimeoutError):
-                self.node = str(remote.answer(asked, _LOOK))
+    def _placed(self) -> Remote | None:
+        """A relay that a machine took; None when it is no longer wanted. Raises Lost.
+
+        Ray may choose a machine that it does not know to be gone, and wait a minute for it: one that is not taken is
+        given up, which costs nothing, since it was told nothing.
+        """
+        patience = PLACING
+        while not self._ending.is_set():
+            remote, until = self._make(), time.monotonic() + patience
+            try:
+                asked = remote.ask("hello")
+                while time.monotonic() < until and not self._ending.is_set():
+                    with contextlib.suppress(TimeoutError):
+                        self.node = str(remote.answer(asked, _LOOK))
+                        return remote
+            finally:
+                if self.node is None:
+                    remote.kill()
+            patience = min(2 * patience, 6 * PLACING)
+        return None
+
+    def _start(self, remote: Remote, order: bytes) -> None:
+        """Start the process. Raises Lost, TimeoutError, and OSError when its machine says that it cannot be."""
         self.claim.asking(time.monotonic())
         wrong = remote.answer(remote.ask("start", order), LEASE)
         if wrong is not None:
+            self.confirmed = True
             raise OSError(f"{self.node}: {wrong}")
         self._tell(_done, self.begun)
-        return True
 
     def _followed(self, remote: Remote) -> int:
         """Take along what the process says until it ends, or is to end; its exit code. Raises Lost and TimeoutError."""

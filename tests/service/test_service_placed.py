@@ -198,19 +198,15 @@ def test_one_that_is_cut_off_ends_before_another_begins(tmp_path: Path, behaviou
 
 def test_one_that_was_started_without_anybody_hearing_of_it_is_waited_for(tmp_path: Path) -> None:
     machines = Machines(FAKE, Machine("west"), Machine("east"))
+    machines.machines[0].deaf_to = "start"
 
     async def scenario(supervisor: Supervisor) -> None:
-        machines.made[0].deaf_to = "start"
         await until(lambda: len(started(tmp_path)) == 1)
         began, first = time.monotonic(), started(tmp_path)[0]["pid"]
         await until(lambda: state(supervisor) == "live")
         assert time.monotonic() - began > lease.FREE - 0.5 and not lives(first)
 
-    async def soon(supervisor: Supervisor) -> None:
-        await until(lambda: machines.made)
-        await scenario(supervisor)
-
-    run(tmp_path, camera("a"), machines, soon)
+    run(tmp_path, camera("a"), machines, scenario)
 
 
 def test_a_reload_waits_for_a_camera_that_is_cut_off(tmp_path: Path) -> None:
@@ -249,6 +245,20 @@ def test_one_that_finds_no_room_waits_says_so_and_can_be_stopped(tmp_path: Path)
 
     assert run(tmp_path, camera("a"), Machines(FAKE, Machine("west", places=0)), waits) < 2
     assert len(started(tmp_path)) == 1
+
+
+def test_a_machine_that_takes_it_and_does_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(placed_child, "PLACING", 0.5)
+    machines = Machines(FAKE, Machine("west", places=0), Machine("east", places=0))
+    machines.machines[0].empty = True
+
+    async def scenario(supervisor: Supervisor) -> None:
+        await until(lambda: machines.made)
+        machines.machines[1].places = 1
+        await until(lambda: state(supervisor) == "live")
+        assert len(machines.made) == 2 and supervisor.cameras["a"].restarts == 0
+
+    run(tmp_path, camera("a"), machines, scenario)
 
 
 def test_the_service_is_gone_and_so_is_its_camera(tmp_path: Path) -> None:
