@@ -28,7 +28,7 @@ _GRACE = 3.0
 _ASK_EVERY = 1.0
 _SILENT = 3.0
 """Seconds without a status line after which a camera is not called live; without a start, after which it is said."""
-_NO_ROOM = "no machine of the cluster has room for it"
+_NOT_TAKEN = "no machine of the cluster has taken it yet"
 _PREFIX = "streamdeid: "
 _GARBAGE = "its process told something that cannot be understood"
 _LINE = 300
@@ -277,7 +277,7 @@ class SupervisedCamera:
                 return ("ended" if self._finished else "failed"), self._trouble
             reason = self._trouble
             if self._starting_since is not None and now - self._starting_since > _SILENT:
-                reason = f"{reason}; {_NO_ROOM}" if reason else _NO_ROOM
+                reason = f"{reason}; {_NOT_TAKEN}" if reason else _NOT_TAKEN
             return ("restarting" if self._trouble else "starting"), reason
         silent = now - self._heard
         if silent > _SILENT and self._status.state != "starting":

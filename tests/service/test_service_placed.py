@@ -231,7 +231,7 @@ def test_one_that_finds_no_room_waits_says_so_and_can_be_stopped(tmp_path: Path)
     machines = Machines(FAKE, Machine("west", places=0))
 
     async def scenario(supervisor: Supervisor) -> None:
-        await until(lambda: "no machine of the cluster has room" in str(supervisor.cameras["a"].report().reason))
+        await until(lambda: "no machine of the cluster has taken it" in str(supervisor.cameras["a"].report().reason))
         assert state(supervisor) == "starting" and not supervisor.cameras["a"].report().ready
         machines.machines[0].places = 1
         await until(lambda: state(supervisor) == "live")
