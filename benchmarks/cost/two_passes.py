@@ -6,7 +6,8 @@ A recording of two to six people at 720p with cuts (`review/long_recording.py`) 
 look-ahead, with decisions over the whole file in one process, and in several. Told are wall and CPU seconds and the
 peak of the memory of one process, the ratios, people and levels, whether both outputs of the second kind are the same
 bits, and whether frames and times are the recording's. With --kills so many of the processes are killed at seeded
-moments, one after another, while the recording is filtered once more: the output must be the same then, too.
+moments, spread over the time, while the recording is filtered once more: the output must be the same then, or, where
+the same segment was hit twice, the run must fail closed (code 4) and leave nothing.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from benchmarks.command_line import parser_of
 from benchmarks.processes import COMMAND
 from benchmarks.review.long_recording import KEY, RATE, make_short, repeat
 from streamdeid.core.process_usage import usage_of
+from streamdeid.errors import ExitCode
 from streamdeid.video.files.seeking import frame_times
 from streamdeid.video.files.source import FileSource
 
@@ -58,9 +60,13 @@ def children_of(process: int) -> list[int]:
     return found
 
 
-def filtered(recording: Path, place: Path, name: str, words: Sequence[str], kills: int = 0) -> Filtered:
-    """Run the command line. kills: so many of its processes are killed on the way."""
+def filtered(
+    recording: Path, place: Path, name: str, words: Sequence[str], kills: int = 0, apart: float = 0.0
+) -> Filtered | None:
+    """Run the command line. kills: so many of its processes are killed on the way, about `apart` seconds apart.
+    None: it failed closed and left nothing."""
     output, report = place / f"{name}.mp4", place / f"{name}.json"
+    output.unlink(missing_ok=True)
     key = place / "key"
     key.write_bytes(KEY)
     key.chmod(0o600)
@@ -71,7 +77,7 @@ def filtered(recording: Path, place: Path, name: str, words: Sequence[str], kill
     before, begun = os.times(), time.perf_counter()
     process = subprocess.Popen(command, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     peak, rng, left = 0.0, random.Random(7), kills
-    due = begun + 5
+    due = begun + rng.uniform(0.2, 1.0) * apart
     over = threading.Event()
     while process.poll() is None:
         running = [process.pid, *children_of(process.pid)]
@@ -80,9 +86,11 @@ def filtered(recording: Path, place: Path, name: str, words: Sequence[str], kill
             with contextlib.suppress(ProcessLookupError):
                 os.kill(rng.choice(running[1:]), signal.SIGKILL)
                 left -= 1
-            due = time.perf_counter() + rng.uniform(2, 8)
+            due = time.perf_counter() + rng.uniform(0.6, 1.4) * apart
         over.wait(_POLL)
     after = os.times()
+    if kills and process.returncode == ExitCode.FAILED_CLOSED and not output.exists():
+        return None
     if process.returncode:
         raise SystemExit(f"{name} ended with {process.returncode}")
     cpu = sum(getattr(after, one) - getattr(before, one) for one in ("children_user", "children_system"))
@@ -90,6 +98,11 @@ def filtered(recording: Path, place: Path, name: str, words: Sequence[str], kill
     return Filtered(
         time.perf_counter() - begun, cpu, peak, hashlib.sha256(output.read_bytes()).hexdigest(), told | {"left": left}
     )
+
+
+def _whole(run: Filtered | None) -> Filtered:
+    assert run is not None  # only a run that was hurt fails closed
+    return run
 
 
 def same_times(recording: Path, output: Path) -> bool:
@@ -116,14 +129,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         recording = place / "recording.mp4"
         repeat(short, recording, max(1, round(60 * arguments.minutes * RATE / frames)), Fraction(frames, RATE))
         whole, many = ("--decisions", "whole-file"), ("--workers", str(arguments.workers))
-        runs = {
-            "look-ahead": filtered(recording, place, "ahead", ()),
-            "whole file": filtered(recording, place, "one", whole),
-            f"whole file, {arguments.workers} workers": filtered(recording, place, "many", (*whole, *many)),
-        }
-        ahead, one, several = runs.values()
+        ahead, one, several = (
+            _whole(filtered(recording, place, name, words))
+            for name, words in (("ahead", ()), ("one", whole), ("many", (*whole, *many)))
+        )
+        runs = {"look-ahead": ahead, "whole file": one, f"whole file, {arguments.workers} workers": several}
         if arguments.kills:
-            runs["the same, killed"] = filtered(recording, place, "killed", (*whole, *many), arguments.kills)
+            apart = several.wall / (arguments.kills + 1)
+            killed = filtered(recording, place, "killed", (*whole, *many), arguments.kills, apart)
+            if killed is None:
+                print("killed: one segment twice, so the run failed closed and left nothing\n")
+            else:
+                runs["the same, killed"] = killed
         print("| run | wall s | CPU s | CPU ms per frame | peak MiB of a process | people | levels |")
         print("|---|---|---|---|---|---|---|")
         for name, run in runs.items():
@@ -138,8 +155,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         print(f"CPU of two passes over one: {one.cpu / ahead.cpu:.3f}; of several workers: {several.cpu / one.cpu:.3f}")
         wrong = [name for name, run in runs.items() if run is not ahead and run.sha256 != one.sha256]
-        if arguments.kills:
-            print(f"killed: {arguments.kills - runs['the same, killed'].report['left']} processes")
+        if arguments.kills and killed is not None:
+            print(f"killed: {arguments.kills - killed.report['left']} processes")
         exact = same_times(recording, place / "many.mp4")
         print(f"other bits: {', '.join(wrong) or 'none'}; frames and times exact: {'yes' if exact else 'NO'}")
         return int(bool(wrong) or not exact)

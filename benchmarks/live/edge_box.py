@@ -1,10 +1,12 @@
 """Does `--profile edge` keep what it promises on one core and 512 MiB, for long?
 
-    python -m benchmarks edge_box VIDEO ... [--minutes 2] [--as-sent] [--profile NAME|none] [--core 0] [--python P]
+    python -m benchmarks edge_box VIDEO ... [--minutes 2] [--unbroken] [--as-sent] [--profile NAME|none] [--core 0]
+        [--python P]
 
 `streamdeid filter --realtime --loop` as a user starts it, in a control group with one core, 512 MiB and no swap
 (benchmarks/live/box.py: root, version 1), from a file that is replayed as a camera to rotating files. VIDEO is made
-one of 480 lines and 15 frames a second first, and played to and fro for at least a minute; --as-sent leaves size and
+one of 480 lines and 15 frames a second first, and played to and fro for a minute, again and again, or, with
+--unbroken, for as long as the run takes: a clip that begins anew is a new connection. --as-sent leaves size and
 rate as they are, as a larger camera's. --profile none: the defaults, to compare. --python: the interpreter of another
 installation, whose files nobody else has in memory, so that they are charged to the box.
 
@@ -46,6 +48,8 @@ _START = 20.0
 """Seconds after which a run is no longer starting: models are loaded, the first person has a face."""
 _CLIP = 60.0
 """Seconds of a clip before it begins anew."""
+_SPARE = 30.0
+"""Seconds by which an unbroken one is longer than the run."""
 _LONG = 600.0
 """Seconds from which growth says something."""
 _DAY = 86_400.0
@@ -140,13 +144,13 @@ def _listen(lines: IO[str], told: dict[str, Any]) -> None:
         told.update(json.loads(line))
 
 
-def camera_clip(video: Path, directory: Path, as_sent: bool) -> Path:
-    """A minute of the clip, to and fro."""
+def camera_clip(video: Path, directory: Path, as_sent: bool, seconds: float = _CLIP) -> Path:
+    """So much of the clip, to and fro."""
     info = FileSource(video).info
     rate = info.average_rate if as_sent else RATE
     size = None if as_sent else (2 * round(info.width * LINES / info.height / 2), LINES)
     path = directory / f"{video.stem}.mp4"
-    encode(to_and_fro(video, round(_CLIP * rate), size), path, rate)
+    encode(to_and_fro(video, round(seconds * rate), size), path, rate)
     return path
 
 
@@ -155,6 +159,7 @@ def main(argv: list[str]) -> int:
     parser = parser_of(__name__, __doc__)
     parser.add_argument("videos", type=Path, nargs="+", metavar="VIDEO")
     parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--unbroken", action="store_true", help="a clip as long as the run, which never begins anew")
     parser.add_argument("--as-sent", action="store_true", help="leave size and rate of the clips as they are")
     parser.add_argument("--profile", default="edge", metavar="NAME", help="none: the defaults (%(default)s)")
     parser.add_argument("--core", type=int, default=0, help="number of the processor (%(default)s)")
@@ -165,7 +170,8 @@ def main(argv: list[str]) -> int:
     rows, missed = [], []
     for video in given.videos:
         with tempfile.TemporaryDirectory() as folder:
-            clip = camera_clip(video, Path(folder), given.as_sent)
+            longest = 60 * given.minutes + _SPARE if given.unbroken else _CLIP
+            clip = camera_clip(video, Path(folder), given.as_sent, longest)
             try:
                 run = run_in_box(clip, Path(folder), options, 60 * given.minutes, given.core, given.python)
             except OSError as error:

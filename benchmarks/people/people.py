@@ -1,13 +1,13 @@
 """Does everybody keep one face, and nobody get another's? Clips through the filter, against the true persons.
 
-    python -m benchmarks people DIRECTORY [--only NAME ...] [--live] [--sheet DIR] [--json]
+    python -m benchmarks people DIRECTORY [--only NAME ...] [--live | --whole-file] [--sheet DIR] [--json]
 
 Takes each video that has NAME.faces.csv beside it: an independent detector's boxes, of which those with score 0.5 and
 up and a shorter side of 40 pixels and up count as faces, whether the filter found them or not. Who is who is told by
 NAME.people.csv beside the clip or by labels/ beside this file (`people/truth.py`). The filter runs in this
-process, without encoding, under one fixed key. --live: no look-ahead. --sheet: for each clip three frames with the
-original left and what was published right (they show real people: keep them private). Exit code 1 when a person was
-shown in another's face.
+process, without encoding, under one fixed key. --live: no look-ahead. --whole-file: two passes, and who is who is
+decided over the whole clip. --sheet: for each clip three frames with the original left and what was published right
+(they show real people: keep them private). Exit code 1 when a person was shown in another's face.
 
 Own face: share of the faces below 40 degrees of yaw that show their own new face, in full or quiet; the yaw is that of
 the filter's landmarks in that frame, and faces for which it had none are counted apart. Surrogates per person: mean
@@ -21,7 +21,6 @@ as large as a face among them. CPU: reading, detection and filter, all threads.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -37,7 +36,7 @@ from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.errors import StreamdeidError
 from streamdeid.lab.attacks.gaps import LEAST_SIDE
-from streamdeid.settings import Settings
+from streamdeid.settings import LOOK_AHEAD, WHOLE_FILE, Settings
 from streamdeid.surrogates.models import Models, load_models
 
 _LOOKS = 3
@@ -107,11 +106,15 @@ def main(argv: list[str]) -> int:
     parser = parser_of(__name__, __doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only clips of these stems")
-    parser.add_argument("--live", action="store_true", help="no look-ahead")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--live", action="store_true", help="no look-ahead")
+    mode.add_argument("--whole-file", action="store_true", help="decisions over the whole clip, in two passes")
     parser.add_argument("--sheet", type=Path, metavar="DIR", help="pictures of three frames of each clip")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(argv)
-    settings = replace(Settings(), lookahead=0.0) if given.live else Settings()
+    settings = (
+        Settings(lookahead=0.0) if given.live else Settings(decisions=WHOLE_FILE if given.whole_file else LOOK_AHEAD)
+    )
     try:
         videos = _chosen(given.directory, given.only)
         models = load_models(None)

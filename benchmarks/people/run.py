@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import math
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,27 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.pose import pose_of
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
-from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
+from streamdeid.errors import InputError
+from streamdeid.report.redaction_report import FileSide
+from streamdeid.runs.analysed import header_of
+from streamdeid.runs.components import (
+    assemble,
+    choosing,
+    default_detector,
+    distances_of_persons,
+    in_time,
+    lookahead_frames,
+    open_source,
+)
+from streamdeid.runs.segments.cutting import cut_up
+from streamdeid.runs.segments.deciding import decide
+from streamdeid.runs.segments.rendering import Part, rendered_frames
+from streamdeid.runs.segments.study import study
 from streamdeid.runs.step import Done, Step, filtered
-from streamdeid.settings import Settings
+from streamdeid.settings import WHOLE_FILE, Settings
 from streamdeid.surrogates.models import Models
+from streamdeid.video.files.seeking import frame_times
+from streamdeid.video.files.source import FileSource
 
 Corners = tuple[float, float, float, float]
 
@@ -86,18 +104,53 @@ class Filtering:
     def published(self) -> Iterator[tuple[Frame, DeidentifiedFrame, Sequence[Track]]]:
         """Each frame, what was published of it, and what the tracker said of it. Raises StreamdeidError."""
         source = open_source(self._video, self._settings)
+        running: Iterator[_Published | None] = self._once(source)
+        if self._settings.decisions == WHOLE_FILE:
+            twice = self._twice(source)
+            with contextlib.suppress(InputError):  # it cannot be cut up: in one pass, as `filter` does
+                running = chain([self._next(twice)], twice)
+        while (one := self._next(running)) is not None:
+            yield one.pending.frame, one.frame, one.pending.tracks
+
+    def _once(self, source: FileSource) -> Iterator[_Published]:
+        """Its frames as decided with the look-ahead."""
         info = source.info
         with contextlib.closing(default_detector(self._settings)) as detect:
             size = (info.width, info.height)
             stream = assemble(self._settings, self._models, detect, key=self._key, size=size, rate=info.average_rate)
             step: Step[None] = stream.step()
-            running = filtered(islice(source, self._most), step, lookahead_frames(self._settings, info))
-            while (one := self._next(running)) is not None:
-                yield one.pending.frame, one.frame, one.pending.tracks
+            yield from filtered(islice(source, self._most), step, lookahead_frames(self._settings, info))
             self.breaks = _worded(getattr(stream.inner, "breaks", Counter()))
             self.causes = _worded(getattr(stream.inner, "causes", Counter()))
 
-    def _next(self, running: Iterator[_Published]) -> _Published | None:
+    def _twice(self, source: FileSource) -> Iterator[_Published]:
+        """The same in two passes, as `runs.segments` does it in one process."""
+        info, settings, models = source.info, self._settings, self._models
+        times, keys = frame_times(source.path, info.time_base)
+        spans = cut_up(times, keys, lookahead_frames(settings, info))
+        header = header_of(settings, models, info, FileSide.of(source.path))
+        with contextlib.ExitStack() as safe:
+            detect = safe.enter_context(contextlib.closing(default_detector(settings)))
+            timed = safe.enter_context(contextlib.closing(in_time(detect, settings)))
+            place = Path(safe.enter_context(tempfile.TemporaryDirectory()))
+            files = [place / f"{span.number}.analysis" for span in spans]
+            studies = [
+                study(span, source, settings, models, timed, header, file, lambda index: None)
+                for span, file in zip(spans, files, strict=True)
+            ]
+            chosen = choosing(settings, models, self._key)
+            whole = decide(
+                spans, studies, distances_of_persons(), chosen, reentry=settings.reentry, rate=info.average_rate
+            )
+            parts = [
+                Part(span, file, numbers, whole.persons)
+                for span, file, numbers in zip(spans, files, whole.numbers, strict=True)
+            ]
+            for span in spans:
+                near = [part for part in parts if part.span.last >= span.begin and part.span.first <= span.end]
+                yield from rendered_frames(near, span, source, settings, models, header, whole.surrogates)
+
+    def _next(self, running: Iterator[_Published | None]) -> _Published | None:
         start = time.process_time()
         published = next(running, None)
         self.cpu += time.process_time() - start

@@ -32,6 +32,7 @@ from streamdeid.errors import OutputError
 
 _EFFORT = 6
 """Of zlib: a fifth less than 1, and 9 takes five times as long for one per cent."""
+_LEAST_EFFORT = 1
 
 
 class AnalysisWriter:
@@ -49,13 +50,14 @@ class AnalysisWriter:
         source: Path | None = None,
         overwrite: bool,
         key: bytes | None = None,
+        passing: bool = False,
     ) -> None:
         """source: the recording, which the analysis must not replace. key: what the file is sealed with, where there is
-        one. Raises ValueError for a header that cannot be written, SettingsError and OutputError as `check_paths`
-        does."""
+        one. passing: the file is read once and removed, so it is written in less time, with more bytes. Raises
+        ValueError for a header that cannot be written, SettingsError and OutputError as `check_paths` does."""
         text = layout.header_text(header)
         check_paths(path, source, overwrite)
-        self.path, self._overwrite = path, overwrite
+        self.path, self._overwrite, self._passing = path, overwrite, passing
         self._records: list[FrameRecord] = []
         self._faces: list[FaceNumbers] = []
         self._index: list[bytes] = []
@@ -158,7 +160,9 @@ class AnalysisWriter:
         if max(len(self._levels), len(self._causes)) > MOST_WORDS:
             raise ValueError(f"more than {MOST_WORDS} levels or causes")
         check_table(table, len(self._levels), len(self._causes))
-        blocks = [zlib.compress(data, _EFFORT) for data in (table_bytes(table), coded(self._faces))]
+        effort = _LEAST_EFFORT if self._passing else _EFFORT
+        points = coded(self._faces, predict=not self._passing)
+        blocks = [zlib.compress(data, effort) for data in (table_bytes(table), points)]
         entry = np.zeros(1, layout.ENTRY)
         for name, block in zip(("table", "points"), blocks, strict=True):
             entry[f"{name}_bytes"], entry[f"{name}_crc"] = len(block), zlib.crc32(block)

@@ -24,7 +24,7 @@ from streamdeid.analysis.records import (
     FrameRecord,
     Side,
 )
-from streamdeid.core.faces import Face
+from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
 from streamdeid.core.protocols import Detector
 from streamdeid.errors import FailedClosed, InputError
@@ -121,7 +121,7 @@ class Kept:
 def record_of(done: Done[Any]) -> FrameRecord:
     """What is kept of a frame."""
     pending, decided = done.pending, {one.track: one for one in done.frame.redactions if one.track}
-    number = {id(face): place for place, face in enumerate(pending.found)}
+    found, number = found_as_tracked(pending.found, [*(plan.track for plan in done.plans), *pending.tracks])
     decisions = []
     for track in [plan.track for plan in done.plans] + [one for one in pending.tracks if one.number in pending.left]:
         redaction = decided.get(track.number)
@@ -144,7 +144,23 @@ def record_of(done: Done[Any]) -> FrameRecord:
             )
         )
     scene = 0 if pending.noted is None else pending.noted.scene
-    return FrameRecord(pending.frame.time, scene, pending.found, decisions)
+    return FrameRecord(pending.frame.time, scene, found, decisions)
+
+
+def found_as_tracked(found: Sequence[Face], tracks: Sequence[Track]) -> tuple[list[Face], dict[int, int]]:
+    """The faces that were found, and the place of each one that a track has among them, by its `id`.
+
+    Where the tracker joined a face that was found twice, the track has the better one with the evidence of both: an
+    object of its own, which is kept in the place of the one that it was made from.
+    """
+    faces, number = list(found), {id(face): place for place, face in enumerate(found)}
+    for face in [track.face for track in tracks]:
+        if face is not None and id(face) not in number:
+            same = (place for place, one in enumerate(found) if one.box == face.box and one.landmarks is face.landmarks)
+            place = next(same, None)
+            if place is not None:
+                faces[place], number[id(face)] = face, place
+    return faces, number
 
 
 @dataclass

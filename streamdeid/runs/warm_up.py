@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -32,6 +32,9 @@ from streamdeid.synthetic.people import synthetic_people
 _SIZES = ((160, 120), (642, 362), (1280, 720))
 """Width and height of the drawn pictures."""
 _FRAMES = 3
+_DEADLINE = 600.0
+"""Seconds that the detector may take for a picture: nobody waits for a warm-up, and a board, or an emulator that builds
+an image, is slow at the first one."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,9 @@ def warm_up(cache: Path | None = None) -> WarmUp:
     models = load_models(None)
     for number, size in enumerate(_SIZES):
         last = number == len(_SIZES) - 1
-        settings = Settings(transfer="paper", eyes="original") if last else Settings()
+        settings = Settings(detector_deadline=_DEADLINE)
+        if last:
+            settings = replace(settings, transfer="paper", eyes="original")
         drawn = synthetic_people(models.fitting, models.gallery, people=min(2, number + 1), size=size)
         with Filter(settings, self_test=number == 0) as filter:
             for one in islice(drawn, _FRAMES):

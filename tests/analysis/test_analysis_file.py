@@ -83,6 +83,22 @@ def test_reading_what_was_read_gives_the_same_file(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+def test_a_passing_file_says_the_same_in_more_bytes(tmp_path: Path) -> None:
+    write_recording(tmp_path / "a")
+    analysis = read_analysis(tmp_path / "a")
+    with AnalysisWriter(tmp_path / "b", analysis.header, overwrite=False, passing=True) as writer:
+        for frame in analysis.frames:
+            writer.add(frame)
+        writer.close(analysis.end)
+    assert (tmp_path / "a").stat().st_size < (tmp_path / "b").stat().st_size
+    again = read_analysis(tmp_path / "b")
+    with AnalysisWriter(tmp_path / "c", again.header, overwrite=False) as writer:
+        for frame in again.frames:
+            writer.add(frame)
+        writer.close(again.end)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "c").read_bytes()
+
+
 def test_times_are_exact_and_may_repeat(tmp_path: Path) -> None:
     times = [Fraction(-1, 3), Fraction(0), Fraction(0), Fraction(1, 90_000), Fraction(10**9 + 1, 1001)]
     _written(tmp_path / "a", *(_frame(0, time=time) for time in times))

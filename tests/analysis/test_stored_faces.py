@@ -103,14 +103,14 @@ def test_points_are_read_as_they_were_coded() -> None:
         assert_same_face(face_from(replace(face, points=points)), face_from(face))
 
 
-@given(_SEEDS)
+@given(_SEEDS, st.booleans())
 @settings(deadline=None, max_examples=20)
-def test_the_wildest_points_are_read_as_they_were_coded(seed: int) -> None:
+def test_the_wildest_points_are_read_as_they_were_coded(seed: int, predict: bool) -> None:
     rng = np.random.default_rng(seed)
     parts = [int(rng.choice([p for p in range(32) if fit_together(p)])) for _ in range(6)]
     wild = [rng.integers(-(1 << 14) + 1, 1 << 14, (points_of(part), 3)) for part in parts]
     faces = [FaceNumbers((0, 0, 64, 64), 0, 0, 0, part, points) for part, points in zip(parts, wild, strict=True)]
-    read = decoded(coded(faces), parts)
+    read = decoded(coded(faces, predict=predict), parts)
     assert all((points == face.points).all() for points, face in zip(read, faces, strict=True))
 
 

@@ -173,10 +173,15 @@ def test_a_face_that_fills_the_picture_has_no_surroundings() -> None:
 
 
 def test_it_is_cheap() -> None:
+    """Against blurring the patch ten times, which is as slow as the machine is: 0.2 of that here."""
     planes, state = _planes(_discs(1.0) + _grain(2.0, 0.0, 3)), SceneGrain()
     patches = [_patch(_discs(0.8, 1)) for _ in range(24)]
     state.match(patches[0], planes, _OVAL)
     begun = time.process_time()
     for patch in patches:
+        for _ in range(10):
+            cv2.GaussianBlur(patch.y, (0, 0), 4.0)
+    blurred = time.process_time()
+    for patch in patches:
         state.match(patch, planes, _OVAL)
-    assert (time.process_time() - begun) / len(patches) < 0.004
+    assert time.process_time() - blurred < blurred - begun

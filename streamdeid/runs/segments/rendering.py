@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import overload
@@ -136,22 +136,37 @@ def render(
     parts: the segments that its frames, and those around it, are in. told: called with the number of each frame that is
     done. Raises InputError, OutputError and FailedClosed.
     """
+    counted = Rendered()
+    with contextlib.ExitStack() as safe:
+        sink = safe.enter_context(write_behind(open_sink(path, source.info, settings, streams=False)))
+        running = rendered_frames(parts, span, source, settings, models, header, surrogates)
+        for done in safe.enter_context(contextlib.closing(running)):
+            sink.write(done.frame)
+            counted.add(done, settings.synthesises)
+            told(done.frame.index)
+    if counted.frames != span.last - span.first + 1:
+        raise FailedClosed(f"a segment of {span.last - span.first + 1} frames came out with {counted.frames}")
+    return counted
+
+
+def rendered_frames(
+    parts: Sequence[Part],
+    span: Span,
+    source: FileSource,
+    settings: Settings,
+    models: Models,
+    header: AnalysisHeader,
+    surrogates: Mapping[int, Surrogate],
+) -> Generator[Done[None], None, None]:
+    """The frames of a segment, rendered, in order; see `render`. Raises InputError and FailedClosed."""
     info = source.info
     recorded = RecordedFrames(Analysis(header, DecidedFrames(parts), AnalysisEnd({}, None, "")))
     deidentifier = decided(settings, models, _Given(surrogates), recorded, (info.width, info.height))
     step: Step[None] = Step(recorded.faces, RecordedTracks(recorded, span.begin), deidentifier)
-    counted = Rendered()
-    with contextlib.ExitStack() as safe:
-        sink = safe.enter_context(write_behind(open_sink(path, info, settings, streams=False)))
-        frames = source.between(span.times, span.begin, span.end, number=span.begin)
-        coming = safe.enter_context(contextlib.closing(read_ahead(frames)))
+    frames = source.between(span.times, span.begin, span.end, number=span.begin)
+    with contextlib.closing(read_ahead(frames)) as coming:
         for done in filtered(coming, step, lookahead_frames(settings, info)):
             if done.frame.index >= span.first:
-                sink.write(done.frame)
-                counted.add(done, settings.synthesises)
-                told(done.frame.index)
+                yield done
             if done.frame.index == span.last:
                 break
-    if counted.frames != span.last - span.first + 1:
-        raise FailedClosed(f"a segment of {span.last - span.first + 1} frames came out with {counted.frames}")
-    return counted

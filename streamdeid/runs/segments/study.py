@@ -14,6 +14,7 @@ from streamdeid.detection.deadline import TimedDetector
 from streamdeid.identity.gathered import Gathered
 from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import Plans
+from streamdeid.runs.analysed import found_as_tracked
 from streamdeid.runs.components import lookahead_frames, read_ahead, studied
 from streamdeid.runs.segments.cutting import Span
 from streamdeid.settings import Settings
@@ -105,7 +106,7 @@ def study(
     scenes: dict[int, int] = {}
     with contextlib.ExitStack() as safe:
         safe.callback(parts.close)
-        writer = safe.enter_context(AnalysisWriter(path, header, overwrite=True))
+        writer = safe.enter_context(AnalysisWriter(path, header, overwrite=True, passing=True))
 
         def keep(pending: PendingFrame[None], plans: Plans) -> None:
             record = _record(pending, plans)
@@ -140,12 +141,12 @@ def study(
 
 def _record(pending: PendingFrame[Any], plans: Plans) -> FrameRecord:
     """What is kept of a frame: how its faces are protected is not known yet."""
-    number = {id(face): place for place, face in enumerate(pending.found)}
+    found, number = found_as_tracked(pending.found, [plan.track for plan in plans])
     assert pending.noted is not None
     return FrameRecord(
         pending.frame.time,
         pending.noted.scene,
-        pending.found,
+        found,
         [
             Decision(
                 track=plan.track.number,
