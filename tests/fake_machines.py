@@ -21,6 +21,8 @@ class Machine:
         self.name, self.places = name, places
         self.deaf_to = ""
         """The name of a method whose answer gets lost, and the machine with it."""
+        self.breaks = False
+        """The next answer is nothing that anybody has heard of."""
         self.empty = False
         """It takes relays, and does nothing with them: nobody knows that it is gone."""
         self.cut = False
@@ -65,7 +67,11 @@ class Wire:
     def answer(self, asked: futures.Future[Any], timeout: float) -> Any:
         """What came of it."""
         try:
-            return asked.result(timeout)
+            told = asked.result(timeout)
+            if self.machine is not None and self.machine.breaks:
+                self.machine.breaks = False
+                raise KeyError("rtsp://u:geheim@host/x")
+            return told
         except futures.TimeoutError as error:
             raise TimeoutError from error
 

@@ -81,10 +81,10 @@ class ClusterPlace:
         return PlacedChild(link)
 
     def close(self, patience: float) -> None:
-        """Wait until nobody asks a relay any more, for so many seconds at most."""
+        """End what still runs, and wait until nobody asks a relay any more, for so many seconds at most."""
         until = time.monotonic() + patience
         for link in self._links:
-            link.finish(0.0, 0.0)
+            link.finish(0.0, patience / 2)
         for link in self._links:
             link.thread.join(max(0.0, until - time.monotonic()))
 
@@ -169,19 +169,23 @@ class _Link:
             if remote is not None:
                 self._start(remote, order)
                 code = self._followed(remote)
-        except (Lost, TimeoutError) as error:
-            self.lost = f"its machine {self.node} is gone or cannot be reached" if self.node else str(error)
-            if not self.claim.free_at:  # else it may have been started: somebody has to wait for its end
-                self._fail(OSError(self.lost))
-        except (StreamdeidError, OSError) as error:
-            self._fail(error)
-        except Exception as error:  # of a library; its text may hold anything
-            self._fail(OSError(f"an unexpected error ({type(error).__name__})"))
+        except Exception as error:
+            self._failed(error)
         finally:
             if remote is not None:
                 with contextlib.suppress(Exception):
                     remote.kill()
             self._tell(self._over, code)
+
+    def _failed(self, error: Exception) -> None:
+        """Say what is wrong. A process that may have been started is lost: somebody has to wait for its end."""
+        gone = isinstance(error, Lost | TimeoutError)
+        if not gone and not isinstance(error, StreamdeidError | OSError):
+            error = OSError(f"an unexpected error ({type(error).__name__})")  # a library's text may hold anything
+        if self.claim.free_at and not self.confirmed:
+            self.lost = f"its machine {self.node} is gone or cannot be reached" if gone else str(error)
+        else:
+            self._tell(_fail, self.begun, OSError(str(error)) if gone else error)
 
     def _placed(self) -> Remote | None:
         """A relay that a machine took; None when it is no longer wanted. Raises Lost.
@@ -253,9 +257,6 @@ class _Link:
         if not self.code.done():
             self.code.set_result(code)
 
-    def _fail(self, error: Exception) -> None:
-        self._tell(_failed, self.begun, error)
-
     def _tell(self, what: Callable[..., None], *given: object) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody wants to know
             self._loop.call_soon_threadsafe(what, *given)
@@ -272,6 +273,6 @@ def _done(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-def _failed(future: asyncio.Future[None], error: Exception) -> None:
+def _fail(future: asyncio.Future[None], error: Exception) -> None:
     if not future.done():
         future.set_exception(error)

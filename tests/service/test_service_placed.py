@@ -209,6 +209,23 @@ def test_one_that_was_started_without_anybody_hearing_of_it_is_waited_for(tmp_pa
     run(tmp_path, camera("a"), machines, scenario)
 
 
+def test_an_error_of_a_library_counts_as_a_machine_that_is_lost(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    machines = Machines(FAKE, Machine("west"), Machine("east"))
+
+    async def scenario(supervisor: Supervisor) -> None:
+        await until(lambda: state(supervisor) == "live")
+        machines.machines[0].breaks = True
+        began = time.monotonic()
+        await until(lambda: len(started(tmp_path)) == 2)
+        assert time.monotonic() - began > lease.FREE - 0.6
+
+    run(tmp_path, camera("a"), machines, scenario)
+    said = capfd.readouterr().err
+    assert "a: restarting: an unexpected error (KeyError)" in said and "geheim" not in said
+
+
 def test_a_reload_waits_for_a_camera_that_is_cut_off(tmp_path: Path) -> None:
     """Another camera is to have its output."""
     machines = Machines(FAKE, Machine("west"), Machine("east"))
