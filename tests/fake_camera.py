@@ -64,6 +64,8 @@ def main() -> None:
     order = b""
     while not order.endswith(b"\n"):
         order += os.read(0, 1)
+    for _ in range(json.loads(order)["sent"]):
+        os.read(0, 1)
     table = json.loads(order)["camera"]
     name, behaviour = table["name"], Path(table["source"]).name.partition("?")[0]
     with open(os.environ["FAKE_LOG"], "a", encoding="utf-8") as log:

@@ -17,7 +17,7 @@ _STORE = 100 << 20
 
 
 class LocalNodes:
-    """A head without places for tasks, and nodes with one each. Use `local_nodes`."""
+    """A head without places, and nodes with some each. Use `local_nodes`."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -46,15 +46,15 @@ class LocalNodes:
 
 
 @contextlib.contextmanager
-def local_nodes(count: int, environment: Mapping[str, str] | None = None) -> Iterator[LocalNodes]:
-    """Start a head and so many nodes of one CPU; all are gone at the end.
+def local_nodes(count: int, environment: Mapping[str, str] | None = None, places: int = 1) -> Iterator[LocalNodes]:
+    """Start a head and so many nodes; all are gone at the end.
 
-    environment: what nodes, and so the processes of tasks, have besides this process's.
+    environment: what nodes, and so the processes of tasks, have besides this process's. places: CPUs of each node.
     """
     root = Path(__file__).parents[2]
     path = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")]))
     with subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", _COMMAND, str(count)],
+        [sys.executable, "-W", "ignore", "-c", _COMMAND, str(count), str(places)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -75,7 +75,8 @@ def keep() -> None:
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    node = {"num_cpus": 1, "memory": _MEMORY, "object_store_memory": _STORE}
+    places = int(sys.argv[2])
+    node = {"num_cpus": places, "memory": places * _MEMORY, "object_store_memory": _STORE}
     nodes = []
     try:
         nodes += [cluster.add_node(**node) for _ in range(int(sys.argv[1]))]

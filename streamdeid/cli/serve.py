@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from streamdeid.errors import ExitCode, SettingsError
 from streamdeid.service.cameras_file import read_cameras
+from streamdeid.service.running import Place
 from streamdeid.service.supervisor import Supervisor, say
 from streamdeid.surrogates.models import load_models
 
@@ -24,20 +27,34 @@ Filter the cameras of a TOML file, each in a process of its own that is started 
   output = "rtsp://127.0.0.1:8554/door"     # or NAME.m3u8, or a video file
 
 Settings are those of `streamdeid filter`, with _ for -. SIGHUP reads the file again, SIGTERM ends within 5 s. Under
-http://127.0.0.1:8090/ are the filtered pictures, /healthz, /readyz and /metrics. Exit codes: 2 wrong settings, 4 the
-service broke, 130 and 143 stopped by Ctrl-C or SIGTERM."""
+http://127.0.0.1:8090/ are the filtered pictures, /healthz, /readyz and /metrics. With --ray the cameras run on the
+machines of a Ray cluster and move when one dies (docs/cluster.md). Exit codes: 2 wrong settings, 4 the service broke,
+130 and 143 stopped by Ctrl-C or SIGTERM."""
+
+_LEAVE = 6.0
+"""Seconds for cameras on other machines to say that they have ended, beside those that the service itself has."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("file", type=Path, metavar="FILE", help="the cameras, as above")
     parser.add_argument("--check", action="store_true", help="check the file and do nothing")
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="run the cameras on the machines of a Ray cluster: HOST:PORT of its head, or auto (extra `cluster`)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Run the command until a signal. Raises SettingsError and FailedClosed."""
     if arguments.check:
         file = read_cameras(arguments.file)
+        if arguments.ray is not None:
+            from streamdeid.service.placed_order import check_placeable
+
+            for camera in file.cameras:
+                check_placeable(camera)
         for line in file.warnings:
             say(line)
         for camera in file.cameras:
@@ -49,7 +66,29 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         print(f"{arguments.file}: {', '.join(camera.name for camera in file.cameras)}")
         return ExitCode.DONE
 
+    if arguments.ray is None:
+        return _served(arguments.file, None)
+    with _placed(arguments.ray) as place:
+        return _served(arguments.file, place)
+
+
+def _served(file: Path, place: Place | None) -> ExitCode:
     async def supervise() -> int:
-        return await Supervisor(arguments.file).run()
+        return await Supervisor(file, place=place).run()
 
     return ExitCode(128 + asyncio.run(supervise()))
+
+
+@contextlib.contextmanager
+def _placed(address: str) -> Iterator[Place]:
+    """The machines of a cluster. Raises SettingsError."""
+    from streamdeid.runs.cluster import connected  # the only part that needs Ray
+    from streamdeid.service.placed_child import ClusterPlace
+    from streamdeid.service.ray_relays import RayRelay
+
+    with connected(address) as ray:
+        place = ClusterPlace(lambda: RayRelay(ray))
+        try:
+            yield place
+        finally:
+            place.close(_LEAVE)

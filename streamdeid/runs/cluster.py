@@ -1,9 +1,9 @@
 """The recordings of an archive shared out to the machines of a Ray cluster (extra `cluster`).
 
-Only this file imports Ray. The plan is that of `batch`: one recording is one task, the largest go first, one that died
-has one more attempt. A task has a process of its own on its machine (`fetched`), so what dies takes nothing with it;
-Ray's worker only waits for it, and hands on that it is to end. Settings, key and models go to Ray's object store once,
-not with each task.
+Only this file imports Ray; the service gets it from `connected`. The plan is that of `batch`: one recording is one
+task, the largest go first, one that died has one more attempt. A task has a process of its own on its machine
+(`fetched`), so what dies takes nothing with it; Ray's worker only waits for it, and hands on that it is to end.
+Settings, key and models go to Ray's object store once, not with each task.
 """
 
 from __future__ import annotations
@@ -59,11 +59,9 @@ def filter_on_cluster(tasks: Sequence[ArchiveTask], shipped: Shipped, address: s
     tasks too, and what they were writing. Raises SettingsError when the cluster cannot be reached or a machine has
     other versions, and FailedClosed when no machine takes a task for minutes.
     """
-    ray = _imported()
-    _check_address(address)
     said: queue.SimpleQueue[Result | BaseException] = queue.SimpleQueue()
     stop = threading.Event()
-    with _connected(ray, address):
+    with connected(address) as ray:
         # In a thread of its own: a signal's exception must not come up inside of Ray, which makes nonsense of it.
         thread = threading.Thread(target=_work, args=(ray, tasks, shipped, said.put, stop), name="cluster")
         thread.start()
@@ -198,7 +196,7 @@ class _Run:
         try:
             words = self.ray.get(reference)
         except errors.RayTaskError as error:
-            raise SettingsError(f"the cluster's machines cannot work for this run: {_last_line(error)}") from error
+            raise SettingsError(f"the cluster's machines cannot work for this run: {last_line(error)}") from error
         except errors.RayError:  # its worker or its machine is gone
             attempt.clear()
         if words is None and self._send(number, attempts):
@@ -242,20 +240,23 @@ def _imported() -> Any:
 
 
 @contextlib.contextmanager
-def _connected(ray: Any, address: str) -> Iterator[None]:
-    """Be a driver of a cluster. Raises SettingsError.
+def connected(address: str) -> Iterator[Any]:
+    """Be a driver of a cluster: Ray, as a value. Raises SettingsError.
 
-    Ray takes SIGTERM for itself, also below Python, and would abort three seconds after it: it is taken back.
+    address: of Ray's head, HOST:PORT, or `auto` on one of its machines. Ray takes SIGTERM for itself, also below
+    Python, and would abort three seconds after it: it is taken back.
     """
+    ray = _imported()
+    _check_address(address)
     try:
         with signals_held():
             ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False)
     except (Exception, SystemExit) as error:
         with signals_held():
             ray.shutdown()
-        raise SettingsError(f"no Ray cluster can be used at {shown(address)}: {_last_line(error)}") from error
+        raise SettingsError(f"no Ray cluster can be used at {shown(address)}: {last_line(error)}") from error
     try:
-        yield
+        yield ray
     finally:
         with signals_held():
             ray.shutdown()
@@ -275,6 +276,7 @@ def _check_address(address: str) -> None:
         raise SettingsError(f"no Ray cluster can be used at {shown(address)}: {reason}") from error
 
 
-def _last_line(error: BaseException) -> str:
+def last_line(error: BaseException) -> str:
+    """What an error of Ray's says at last: before it there are traces of other machines. Without a password."""
     lines = [line.strip() for line in scrubbed(str(error)).splitlines() if line.strip()]
     return lines[-1][:300] if lines else type(error).__name__

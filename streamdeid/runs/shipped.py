@@ -43,6 +43,11 @@ def ship(settings: Settings) -> Shipped:
     """Read all that is to be sent. Raises SettingsError and ModelError for what no run could use."""
     models = load_models(settings.models)
     settings.check_gallery(len(models.gallery.identities))
+    return packed(settings)
+
+
+def packed(settings: Settings) -> Shipped:
+    """The same, where whoever gets it looks into the models. Raises SettingsError for what cannot be read."""
     own = settings.models or shipped()
     hashes = {name: read_hashes(own)[name] for name in (MODEL, GALLERY)}
     files: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""Several cameras supervised: processes, restarts, health, metrics, the preview page.
+"""Several cameras supervised: processes here or on other machines, restarts, health, metrics, the preview page.
 
 It sees statuses and filtered pictures only.
 """

@@ -1,8 +1,9 @@
 """The process of one camera: `python -m streamdeid.service.camera_process`, started by the service only.
 
 Its first line of standard input is everything it knows (`pipe_messages`), so that no password is in its arguments or
-its environment; later lines ask for pictures, and the end of the input ends the process. It tells its status twice a
-second on standard output, which nothing else can write to.
+its environment; later lines ask for pictures, and the end of the input ends the process, as does a lease that is over
+where it runs on another machine (`lease`). It tells its status twice a second on standard output, which nothing else
+can write to.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from typing import BinaryIO
 from streamdeid.core.addresses import scrubbed
 from streamdeid.core.process_usage import be_frugal
 from streamdeid.core.status import LiveStatus
-from streamdeid.errors import ExitCode, StreamdeidError
+from streamdeid.errors import ExitCode, FailedClosed, StreamdeidError
 from streamdeid.runs.components import secret
 from streamdeid.runs.live import LiveFilter
 from streamdeid.runs.live_components import open_live
 from streamdeid.service.camera import Camera
+from streamdeid.service.lease import ENDING, UNTIL
 from streamdeid.service.pipe_messages import LONGEST_LINE, picture_head, read_order
+from streamdeid.service.placed_order import unpacked_order
 from streamdeid.service.preview import PREVIEW_QUALITY, PREVIEW_WIDTH, jpeg
 from streamdeid.service.status_reporter import status_line
 from streamdeid.service.wanted_pictures import PREVIEW, WantedPictures
@@ -90,7 +93,8 @@ class StatusReporter:
 def main() -> int:
     """Filter the camera that the first line of standard input describes, until told to stop; the exit code.
 
-    0: a replayed file is at its end, or the service closed the input; 143: SIGTERM; else as `streamdeid.errors`.
+    0: a replayed file is at its end, or the service closed the input; 143: SIGTERM; 4: its lease was over; else as
+    `streamdeid.errors`.
     """
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # pictures of people stay out of core files
@@ -109,9 +113,10 @@ def main() -> int:
         with _own_output() as pipe:
             # Unbuffered: a thread that waits in a buffered one at the end of the program makes Python abort.
             given = io.FileIO(0, closefd=False)
-            camera, key = read_order(given.readline(LONGEST_LINE))
-            name = camera.name
-            _run(camera, key, given, pipe, stop)
+            order = read_order(given.readline(LONGEST_LINE))
+            name = order.camera.name
+            with unpacked_order(order, _exactly(given, order.sent)) as (camera, key):
+                _run(camera, key, given, pipe, stop)
     except Exception as error:
         print(f"streamdeid: {name}: {_line(error)}", file=sys.stderr, flush=True)
         return int(error.exit_code if isinstance(error, StreamdeidError) else ExitCode.FAILED_CLOSED)
@@ -120,23 +125,64 @@ def main() -> int:
 
 def _run(camera: Camera, key: bytes | None, given: io.FileIO, pipe: BinaryIO, stop: threading.Event) -> None:
     """Filter until `stop` is set or a replayed file is at its end. Raises StreamdeidError."""
-    wanted = WantedPictures()
-    threading.Thread(target=_listen, args=(given, wanted, stop), name="listener", daemon=True).start()
+    wanted, lease = WantedPictures(), _Lease(stop)
+    threading.Thread(target=_listen, args=(given, wanted, lease, stop), name="listener", daemon=True).start()
     with contextlib.closing(StatusReporter(pipe, wanted, stop)) as reporter:
         chosen = key if key is not None else secret(camera.settings)
         with open_live(camera.source, camera.output, camera.settings, camera.live, key=chosen) as live_filter:
             reporter.begin(live_filter)
             live_filter.run(stop)
+    if lease.over:  # or it would look like a file at its end, which is not started again
+        raise FailedClosed("the service could not be reached, or had no time for it")
 
 
-def _listen(given: io.FileIO, wanted: WantedPictures, stop: threading.Event) -> None:
+def _listen(given: io.FileIO, wanted: WantedPictures, lease: _Lease, stop: threading.Event) -> None:
     """Take wishes from standard input; at its end the service is gone, and so is this process soon."""
     with contextlib.suppress(OSError, ValueError):
         while line := given.readline(64):
-            wanted.ask(line.decode("ascii", "replace").strip())
+            words = line.decode("ascii", "replace").split()
+            if len(words) == 2 and words[0] == UNTIL:
+                lease.renew(float(words[1]))
+            else:
+                wanted.ask(" ".join(words))
     stop.set()
     time.sleep(_LAST)
     os._exit(ExitCode.FAILED_CLOSED)
+
+
+class _Lease:
+    """Ends this process when nobody renews it, even if who started it stands still. Without a first time it is off."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop, self._until = stop, 0.0
+        self.over = False
+        self._thread: threading.Thread | None = None
+
+    def renew(self, until: float) -> None:
+        """It may run until this time of `time.monotonic`."""
+        self._until = max(self._until, until)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, name="lease", daemon=True)
+            self._thread.start()
+
+    def _watch(self) -> None:
+        while (left := self._until - time.monotonic()) > 0:
+            time.sleep(min(left, 0.5))
+        self.over = True
+        self._stop.set()
+        time.sleep(ENDING)
+        os._exit(ExitCode.FAILED_CLOSED)
+
+
+def _exactly(given: io.FileIO, length: int) -> bytes:
+    """So many bytes of the input. Raises FailedClosed when it ends before."""
+    found = bytearray()
+    while len(found) < length:
+        chunk = given.read(min(length - len(found), 1 << 20))
+        if not chunk:
+            raise FailedClosed("its order was cut off")
+        found += chunk
+    return bytes(found)
 
 
 @contextlib.contextmanager

@@ -34,6 +34,8 @@ class CameraReport:
     """Whether pictures or placeholders leave, so that there is something to see."""
     latency: tuple[float, float] | None
     """Seconds below which half, and 95 of 100, of the last minute's frames stayed."""
+    node: str | None = None
+    """The name of the machine that it runs on; None: on the service's, or nowhere now."""
 
     @property
     def ready(self) -> bool:
@@ -60,6 +62,7 @@ class CameraReport:
             "dropped": totals.source.dropped,
             "withheld": totals.withheld,
             "restarts": self.restarts,
+            "node": self.node,
         }
 
 

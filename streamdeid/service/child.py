@@ -10,7 +10,9 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 
 from streamdeid.core.status import LiveStatus
-from streamdeid.service.pipe_messages import LONGEST_LINE, Picture, read_message
+from streamdeid.service.camera import Camera
+from streamdeid.service.pipe_messages import LONGEST_LINE, Picture, order_line
+from streamdeid.service.running import Streams
 
 _MOST_UNREAD = 1 << 16
 """Bytes of wishes that a process may leave unread; after them nothing more is asked."""
@@ -22,7 +24,7 @@ class Child:
     def __init__(self, process: Process) -> None:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         self._process, self._input = process, process.stdin
-        self._output, self._errors = process.stdout, process.stderr
+        self._streams = Streams(process.stdout, process.stderr)
 
     @classmethod
     async def started(cls, command: Sequence[str], order: bytes, environment: Mapping[str, str]) -> Child:
@@ -40,25 +42,20 @@ class Child:
         child._input.write(order)
         return child
 
-    @property
-    def number(self) -> int:
-        """Its process id."""
-        return self._process.pid
+    node = None
+    """It runs beside the service."""
+    lost = None
+    """What became of it can always be said."""
+    free_at = 0.0
+    """When `end` has returned, it is gone."""
 
     async def message(self) -> LiveStatus | Picture | None:
         """The next message, None at the end. Raises ValueError for anything that is none."""
-        try:
-            return await read_message(self._output)
-        except asyncio.IncompleteReadError:
-            return None
+        return await self._streams.message()
 
     async def complaint(self) -> str | None:
         """The next line on its standard error, None at the end; one that is far too long is cut out."""
-        try:
-            line = await self._errors.readline()
-        except ValueError:
-            return ""
-        return line.decode("utf-8", "replace").strip() if line else None
+        return await self._streams.complaint()
 
     def ask(self, kind: str) -> None:
         """Wish for a picture."""
@@ -99,3 +96,17 @@ class Child:
     def _send_group(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
+
+
+class ThisMachine:
+    """Starts the processes of cameras beside the service. command: the program and its arguments."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+
+    def check(self, camera: Camera) -> None:
+        """Every camera can run here."""
+
+    async def started(self, camera: Camera, key: bytes | None, environment: Mapping[str, str]) -> Child:
+        """Start the process of a camera. Raises OSError when there is no such program."""
+        return await Child.started(self._command, order_line(camera, key), environment)

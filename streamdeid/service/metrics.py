@@ -84,6 +84,9 @@ def _of_cameras(reports: Sequence[CameraReport]) -> Iterator[Metric]:
     for name, (text, value) in GAUGES.items():
         yield _filled(GaugeMetricFamily(_PREFIX + name, text, labels=["camera"]), reports, value)
     state = GaugeMetricFamily(f"{_PREFIX}camera_state", "1 for the state it is in.", labels=["camera", "state"])
+    node = GaugeMetricFamily(
+        f"{_PREFIX}camera_node", "1 for the machine of a cluster that it runs on.", labels=["camera", "node"]
+    )
     faces = CounterMetricFamily(f"{_PREFIX}faces", "Places covered, by level.", labels=["camera", "level"])
     latency = HistogramMetricFamily(
         f"{_PREFIX}latency_seconds", "From the arrival of a frame to the end of its sending.", labels=["camera"]
@@ -91,10 +94,12 @@ def _of_cameras(reports: Sequence[CameraReport]) -> Iterator[Metric]:
     for report in reports:
         for each in STATES:
             state.add_metric([report.name, each], each == report.state)
+        if report.node is not None:
+            node.add_metric([report.name, report.node], 1)
         for level, count in report.totals.faces.items():
             faces.add_metric([report.name, level], count)
         latency.add_metric([report.name], _buckets(report.totals.latency), report.totals.latency_sum)
-    yield from (state, faces, latency)
+    yield from (state, node, faces, latency)
 
 
 def _filled(

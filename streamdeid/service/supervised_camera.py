@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from streamdeid.core.addresses import scrubbed
 from streamdeid.core.status import LiveStatus
-from streamdeid.errors import ExitCode
+from streamdeid.errors import ExitCode, StreamdeidError
 from streamdeid.service.camera import Camera
 from streamdeid.service.camera_report import CameraReport, RecentLatency
-from streamdeid.service.child import Child
-from streamdeid.service.pipe_messages import Picture, order_line
+from streamdeid.service.pipe_messages import Picture
 from streamdeid.service.preview import MOST_AGE
 from streamdeid.service.restarts import Restarts, left
+from streamdeid.service.running import Running
 from streamdeid.service.status_reporter import added, never_back
 from streamdeid.service.wanted_pictures import PREVIEW, SNAPSHOT
 
@@ -26,7 +27,8 @@ _GRACE = 3.0
 """Seconds that a process that has closed its output may take to end."""
 _ASK_EVERY = 1.0
 _SILENT = 3.0
-"""Seconds without a status line after which a camera is not called live."""
+"""Seconds without a status line after which a camera is not called live; without a start, after which it is said."""
+_NOT_TAKEN = "no machine of the cluster has taken it yet"
 _PREFIX = "streamdeid: "
 _GARBAGE = "its process told something that cannot be understood"
 _LINE = 300
@@ -36,26 +38,26 @@ _LINE = 300
 class SupervisedCamera:
     """Keeps one camera's process running until `stop`.
 
-    camera, key: what the process is told. command, environment: how it is started. say: shows a line to the user.
-    before: the same camera with earlier settings, whose counts go on.
+    start: starts the process (`running.Place`). say: shows a line to the user. before: the same camera with earlier
+    settings, whose counts go on.
     """
 
     def __init__(
         self,
         camera: Camera,
-        key: bytes | None,
-        command: Sequence[str],
-        environment: Mapping[str, str],
+        start: Callable[[], Awaitable[Running]],
         say: Callable[[str], None],
         before: SupervisedCamera | None = None,
     ) -> None:
         self.camera = camera
-        self._key, self._command, self._environment, self._say = key, command, environment, say
+        self._start, self._say = start, say
         self._before = before
         self._restarts = Restarts()
         self._restarted_before = 0
         self._stopping = asyncio.Event()
-        self._child: Child | None = None
+        self._child: Running | None = None
+        self._free_at = 0.0
+        self._starting_since: float | None = None
         self._earlier = LiveStatus()
         self._status = LiveStatus()
         self._heard = 0.0
@@ -76,15 +78,20 @@ class SupervisedCamera:
             before, self._before = self._before, None
             self._earlier, self._restarted_before = before.totals, before.restarts
         while not self._stopping.is_set():
-            wait = self._restarts.wait(time.monotonic())
-            if wait == 0:
+            now = time.monotonic()
+            wait = self._restarts.wait(now)
+            if wait is not None:
+                wait = max(wait, self._free_at - now)
+            if wait is not None and wait <= 0:
                 await self._life()
                 self._tell()
             else:
                 await self._rest(TICK if wait is None else min(wait, TICK))
+        # Whoever comes after it may have the same output.
+        await asyncio.sleep(max(0.0, self._free_at - time.monotonic()))
 
     def stop(self) -> None:
-        """Let `run` end, within `PATIENCE`."""
+        """Let `run` end, within `PATIENCE`; later when a machine was lost, and its process may still run."""
         self._stopping.set()
 
     @property
@@ -117,8 +124,9 @@ class SupervisedCamera:
         age = None if age is None or self._child is None else age + now - self._heard
         showing = self._child is not None and left(self._status) > 0
         return CameraReport(
-            self.camera.name, state, reason, age, self.restarts, self.totals, showing, self._latency.quantiles()
-        )
+            self.camera.name, state, reason, age, self.restarts, self.totals, showing, self._latency.quantiles(),
+            None if self._child is None else self._child.node,
+        )  # fmt: skip
 
     async def preview(self, after: int, timeout: float) -> tuple[int, bytes] | None:
         """A preview with a number above `after`, and its number; None when there is none within the seconds."""
@@ -152,12 +160,8 @@ class SupervisedCamera:
 
     async def _life(self) -> None:
         """One process, from its start to its end."""
-        try:
-            child = await Child.started(self._command, order_line(self.camera, self._key), self._environment)
-        except OSError as error:
-            self._restarts.started(now := time.monotonic())
-            self._restarts.ended(now, ExitCode.FAILED_CLOSED)
-            self._trouble = f"its process cannot be started: {error.strerror or error}"
+        child = await self._started()
+        if child is None:
             return
         self._restarts.started(self._begun(child))
         reader = asyncio.create_task(self._read(child))
@@ -174,16 +178,47 @@ class SupervisedCamera:
             await asyncio.wait([reader, errors], timeout=0.5)
             for task in (reader, errors):
                 task.cancel()
-            self._ended(code, finished, killed)
+            self._ended(child, code, finished, killed)
 
-    def _begun(self, child: Child) -> float:
+    async def _started(self) -> Running | None:
+        """The process, when there is room for it; None when that is wrong, or no longer wanted."""
+        starting = asyncio.ensure_future(self._start())
+        self._starting_since = time.monotonic()
+        try:
+            while not starting.done() and not self._stopping.is_set():
+                await self._rest(TICK, starting)
+                if not starting.done():
+                    self._tell()
+        finally:
+            self._starting_since = None
+            if not starting.done():
+                starting.cancel()
+                await asyncio.wait([starting])
+        if starting.cancelled():
+            return None
+        error = starting.exception()
+        if error is None:
+            return starting.result()
+        code = error.exit_code if isinstance(error, StreamdeidError) else ExitCode.FAILED_CLOSED
+        self._restarts.started(now := time.monotonic())
+        self._restarts.ended(now, code)
+        if isinstance(error, OSError):
+            self._trouble = f"its process cannot be started: {scrubbed(error.strerror or str(error))}"
+        elif isinstance(error, StreamdeidError):
+            self._trouble = scrubbed(str(error))
+        else:
+            raise error
+        return None
+
+    def _begun(self, child: Running) -> float:
         self._child, self._trouble = child, None
         self._heard = time.monotonic()
         self._latency = RecentLatency()
         return self._heard
 
-    def _ended(self, code: int, finished: bool, killed: str | None) -> None:
+    def _ended(self, child: Running, code: int, finished: bool, killed: str | None) -> None:
         self._child = None
+        self._free_at = child.free_at
         self._earlier = added(self._earlier, self._status)
         self._status = LiveStatus(people=self._status.people, size=self._status.size)
         self._picture = (self._picture[0], 0.0, b"")
@@ -198,10 +233,12 @@ class SupervisedCamera:
             self._trouble = f"its process was ended: {killed}"
         elif self._finished:
             self._trouble = "the file is at its end"
+        elif child.lost is not None:
+            self._trouble = child.lost
         elif self._trouble is None:
             self._trouble = f"its process died ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
 
-    async def _read(self, child: Child) -> None:
+    async def _read(self, child: Running) -> None:
         """Take its messages until it ends, or says what cannot be understood."""
         try:
             while (message := await child.message()) is not None:
@@ -214,7 +251,7 @@ class SupervisedCamera:
         except (ValueError, TypeError, RecursionError):  # whatever JSON can hold
             self._trouble = _GARBAGE
 
-    async def _read_complaints(self, child: Child) -> None:
+    async def _read_complaints(self, child: Running) -> None:
         """Show the lines that are ours; what libraries print stays out, it may hold anything."""
         while (line := await child.complaint()) is not None:
             if line.startswith(f"{_PREFIX}{self.camera.name}: "):
@@ -238,7 +275,10 @@ class SupervisedCamera:
             wait = self._restarts.wait(now)
             if wait is None:
                 return ("ended" if self._finished else "failed"), self._trouble
-            return ("restarting" if self._trouble else "starting"), self._trouble
+            reason = self._trouble
+            if self._starting_since is not None and now - self._starting_since > _SILENT:
+                reason = f"{reason}; {_NOT_TAKEN}" if reason else _NOT_TAKEN
+            return ("restarting" if self._trouble else "starting"), reason
         silent = now - self._heard
         if silent > _SILENT and self._status.state != "starting":
             return "degraded", f"its process has said nothing for {silent:.0f} s"
@@ -256,7 +296,7 @@ class SupervisedCamera:
             self._told = now
             self._say(f"{self.camera.name}: {now[0]}{f': {now[1]}' if now[1] else ''}")
 
-    async def _rest(self, seconds: float, until: asyncio.Task[None] | None = None) -> None:
+    async def _rest(self, seconds: float, until: asyncio.Future[Any] | None = None) -> None:
         """Wait, but not beyond the call to stop, nor the end of a task."""
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:

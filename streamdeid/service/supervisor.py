@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ from streamdeid.errors import FailedClosed, SettingsError
 from streamdeid.service.app import app_of
 from streamdeid.service.camera import Camera
 from streamdeid.service.cameras_file import CamerasFile, read_cameras
+from streamdeid.service.child import ThisMachine
 from streamdeid.service.notify import VARIABLES, Notify
+from streamdeid.service.relay import COMMAND
+from streamdeid.service.running import Place
 from streamdeid.service.supervised_camera import SupervisedCamera
 from streamdeid.service.web_server import WebServer
 from streamdeid.surrogates.key import new_key
 
-COMMAND = (sys.executable, "-m", "streamdeid.service.camera_process")
-"""How the process of a camera is started."""
 _STOP = 4.8
 """Seconds after which the service ends, whatever its cameras do."""
 _STATUS_EVERY = 5.0
@@ -32,14 +34,20 @@ _STATUS_EVERY = 5.0
 class Supervisor:
     """Runs the cameras of a file until a signal.
 
-    file: see `cameras_file`. command: a camera's process. environment: for `${NAME}` and systemd's socket.
+    file: see `cameras_file`. command: a camera's process. environment: for `${NAME}` and systemd's socket. place: where
+    processes are started; None: beside the service, by `command`. Raises SettingsError.
     """
 
     def __init__(
-        self, file: Path, command: Sequence[str] = COMMAND, environment: Mapping[str, str] = os.environ
+        self,
+        file: Path,
+        command: Sequence[str] = COMMAND,
+        environment: Mapping[str, str] = os.environ,
+        place: Place | None = None,
     ) -> None:
-        self._path, self._command, self._environment = file, command, environment
-        self._file = read_cameras(file, environment)
+        self._path, self._environment = file, environment
+        self._place = ThisMachine(command) if place is None else place
+        self._file = self._read()
         self._notify = Notify(environment)
         self._keys: dict[str, bytes] = {}
         self._variables: set[str] = set()
@@ -89,7 +97,7 @@ class Supervisor:
         """Read the file again: cameras that did not change are not touched. A wrong file changes nothing."""
         self._notify.reloading()
         try:
-            file = read_cameras(self._path, self._environment)
+            file = self._read()
         except SettingsError as error:
             self.reloads["refused"] += 1
             say(f"not reloaded: {error}")
@@ -102,6 +110,12 @@ class Supervisor:
             self._take_up(file)
             say(f"reloaded {self._path}: {self._summary()}")
         self._notify.ready(self._summary())
+
+    def _read(self) -> CamerasFile:
+        file = read_cameras(self._path, self._environment)
+        for camera in file.cameras:
+            self._place.check(camera)
+        return file
 
     def _take_up(self, file: CamerasFile) -> None:
         """Stop what is gone or changed, start what is new or changed."""
@@ -120,7 +134,8 @@ class Supervisor:
                 cameras[name] = kept[name]
                 continue
             before = self.cameras.get(name)
-            new = SupervisedCamera(camera, self._key(camera), self._command, environment, say, before)
+            start = partial(self._place.started, camera, self._key(camera), environment)
+            new = SupervisedCamera(camera, start, say, before)
             self._tasks[asyncio.create_task(new.run(stopping), name=name)] = new
             cameras[name] = new
         self.cameras, self._file = cameras, CamerasFile(file.cameras, self._file.http)

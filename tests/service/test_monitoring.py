@@ -29,7 +29,10 @@ INSTALLED = pytest.mark.skipif(
 )
 EXPORTED = (
     {f"streamdeid_{name}_total" for name in (*COUNTERS, "faces", "reloads")}
-    | {f"streamdeid_{name}" for name in (*GAUGES, "camera_state", "build_info", "start_time_seconds", "cameras")}
+    | {
+        f"streamdeid_{name}"
+        for name in (*GAUGES, "camera_state", "camera_node", "build_info", "start_time_seconds", "cameras")
+    }
     | {f"streamdeid_latency_seconds_{part}" for part in ("bucket", "sum", "count")}
 )
 

@@ -76,10 +76,11 @@ def test_a_file_is_not_in_the_way_at_the_next_start(tmp_path: Path, how: str) ->
 
 def test_a_process_reads_the_same_camera(tmp_path: Path) -> None:
     door = _read(tmp_path, DOOR + 'k = 7\nregions = ["1,2,3,4"]\nwhitelist = ["a.png"]\ncrf = 30\n').cameras[0]
-    again, key = read_order(order_line(door, b"\x01" * 32))
-    assert again == door and key == b"\x01" * 32
-    assert read_order(order_line(door, None)) == (door, None)
-    for wrong in (b"", b"{}\n", b"[]\n", b'{"camera": {"name": "x"}, "key": null}\n'):
+    order = read_order(order_line(door, b"\x01" * 32, 17))
+    assert order == (door, b"\x01" * 32, 17) and "01" not in repr(order)
+    assert read_order(order_line(door, None)) == (door, None, 0)
+    long = order_line(door, None, -1)
+    for wrong in (b"", b"{}\n", b"[]\n", b'{"camera": {"name": "x"}, "key": null, "sent": 0}\n', long):
         with pytest.raises(SettingsError):
             read_order(wrong)
 

@@ -48,7 +48,7 @@ STATUS = LiveStatus(
     memory_bytes=1 << 28,
 )
 DOOR = CameraReport("door", "live", None, 0.2, 3, STATUS, True, (0.1, 0.145))
-YARD = CameraReport("yard", "degraded", "the camera does not answer", 7.0, 0, LiveStatus(), True, None)
+YARD = CameraReport("yard", "degraded", "the camera does not answer", 7.0, 0, LiveStatus(), True, None, "pi-3")
 
 
 class Shown:
@@ -194,6 +194,7 @@ def test_metrics_are_prometheus_text_with_many_series(here: Visitor) -> None:
     assert values["streamdeid_camera_state", "yard", "degraded"] == 1
     assert values["streamdeid_camera_state", "yard", "live"] == 0
     assert ("streamdeid_frame_age_seconds", "yard") in values and ("streamdeid_people", "yard") not in values
+    assert [key for key in values if key[0] == "streamdeid_camera_node"] == [("streamdeid_camera_node", "yard", "pi-3")]
     assert values["streamdeid_reloads_total", "refused"] == 2
     assert any(name[0] == "streamdeid_build_info" for name in values)
 
@@ -202,6 +203,7 @@ def test_the_page_gets_each_camera(here: Visitor) -> None:
     door, yard = json.loads(here.ask("/api/cameras")[2])["cameras"]
     assert (door["latency_p50"], door["latency_p95"], door["size"], door["rate"]) == (0.1, 0.145, [640, 480], 14.5)
     assert (yard["state"], yard["people"], yard["latency_p50"], yard["size"]) == ("degraded", None, None, None)
+    assert (door["node"], yard["node"]) == (None, "pi-3")
 
 
 def test_the_page_needs_nothing_from_elsewhere(here: Visitor) -> None:

@@ -114,6 +114,8 @@ function show(one, camera) {
   set("withheld", String(camera.withheld));
   set("restarts", String(camera.restarts));
   set("size", camera.size === null ? "–" : `${camera.size[0]} × ${camera.size[1]}`);
+  set("node", camera.node || "");
+  one.root.querySelector('[data-is="node"]').parentElement.hidden = camera.node === null;
   const faces = Object.entries(camera.faces).map(([level, count]) => `${level}: ${count}`);
   const list = one.root.querySelector("ul");
   if (list.dataset.shown !== faces.join()) {
