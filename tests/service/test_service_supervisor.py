@@ -51,7 +51,8 @@ def _camera(name: str, behaviour: str, more: str = "") -> str:
 
 def _started(place: Path) -> list[dict[str, Any]]:
     log = place / "log"
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    whole = log.read_text().rpartition("\n")[0] if log.exists() else ""  # the last line may be half written
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 def _lives(process: int) -> bool:
