@@ -22,6 +22,21 @@ VIDEOS = {".mp4", ".mpg", ".mpeg", ".mkv", ".mov", ".webm", ".avi", ".m4v", ".ts
 """Extensions of the clips in a directory."""
 
 
+def clips_with_faces(directory: Path, only: Sequence[str]) -> list[Path]:
+    """The clips of a directory that have a table of faces beside them; only: their stems, empty for all.
+
+    Raises ValueError for names that are not there, and when there is no clip at all."""
+    videos = sorted(path for path in directory.iterdir() if path.suffix.lower() in VIDEOS)
+    videos = [path for path in videos if path.with_name(f"{path.stem}.faces.csv").is_file()]
+    unknown = set(only) - {path.stem for path in videos}
+    if unknown:
+        raise ValueError(f"there is no {min(unknown)} with a table of faces")
+    videos = [path for path in videos if not only or path.stem in only]
+    if not videos:
+        raise ValueError(f"{directory} holds no video with its table of faces")
+    return videos
+
+
 def in_step(*paths: Path) -> Iterator[tuple[Frame, ...]]:
     """The frames of several clips side by side. Raises ValueError when one is shorter than another."""
     try:

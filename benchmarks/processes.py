@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -29,12 +30,24 @@ class Ran:
     """Last line of standard error."""
 
 
+def with_repository() -> str:
+    """A PYTHONPATH by which a process finds this repository first."""
+    return os.pathsep.join(filter(None, [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH")]))
+
+
+def children_of(process: int) -> list[int]:
+    """Processes that a process started and that run (Linux)."""
+    found: list[int] = []
+    for task in Path(f"/proc/{process}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, task.read_text().split())
+    return found
+
+
 def ran(command: Sequence[str | Path]) -> Ran:
     """Run a command to its end, with the repository on its path."""
-    root = Path(__file__).parent.parent
-    path = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")]))
     # One BLAS thread, as the command line sets it for itself: more of them only spin.
-    environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": path}
+    environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": with_repository()}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen([str(part) for part in command], stdout=out, stderr=err, env=environment)
         _, status, usage = os.wait4(process.pid, 0)

@@ -16,6 +16,7 @@ import threading
 import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from streamdeid.core.status import LATENCY_BOUNDS, LiveStatus, SinkState, SourceState
 
@@ -57,6 +58,13 @@ def _listen(behaviour: str) -> None:
             sys.stdout.buffer.flush()
     if behaviour != "deaf":
         os._exit(0)
+
+
+def started(place: Path) -> list[dict[str, Any]]:
+    """What fake cameras said of themselves in the file `log` of a directory, in the order of their starts."""
+    log = place / "log"
+    whole = log.read_text().rpartition("\n")[0] if log.exists() else ""  # the last line may be half written
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 def main() -> None:

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from benchmarks.processes import with_repository
+
 _COMMAND = "from benchmarks.cluster.nodes import keep; keep()"
 MARK = "STREAMDEID_LOCAL_CLUSTER"
 """In the environment of everything that belongs to one cluster."""
@@ -51,8 +53,6 @@ def local_nodes(count: int, environment: Mapping[str, str] | None = None, places
 
     environment: what nodes, and so the processes of tasks, have besides this process's. places: CPUs of each node.
     """
-    root = Path(__file__).parents[2]
-    path = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")]))
     with subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", _COMMAND, str(count), str(places)],
         stdin=subprocess.PIPE,
@@ -60,7 +60,7 @@ def local_nodes(count: int, environment: Mapping[str, str] | None = None, places
         stderr=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
-        env={**os.environ, "PYTHONPATH": path, "RAY_USAGE_STATS_ENABLED": "0", **(environment or {})},
+        env={**os.environ, "PYTHONPATH": with_repository(), "RAY_USAGE_STATS_ENABLED": "0", **(environment or {})},
     ) as process:
         try:
             yield LocalNodes(process)

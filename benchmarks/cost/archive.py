@@ -22,8 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.command_line import parser_of
-from benchmarks.cost.two_passes import children_of
-from benchmarks.processes import COMMAND
+from benchmarks.processes import COMMAND, children_of
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.process_usage import cpu_seconds
 from streamdeid.errors import ExitCode

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.command_line import parser_of
-from benchmarks.processes import COMMAND
+from benchmarks.processes import COMMAND, children_of
 from benchmarks.review.long_recording import KEY, RATE, make_short, repeat
 from streamdeid.core.process_usage import usage_of
 from streamdeid.errors import ExitCode
@@ -49,15 +49,6 @@ class Filtered:
     """Of the largest of its processes."""
     sha256: str
     report: dict[str, Any]
-
-
-def children_of(process: int) -> list[int]:
-    """Processes that a process started and that run."""
-    found: list[int] = []
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += map(int, task.read_text().split())
-    return found
 
 
 def filtered(

@@ -29,7 +29,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from benchmarks.clips import VIDEOS, as_json, markdown
+from benchmarks.clips import as_json, clips_with_faces, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.leaks.run import Corners, Moment, frames_of
 from streamdeid.core.colour import rectangle_to_rgb
@@ -207,17 +207,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--false-sheet", type=Path, metavar="PNG", help="pictures of the false covers")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(argv)
-    videos = sorted(path for path in given.directory.iterdir() if path.suffix.lower() in VIDEOS)
-    videos = [path for path in videos if path.with_name(f"{path.stem}.faces.csv").is_file()]
-    unknown = set(given.only) - {path.stem for path in videos}
-    if unknown:
-        parser.error(f"there is no {min(unknown)} with a table of faces")
-    videos = [path for path in videos if not given.only or path.stem in given.only]
-    if not videos:
-        parser.error(f"{given.directory} holds no such video with its table of faces")
     settings = replace(Settings(), lookahead=0.0) if given.live else Settings()
     models = load_models(None)
     try:
+        videos = clips_with_faces(given.directory, given.only)
         results = [measure(video, models, settings, given.misses) for video in videos]
     except (ValueError, OSError, StreamdeidError) as error:
         parser.error(str(error))

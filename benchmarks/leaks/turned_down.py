@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.clips import VIDEOS, as_json, markdown
+from benchmarks.clips import as_json, clips_with_faces, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.leaks.leaks import Leaks, measure, total
 from benchmarks.live.small_clips import small_clip
@@ -54,11 +54,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only clips of these stems")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(argv)
-    videos = sorted(path for path in given.directory.iterdir() if path.suffix.lower() in VIDEOS)
-    videos = [path for path in videos if path.with_name(f"{path.stem}.faces.csv").is_file()]
-    videos = [path for path in videos if not given.only or path.stem in given.only]
-    if not videos:
-        parser.error(f"{given.directory} holds no such video with its table of faces")
+    try:
+        videos = clips_with_faces(given.directory, given.only)
+    except ValueError as error:
+        parser.error(str(error))
     be_frugal()
     models = load_models(None)
     with tempfile.TemporaryDirectory() as directory:

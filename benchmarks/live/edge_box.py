@@ -37,7 +37,7 @@ from benchmarks.clips import as_json, encode, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.cost.clips import to_and_fro
 from benchmarks.live.box import Box, Used
-from benchmarks.live.small_clips import LINES, RATE
+from benchmarks.live.small_clips import RATE, small_size
 from benchmarks.processes import COMMAND
 from streamdeid.core.status import LATENCY_BOUNDS
 from streamdeid.service.camera_report import quantile
@@ -148,7 +148,7 @@ def camera_clip(video: Path, directory: Path, as_sent: bool, seconds: float = _C
     """So much of the clip, to and fro."""
     info = FileSource(video).info
     rate = info.average_rate if as_sent else RATE
-    size = None if as_sent else (2 * round(info.width * LINES / info.height / 2), LINES)
+    size = None if as_sent else small_size(info.width, info.height)
     path = directory / f"{video.stem}.mp4"
     encode(to_and_fro(video, round(seconds * rate), size), path, rate)
     return path

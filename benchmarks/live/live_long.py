@@ -29,7 +29,7 @@ from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.cost.clips import to_and_fro
 from benchmarks.live.clip import RATE, live_pictures
-from benchmarks.live.small_clips import LINES
+from benchmarks.live.small_clips import small_size
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.process_usage import own_usage, usage_of
 from streamdeid.core.status import Arrival, SourceState
@@ -121,7 +121,7 @@ def measure(
     else:
         settings = profile_settings(EDGE, lookahead=0.0)
         info = FileSource(video).info
-        size = 2 * round(info.width * LINES / info.height / 2), LINES
+        size = small_size(info.width, info.height)
         pictures = [frame.planes for frame in to_and_fro(video, _LOOP, size)]
     readings: list[Reading] = []
     begun = time.monotonic()

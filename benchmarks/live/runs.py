@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from benchmarks.processes import COMMAND
+from benchmarks.processes import COMMAND, with_repository
 
-ROOT = Path(__file__).parents[2]
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _MARK = "STREAMDEID_BENCHMARK_RUN"
@@ -71,7 +70,6 @@ class FilterRun:
         self._reader = threading.Thread(target=self._read, name="status reader", daemon=True)
 
     def __enter__(self) -> FilterRun:
-        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         self._process = subprocess.Popen(
             self._arguments,
             stdin=subprocess.DEVNULL,
@@ -79,7 +77,7 @@ class FilterRun:
             stderr=self._complaints,
             text=True,
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": path, _MARK: self._mark},
+            env={**os.environ, "PYTHONPATH": with_repository(), _MARK: self._mark},
         )
         self._reader.start()
         return self

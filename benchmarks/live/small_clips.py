@@ -32,11 +32,16 @@ class SmallClip:
     frames: int
 
 
+def small_size(width: int, height: int) -> tuple[int, int]:
+    """Width and height of a picture of so many pixels at `LINES` lines, in proportion."""
+    return 2 * round(width * LINES / height / 2), LINES
+
+
 def small_clip(video: Path, directory: Path) -> SmallClip:
     """Write a clip's small one, and its table of faces where it has one, into a directory. Raises InputError."""
     source = FileSource(video)
     width, height = source.info.width, source.info.height
-    size = 2 * round(width * LINES / height / 2), LINES
+    size = small_size(width, height)
     chosen: list[int] = []
     path = directory / f"{video.stem}.mp4"
     count = encode(_paced(source, size, chosen), path, RATE, _QUALITY)

@@ -20,14 +20,14 @@ as large as a face among them. CPU: reading, detection and filter, all threads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.clips import VIDEOS, as_json, markdown
+from benchmarks.clips import as_json, clips_with_faces, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.people.run import Filtering
 from benchmarks.people.score import Count, Score, total
@@ -88,19 +88,6 @@ def _picture(planes: Planes) -> NDArray[np.uint8]:
     return np.ascontiguousarray(rgb[:, :, ::-1])
 
 
-def _chosen(directory: Path, only: Sequence[str]) -> list[Path]:
-    """The clips of a directory that have boxes. ValueError for names that are not there."""
-    videos = sorted(path for path in directory.iterdir() if path.suffix.lower() in VIDEOS)
-    videos = [path for path in videos if path.with_name(f"{path.stem}.faces.csv").is_file()]
-    unknown = set(only) - {path.stem for path in videos}
-    if unknown:
-        raise ValueError(f"there is no {min(unknown)} with a table of faces")
-    videos = [path for path in videos if not only or path.stem in only]
-    if not videos:
-        raise ValueError(f"{directory} holds no video with its table of faces")
-    return videos
-
-
 def main(argv: list[str]) -> int:
     """Run; the exit code."""
     parser = parser_of(__name__, __doc__)
@@ -116,7 +103,7 @@ def main(argv: list[str]) -> int:
         Settings(lookahead=0.0) if given.live else Settings(decisions=WHOLE_FILE if given.whole_file else LOOK_AHEAD)
     )
     try:
-        videos = _chosen(given.directory, given.only)
+        videos = clips_with_faces(given.directory, given.only)
         models = load_models(None)
         scores = [measure(video, models, settings, given.sheet) for video in videos]
     except (ValueError, KeyError, OSError, StreamdeidError) as error:

@@ -33,7 +33,7 @@ from streamdeid.runs.components import (
 )
 from streamdeid.runs.segments.cutting import cut_up
 from streamdeid.runs.segments.deciding import decide
-from streamdeid.runs.segments.rendering import Part, rendered_frames
+from streamdeid.runs.segments.rendering import around, parts_of, rendered
 from streamdeid.runs.segments.study import study
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.settings import WHOLE_FILE, Settings
@@ -142,13 +142,9 @@ class Filtering:
             whole = decide(
                 spans, studies, distances_of_persons(), chosen, reentry=settings.reentry, rate=info.average_rate
             )
-            parts = [
-                Part(span, file, numbers, whole.persons)
-                for span, file, numbers in zip(spans, files, whole.numbers, strict=True)
-            ]
+            parts = parts_of(spans, files, whole)
             for span in spans:
-                near = [part for part in parts if part.span.last >= span.begin and part.span.first <= span.end]
-                yield from rendered_frames(near, span, source, settings, models, header, whole.surrogates)
+                yield from rendered(around(span, parts), span, source, settings, models, header, whole.surrogates)
 
     def _next(self, running: Iterator[_Published | None]) -> _Published | None:
         start = time.process_time()

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.clips import VIDEOS, as_json, markdown
+from benchmarks.clips import as_json, clips_with_faces, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.leaks.run import Corners
 from benchmarks.review.recorded_clips import Clip, Miss, middle, recorded, touch
@@ -135,14 +135,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of their choice (1)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     given = parser.parse_args(argv)
-    videos = sorted(path for path in given.directory.iterdir() if path.suffix.lower() in VIDEOS)
-    videos = [path for path in videos if path.with_name(f"{path.stem}.faces.csv").is_file()]
-    videos = [path for path in videos if not given.only or path.stem in given.only]
-    videos = videos if given.half is None else videos[given.half :: 2]
-    if not videos:
-        parser.error(f"{given.directory} holds no such video with its table of faces")
     models = load_models(None)
     try:
+        videos = clips_with_faces(given.directory, given.only)
+        videos = videos if given.half is None else videos[given.half :: 2]
+        if not videos:
+            raise ValueError(f"{given.directory} holds no clip of this half")
         clips = [recorded(video, models, Settings()) for video in videos]
     except (ValueError, OSError, StreamdeidError) as error:
         parser.error(str(error))

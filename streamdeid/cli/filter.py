@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from streamdeid.cli.error_text import UsageError, check_stopped, complain, explain
+from streamdeid.cli.file_runs import check_run, ended
 from streamdeid.cli.filter_archive import is_of_archive, run_archive
 from streamdeid.cli.filter_live import is_live, run_live
 from streamdeid.cli.inputs import Job, plan
@@ -16,12 +17,12 @@ from streamdeid.cli.progress import Bar, FilesBar
 from streamdeid.cli.result_lines import tell, tell_failure
 from streamdeid.core.process_usage import be_frugal
 from streamdeid.core.settings_table import add_options, given, table
-from streamdeid.errors import ExitCode, OutputError
-from streamdeid.report.redaction_report import Choice, FileFailure, FileReport, Report, write_report
+from streamdeid.errors import ExitCode
+from streamdeid.report.redaction_report import Choice, FileFailure, FileReport
 from streamdeid.review.doubts import doubts
 from streamdeid.runs.batch import filter_files
 from streamdeid.runs.components import WRITABLE, secret
-from streamdeid.runs.files import FileRun, chosen_by
+from streamdeid.runs.files import FileRun
 from streamdeid.runs.journal import Journal, settings_digest
 from streamdeid.runs.profiles import PROFILES, profile_of
 from streamdeid.runs.register_file import open_register
@@ -51,7 +52,6 @@ frame that cannot be filtered is withheld: the last filtered one is repeated for
 placeholder. What was recorded until a signal stays, playable."""
 
 
-_MOST_WORKERS = 256
 _HEADINGS = {
     FACES: "faces",
     WHITELIST: "people who are left as they are (their faces are NOT protected)",
@@ -117,10 +117,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     jobs = plan(arguments.arguments, Path(arguments.output) if arguments.output else None, WRITABLE)
     if len(jobs) > 1 and (arguments.analysis is not None or arguments.edits is not None):
         raise UsageError("an analysis and edits belong to one file; filter the files one by one")
-    if not 1 <= arguments.workers <= _MOST_WORKERS:
-        raise UsageError(f"--workers is from 1 to {_MOST_WORKERS}, not {arguments.workers}")
-    if arguments.report is not None and not arguments.report.absolute().parent.is_dir():
-        raise OutputError(f"{arguments.report} cannot be written: its directory does not exist")
+    check_run(arguments)
     results: dict[int, FileReport | FileFailure] = {}
     choice: Choice | None = None
     with contextlib.ExitStack() as safe:
@@ -140,13 +137,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             if isinstance(result, FileReport) and journal is not None:
                 journal.add(result)
             tell(result, str(jobs[number].output), arguments)
-    done = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileReport))
-    failed = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileFailure))
-    if arguments.report is not None:
-        if choice is None and done:
-            choice = chosen_by(settings)
-        write_report(arguments.report, Report(choice, done, failed))
-    return ExitCode(max((failure.exit_code for failure in failed), default=ExitCode.DONE))
+    return ended(results, choice, settings, arguments)
 
 
 _Results = Iterator[tuple[int, FileReport | FileFailure, Choice | None]]

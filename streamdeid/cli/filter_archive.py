@@ -9,13 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from streamdeid.cli.error_text import UsageError
+from streamdeid.cli.file_runs import check_run, ended
 from streamdeid.cli.inputs import files_of, is_video_name, make_directory, result_name
 from streamdeid.cli.live_options import refuse_live_options
 from streamdeid.cli.progress import FilesBar
 from streamdeid.cli.result_lines import tell, tell_failure
 from streamdeid.core.addresses import is_address, shown
-from streamdeid.errors import ExitCode, InputError, OutputError, SettingsError
-from streamdeid.report.redaction_report import Choice, FileFailure, FileReport, Report, write_report
+from streamdeid.errors import ExitCode, InputError, SettingsError
+from streamdeid.report.redaction_report import Choice, FileFailure, FileReport
 from streamdeid.runs.archive import (
     Stored,
     check_output,
@@ -31,13 +32,10 @@ from streamdeid.runs.archive_journal import ArchiveJournal
 from streamdeid.runs.batch import Result
 from streamdeid.runs.components import WRITABLE
 from streamdeid.runs.fetched import ArchiveTask, filter_fetched
-from streamdeid.runs.files import chosen_by
 from streamdeid.runs.journal import Journal, settings_digest
 from streamdeid.runs.shipped import Shipped, ship
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
-
-_MOST_WORKERS = 256
 
 
 def is_of_archive(arguments: argparse.Namespace) -> bool:
@@ -53,10 +51,7 @@ def run_archive(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
         raise UsageError("an analysis and edits are for recordings of this machine, without --ray")
     if arguments.ray is not None and arguments.workers != 1:
         raise UsageError("--workers is for this machine; a cluster (--ray) works with all it has")
-    if not 1 <= arguments.workers <= _MOST_WORKERS:
-        raise UsageError(f"--workers is from 1 to {_MOST_WORKERS}, not {arguments.workers}")
-    if arguments.report is not None and not arguments.report.absolute().parent.is_dir():
-        raise OutputError(f"{arguments.report} cannot be written: its directory does not exist")
+    check_run(arguments)
     tasks = planned(arguments.arguments, arguments.output)
     shipped = ship(settings)
     results: dict[int, FileReport | FileFailure] = {}
@@ -77,13 +72,7 @@ def run_archive(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
             again = ", at the second attempt" if one.attempts > 1 else ""
             more = " (done before, and as it was)" if one.before else again
             tell(one.result, shown(task.output), arguments, more)
-    done = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileReport))
-    failed = tuple(one for _, one in sorted(results.items()) if isinstance(one, FileFailure))
-    if arguments.report is not None:
-        if choice is None and done:
-            choice = chosen_by(settings)
-        write_report(arguments.report, Report(choice, done, failed))
-    return ExitCode(max((failure.exit_code for failure in failed), default=ExitCode.DONE))
+    return ended(results, choice, settings, arguments)
 
 
 def planned(arguments: Sequence[str], output: str | None) -> list[ArchiveTask]:

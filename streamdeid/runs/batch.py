@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from streamdeid.core.atomic_file import remove
 from streamdeid.errors import ExitCode
@@ -23,6 +24,7 @@ from streamdeid.report.redaction_report import Choice, FileFailure, FileReport
 from streamdeid.runs.file_worker import start
 from streamdeid.settings import Settings
 
+_Word = TypeVar("_Word")
 ATTEMPTS = 2
 _LEAVE = 10.0
 """Seconds for a process to end when it is told to; then it is killed."""
@@ -78,18 +80,18 @@ def shared_out(
         thread.start()
     try:
         for _ in order:
-            yield _next(results)
+            yield next_word(results)
     finally:
         stop.set()
         for thread in threads:
             thread.join()
 
 
-def _next(results: queue.SimpleQueue[Result]) -> Result:
-    """The next result; signals are seen while it is waited for."""
+def next_word(said: queue.SimpleQueue[_Word]) -> _Word:
+    """What a thread says next; signals are seen while it is waited for."""
     while True:
         with contextlib.suppress(queue.Empty):
-            return results.get(timeout=0.2)
+            return said.get(timeout=0.2)
 
 
 def _work(number: int, input: Path, output: Path, settings: Settings, stop: threading.Event) -> Result:

@@ -26,7 +26,7 @@ from streamdeid.core.held_signals import signals_held
 from streamdeid.errors import FailedClosed, SettingsError, StreamdeidError
 from streamdeid.report.redaction_report import FileFailure
 from streamdeid.runs.archive import name_of
-from streamdeid.runs.batch import Result
+from streamdeid.runs.batch import Result, next_word
 from streamdeid.runs.fetched import ArchiveTask, Attempt, Attempts, attempted, result_of
 from streamdeid.runs.scratch import clear_abandoned
 from streamdeid.runs.shipped import Shipped
@@ -67,20 +67,13 @@ def filter_on_cluster(tasks: Sequence[ArchiveTask], shipped: Shipped, address: s
         thread.start()
         try:
             for _ in tasks:
-                word = _next(said)
+                word = next_word(said)
                 if isinstance(word, BaseException):
                     raise word
                 yield word
         finally:
             stop.set()
             thread.join()
-
-
-def _next(said: queue.SimpleQueue[Result | BaseException]) -> Result | BaseException:
-    """The next word of the thread; signals are seen while it is waited for."""
-    while True:
-        with contextlib.suppress(queue.Empty):
-            return said.get(timeout=0.2)
 
 
 def _work(

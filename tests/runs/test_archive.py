@@ -23,8 +23,7 @@ from streamdeid.runs import archive, archive_journal, fetched
 from streamdeid.runs.shipped import ship
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
-from streamdeid.synthetic.people import synthetic_people
-from streamdeid.video.files.drawn_clip import write_drawn_clip
+from tests.drawn_recordings import draw_recordings
 
 fsspec = pytest.importorskip("fsspec", reason="the extra `cluster` is not installed")
 local = pytest.importorskip("fsspec.implementations.local", reason="the extra `cluster` is not installed")
@@ -161,13 +160,7 @@ def test_what_is_an_archive() -> None:
 def clips(tmp_path_factory: pytest.TempPathFactory, fitting: FitModel, gallery: Gallery) -> Path:
     """Two recordings of drawn people, what a plain run makes of them, and the key."""
     place = tmp_path_factory.mktemp("archive")
-    (place / "in").mkdir()
-    drawn = list(synthetic_people(fitting, gallery, people=2, seconds=2 * FRAMES / 10, size=(320, 240), rate=10))
-    for number in range(2):
-        part = drawn[number * FRAMES : (number + 1) * FRAMES]
-        write_drawn_clip(place / "in" / f"{number}.mp4", (one.frame.planes for one in part), 10)
-    (place / "key").write_bytes(bytes(range(32)))
-    (place / "key").chmod(0o600)
+    draw_recordings(place, 2, FRAMES, fitting, gallery)
     assert main(["filter", str(place / "in"), str(place / "plain"), "--key-file", str(place / "key"), "--quiet"]) == 0
     return place
 

@@ -26,9 +26,8 @@ from streamdeid.runs.batch import filter_files
 from streamdeid.runs.journal import NAME, Journal
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
-from streamdeid.synthetic.people import synthetic_people
-from streamdeid.video.files.drawn_clip import write_drawn_clip
 from streamdeid.video.files.source import FileSource
+from tests.drawn_recordings import draw_recordings
 
 FRAMES = 12
 
@@ -37,13 +36,7 @@ FRAMES = 12
 def folder(tmp_path_factory: pytest.TempPathFactory, fitting: FitModel, gallery: Gallery) -> Path:
     """Three recordings of drawn people, one file that is none, and a key."""
     place = tmp_path_factory.mktemp("archive")
-    (place / "in").mkdir()
-    drawn = list(synthetic_people(fitting, gallery, people=2, seconds=3 * FRAMES / 10, size=(320, 240), rate=10))
-    for number in range(3):
-        part = drawn[number * FRAMES : (number + 1) * FRAMES]
-        write_drawn_clip(place / "in" / f"{number}.mp4", (one.frame.planes for one in part), 10)
-    (place / "key").write_bytes(bytes(range(32)))
-    (place / "key").chmod(0o600)
+    draw_recordings(place, 3, FRAMES, fitting, gallery)
     return place
 
 

@@ -28,8 +28,7 @@ from streamdeid.runs.fetched import ArchiveTask, Attempt
 from streamdeid.runs.shipped import Shipped
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
-from streamdeid.synthetic.people import synthetic_people
-from streamdeid.video.files.drawn_clip import write_drawn_clip
+from tests.drawn_recordings import draw_recordings
 
 pytest.importorskip("fsspec", reason="the extra `cluster` is not installed")
 needs_ray = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed (extra `cluster`)")
@@ -166,13 +165,7 @@ def test_what_concerns_all_ends_the_run(tmp_path: Path, monkeypatch: pytest.Monk
 def folder(tmp_path_factory: pytest.TempPathFactory, fitting: FitModel, gallery: Gallery) -> Path:
     """Recordings of drawn people, one file that is none, what a plain run makes of them, and the key."""
     place = tmp_path_factory.mktemp("cluster")
-    (place / "in").mkdir()
-    drawn = list(synthetic_people(fitting, gallery, people=2, seconds=FILES * FRAMES / 10, size=(320, 240), rate=10))
-    for number in range(FILES):
-        part = drawn[number * FRAMES : (number + 1) * FRAMES]
-        write_drawn_clip(place / "in" / f"{number}.mp4", (one.frame.planes for one in part), 10)
-    (place / "key").write_bytes(bytes(range(32)))
-    (place / "key").chmod(0o600)
+    draw_recordings(place, FILES, FRAMES, fitting, gallery)
     assert main(["filter", str(place / "in"), str(place / "plain"), "--key-file", str(place / "key"), "--quiet"]) == 0
     (place / "in" / "bad.mp4").write_bytes(b"no video")
     return place

@@ -15,7 +15,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,6 +30,7 @@ from streamdeid.service.placed_child import ClusterPlace
 from streamdeid.service.placed_order import check_placeable, placed_order, unpacked_order
 from streamdeid.service.relay import COMMAND, CameraRelay
 from streamdeid.service.supervisor import Supervisor
+from tests.fake_camera import started
 from tests.fake_machines import Machine, Machines
 from tests.live_fakes import planes
 
@@ -53,13 +53,6 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     yield
     assert [one for one in started(tmp_path) if lives(one["pid"])] == []
-
-
-def started(place: Path) -> list[dict[str, Any]]:
-    """What the processes said of themselves, in the order of their starts."""
-    log = place / "log"
-    whole = log.read_text().rpartition("\n")[0] if log.exists() else ""  # the last line may be half written
-    return [json.loads(line) for line in whole.splitlines()]
 
 
 def lives(process: int) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import re
 import signal
@@ -14,13 +13,13 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from streamdeid.errors import SettingsError
 from streamdeid.service import restarts, supervised_camera
 from streamdeid.service.supervisor import Supervisor
+from tests.fake_camera import started
 
 FAKE = (sys.executable, str(Path(__file__).parents[1] / "fake_camera.py"))
 HTTP_OFF = '[http]\nlisten = "off"\n'
@@ -41,18 +40,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def place(tmp_path: Path) -> Iterator[Path]:
     """A directory for a cameras' file; no process that was started there lives on."""
     yield tmp_path
-    for started in _started(tmp_path):
-        assert not _lives(started["pid"]), f"{started['name']} lives on"
+    for one in started(tmp_path):
+        assert not _lives(one["pid"]), f"{one['name']} lives on"
 
 
 def _camera(name: str, behaviour: str, more: str = "") -> str:
     return f'[[camera]]\nname = "{name}"\nsource = "{behaviour}"\noutput = "{name}.m3u8"\n{more}\n'
-
-
-def _started(place: Path) -> list[dict[str, Any]]:
-    log = place / "log"
-    whole = log.read_text().rpartition("\n")[0] if log.exists() else ""  # the last line may be half written
-    return [json.loads(line) for line in whole.splitlines()]
 
 
 def _lives(process: int) -> bool:
@@ -114,7 +107,7 @@ def test_cameras_run_and_end_with_the_service(place: Path, capfd: pytest.Capture
         await asyncio.sleep(2 * supervised_camera.TICK)
 
     assert _run(place, _camera("a", "well") + _camera("b", "well"), scenario) < 2
-    assert [one["name"] for one in _started(place)] in (["a", "b"], ["b", "a"])
+    assert [one["name"] for one in started(place)] in (["a", "b"], ["b", "a"])
     assert "a: live" in capfd.readouterr().err
 
 
@@ -165,7 +158,7 @@ def test_a_bad_process_is_started_again_and_counters_never_fall(
 ) -> None:
     async def scenario(supervisor: Supervisor) -> None:
         camera, last = supervisor.cameras["a"], 0
-        while len(_started(place)) < 3:
+        while len(started(place)) < 3:
             report = camera.report()
             assert report.totals.filtered >= last and sum(report.totals.latency) >= last
             last = report.totals.filtered
@@ -197,9 +190,9 @@ def test_wrong_settings_wait_for_the_file_to_be_read_again(place: Path) -> None:
         await _until(lambda: _state(supervisor, "a") == "failed")
         assert supervisor.cameras["a"].report().reason == "k is wrong rtsp://***@host/x"
         await asyncio.sleep(0.6)
-        assert len(_started(place)) == 1
+        assert len(started(place)) == 1
         os.kill(os.getpid(), signal.SIGHUP)
-        await _until(lambda: len(_started(place)) == 2)
+        await _until(lambda: len(started(place)) == 2)
 
     _run(place, _camera("a", "wrong"), scenario)
 
@@ -212,7 +205,7 @@ def test_a_finished_file_is_not_played_again(place: Path) -> None:
         assert supervisor.cameras["a"].report().totals.filtered == 4
 
     _run(place, _camera("a", "ends"), scenario)
-    assert len(_started(place)) == 1
+    assert len(started(place)) == 1
 
 
 def test_a_killed_process_comes_back(
@@ -222,8 +215,8 @@ def test_a_killed_process_comes_back(
 
     async def scenario(supervisor: Supervisor) -> None:
         await _until(lambda: _state(supervisor, "a") == "live")
-        os.kill(_started(place)[0]["pid"], signal.SIGKILL)
-        await _until(lambda: len(_started(place)) == 2)
+        os.kill(started(place)[0]["pid"], signal.SIGKILL)
+        await _until(lambda: len(started(place)) == 2)
         await _until(lambda: _state(supervisor, "a") == "live")
         assert supervisor.cameras["a"].restarts == 1
 
@@ -233,7 +226,7 @@ def test_a_killed_process_comes_back(
 
 def test_a_reload_touches_what_changed_and_nothing_else(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     def pids(name: str) -> list[int]:
-        return [one["pid"] for one in _started(place) if one["name"] == name]
+        return [one["pid"] for one in started(place) if one["name"] == name]
 
     async def scenario(supervisor: Supervisor) -> None:
         file = place / "cameras.toml"
@@ -243,7 +236,7 @@ def test_a_reload_touches_what_changed_and_nothing_else(place: Path, capfd: pyte
         os.kill(os.getpid(), signal.SIGHUP)
         await _until(lambda: supervisor.reloads["refused"] == 1)
         await asyncio.sleep(0.2)
-        assert list(supervisor.cameras) == ["a", "b", "c"] and len(_started(place)) == 3
+        assert list(supervisor.cameras) == ["a", "b", "c"] and len(started(place)) == 3
         # b has another setting, c is gone, d is new and takes the output of c
         changed = (
             _camera("a", "well") + _camera("b", "well", "k = 6") + _camera("d", "well").replace("d.m3u8", "c.m3u8")
@@ -268,14 +261,14 @@ def test_keys_are_shared_kept_over_a_death_and_told_to_nobody_else(
     monkeypatch.setattr(restarts, "PACE", 0.2)
 
     async def scenario(supervisor: Supervisor) -> None:
-        await _until(lambda: len(_started(place)) == 4)
-        os.kill(next(one["pid"] for one in _started(place) if one["name"] == "a"), signal.SIGKILL)
-        await _until(lambda: len(_started(place)) == 5)
+        await _until(lambda: len(started(place)) == 4)
+        os.kill(next(one["pid"] for one in started(place) if one["name"] == "a"), signal.SIGKILL)
+        await _until(lambda: len(started(place)) == 5)
 
     house = 'key = "house"'
     text = _camera("a", "well", house) + _camera("b", "well", house) + _camera("c", "well", 'key = "other"')
     _run(place, text + _camera("d", "well"), scenario)
-    keys = {name: {one["order"]["key"] for one in _started(place) if one["name"] == name} for name in "abcd"}
+    keys = {name: {one["order"]["key"] for one in started(place) if one["name"] == name} for name in "abcd"}
     assert keys["a"] == keys["b"] and len(keys["a"]) == 1 and keys["c"] != keys["a"] and keys["d"] == {None}
     (key,) = keys["a"]
     assert len(bytes.fromhex(key)) == 32
@@ -286,29 +279,29 @@ def test_keys_are_shared_kept_over_a_death_and_told_to_nobody_else(
 def test_passwords_reach_a_process_by_its_pipe_only(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     async def scenario(supervisor: Supervisor) -> None:
         await _until(lambda: _state(supervisor, "a") == "live")
-        process = _started(place)[0]["pid"]
+        process = started(place)[0]["pid"]
         for name in ("cmdline", "environ"):
             assert b"geheim" not in Path(f"/proc/{process}/{name}").read_bytes()
 
     text = _camera("a", "well").replace('"well"', '"rtsp://u:${LOGIN}@h/well"')
     _run(place, text, scenario, LOGIN="geheim", NOTIFY_SOCKET="/nowhere", WATCHDOG_USEC="3000000")
-    started = _started(place)[0]
-    assert started["order"]["camera"]["source"] == "rtsp://u:geheim@h/well"
-    assert "geheim" not in str(started["argv"]) + str(started["env"]) + capfd.readouterr().err
-    assert not started["env"].keys() & {"LOGIN", "NOTIFY_SOCKET", "WATCHDOG_USEC"}
+    one = started(place)[0]
+    assert one["order"]["camera"]["source"] == "rtsp://u:geheim@h/well"
+    assert "geheim" not in str(one["argv"]) + str(one["env"]) + capfd.readouterr().err
+    assert not one["env"].keys() & {"LOGIN", "NOTIFY_SOCKET", "WATCHDOG_USEC"}
 
 
 def test_what_was_a_password_before_a_reload_stays_out_of_the_environment(place: Path) -> None:
     async def scenario(supervisor: Supervisor) -> None:
-        await _until(lambda: len(_started(place)) == 1)
+        await _until(lambda: len(started(place)) == 1)
         (place / "cameras.toml").write_text(HTTP_OFF + _camera("b", "well"))
         os.kill(os.getpid(), signal.SIGHUP)
-        await _until(lambda: len(_started(place)) == 2)
+        await _until(lambda: len(started(place)) == 2)
 
     text = _camera("a", "well").replace('"well"', '"rtsp://u:${LOGIN}@h/well"')
     _run(place, text, scenario, LOGIN="geheim")
-    assert [one["name"] for one in _started(place)] == ["a", "b"]
-    assert not any("LOGIN" in one["env"] for one in _started(place))
+    assert [one["name"] for one in started(place)] == ["a", "b"]
+    assert not any("LOGIN" in one["env"] for one in started(place))
 
 
 def test_an_old_picture_is_not_shown(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +312,7 @@ def test_an_old_picture_is_not_shown(place: Path, monkeypatch: pytest.MonkeyPatc
         camera = supervisor.cameras["a"]
         await _until(lambda: _state(supervisor, "a") == "live")
         assert await camera.preview(0, 2.0) is not None
-        process = _started(place)[0]["pid"]
+        process = started(place)[0]["pid"]
         os.kill(process, signal.SIGSTOP)
         try:
             await asyncio.sleep(0.5)
@@ -344,7 +337,7 @@ def test_pictures_are_made_when_somebody_looks(place: Path) -> None:
         assert await camera.preview(number, 1.0) is not None
         assert await camera.preview(number + 5, 0.1) is None
         supervisor.cameras["a"].stop()
-        await _until(lambda: not _lives(_started(place)[0]["pid"]))
+        await _until(lambda: not _lives(started(place)[0]["pid"]))
         assert await camera.preview(0, 0.5) is None and await camera.snapshot(0.5) is None
 
     (place / "log").touch()
@@ -362,10 +355,10 @@ def test_the_service_is_gone_and_so_are_its_cameras(place: Path) -> None:
     async def kill() -> None:
         known = {**os.environ, "FAKE_LOG": str(place / "log"), "PYTHONPATH": str(Path(__file__).parents[2])}
         service = await asyncio.create_subprocess_exec(sys.executable, "-c", code, env=known, stderr=-3)
-        await _until(lambda: _started(place))
+        await _until(lambda: started(place))
         service.kill()
         await service.wait()
-        await _until(lambda: not _lives(_started(place)[0]["pid"]))
+        await _until(lambda: not _lives(started(place)[0]["pid"]))
 
     asyncio.run(kill())
 
@@ -387,4 +380,4 @@ def test_a_port_that_is_taken_is_said(place: Path) -> None:
         (place / "cameras.toml").write_text(listen + _camera("a", "well"))
         with pytest.raises(SettingsError, match="cannot listen on"):
             asyncio.run(Supervisor(place / "cameras.toml", FAKE).run())
-    assert not _started(place)
+    assert not started(place)

@@ -16,12 +16,12 @@ from streamdeid.errors import FailedClosed
 from streamdeid.runs.again import RecordedFrames, RecordedTracks
 from streamdeid.runs.components import decided, lookahead_frames, open_sink, read_ahead, write_behind
 from streamdeid.runs.segments.cutting import Span
-from streamdeid.runs.segments.deciding import Numbers
+from streamdeid.runs.segments.deciding import Numbers, Whole
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogate
 from streamdeid.surrogates.models import Models
-from streamdeid.video.files.source import FileSource
+from streamdeid.video.files.source import FileSource, SourceInfo
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,20 @@ class Part:
     numbers: Numbers
     persons: Mapping[int, int]
     """By tracklet of the whole recording."""
+
+
+def parts_of(spans: Sequence[Span], files: Sequence[Path], whole: Whole) -> list[Part]:
+    """The segments of a recording that was decided. files: with their records."""
+    parts = []
+    for span, path, numbers in zip(spans, files, whole.numbers, strict=True):
+        here = {number: whole.persons[number] for number in numbers.tracklets.values() if number in whole.persons}
+        parts.append(Part(span, path, numbers, here))
+    return parts
+
+
+def around(span: Span, parts: Sequence[Part]) -> list[Part]:
+    """The segments that the frames of one, and those that are looked at for its sake, are in."""
+    return [part for part in parts if part.span.last >= span.begin and part.span.first <= span.end]
 
 
 @dataclass
@@ -120,27 +134,22 @@ class _Given:
         return known
 
 
-def render(
-    parts: Sequence[Part],
+def write(
+    frames: Generator[Done[None], None, None],
     span: Span,
-    source: FileSource,
+    info: SourceInfo,
     settings: Settings,
-    models: Models,
-    header: AnalysisHeader,
-    surrogates: Mapping[int, Surrogate],
     path: Path,
     told: Callable[[int], None],
 ) -> Rendered:
-    """Render a segment into a file of its own.
+    """Write the frames of a segment, as `rendered` gives them, into a file of its own.
 
-    parts: the segments that its frames, and those around it, are in. told: called with the number of each frame that is
-    done. Raises InputError, OutputError and FailedClosed.
+    told: called with the number of each frame that is done. Raises InputError, OutputError and FailedClosed.
     """
     counted = Rendered()
     with contextlib.ExitStack() as safe:
-        sink = safe.enter_context(write_behind(open_sink(path, source.info, settings, streams=False)))
-        running = rendered_frames(parts, span, source, settings, models, header, surrogates)
-        for done in safe.enter_context(contextlib.closing(running)):
+        sink = safe.enter_context(write_behind(open_sink(path, info, settings, streams=False)))
+        for done in safe.enter_context(contextlib.closing(frames)):
             sink.write(done.frame)
             counted.add(done, settings.synthesises)
             told(done.frame.index)
@@ -149,7 +158,7 @@ def render(
     return counted
 
 
-def rendered_frames(
+def rendered(
     parts: Sequence[Part],
     span: Span,
     source: FileSource,
@@ -158,7 +167,7 @@ def rendered_frames(
     header: AnalysisHeader,
     surrogates: Mapping[int, Surrogate],
 ) -> Generator[Done[None], None, None]:
-    """The frames of a segment, rendered, in order; see `render`. Raises InputError and FailedClosed."""
+    """The frames of a segment, rendered, in order; parts: `around` it. Raises InputError and FailedClosed."""
     info = source.info
     recorded = RecordedFrames(Analysis(header, DecidedFrames(parts), AnalysisEnd({}, None, "")))
     deidentifier = decided(settings, models, _Given(surrogates), recorded, (info.width, info.height))

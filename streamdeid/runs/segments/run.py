@@ -22,7 +22,7 @@ from streamdeid.runs.segments.cutting import Span, cut_up
 from streamdeid.runs.segments.deciding import Whole, decide
 from streamdeid.runs.segments.processes import Processes
 from streamdeid.runs.segments.registered_faces import SharedRegister
-from streamdeid.runs.segments.rendering import Part, Rendered
+from streamdeid.runs.segments.rendering import Rendered, around, parts_of
 from streamdeid.runs.segments.study import Studied
 from streamdeid.runs.segments.work import Recording, RenderTask, SegmentWork, StudyTask, Task, Told
 from streamdeid.settings import Settings
@@ -161,14 +161,11 @@ def _rendered(
     told: Told,
 ) -> tuple[Rendered, list[Path]]:
     """The second pass: what was rendered, and the files of the segments."""
-    parts = []
-    for span, numbers in zip(spans, whole.numbers, strict=True):
-        here = {number: whole.persons[number] for number in numbers.tracklets.values() if number in whole.persons}
-        parts.append(Part(span, _records(place, span.number), numbers, here))
+    parts = parts_of(spans, [_records(place, span.number) for span in spans], whole)
     pieces = [place / f"{span.number}{suffix}" for span in spans]
     tasks = []
     for span, piece in zip(spans, pieces, strict=True):
-        near = [part for part in parts if part.span.last >= span.begin and part.span.first <= span.end]
+        near = around(span, parts)
         people = {person for part in near for person in part.persons.values()}
         chosen = {person: whole.surrogates[person] for person in people if person in whole.surrogates}
         tasks.append(RenderTask(span, piece, near, chosen))

@@ -11,7 +11,7 @@ from streamdeid.analysis.records import AnalysisHeader
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.runs.components import default_detector, in_time, open_source, tested
 from streamdeid.runs.segments.cutting import Span
-from streamdeid.runs.segments.rendering import Part, Rendered, render
+from streamdeid.runs.segments.rendering import Part, Rendered, rendered, write
 from streamdeid.runs.segments.study import Studied, study
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogate
@@ -77,9 +77,8 @@ class SegmentWork:
         if isinstance(task, StudyTask):
             found = task.span, self._source, settings, self._models, self._detect, one.header, task.path
             return study(*found, told)
-        return render(
-            task.parts, task.span, self._source, settings, self._models, one.header, task.surrogates, task.path, told
-        )
+        what = task.parts, task.span, self._source, settings, self._models, one.header, task.surrogates
+        return write(rendered(*what), task.span, self._source.info, settings, task.path, told)
 
     def close(self) -> None:
         """End the detector. Harmless when repeated."""
