@@ -93,6 +93,11 @@ class Settings:
         32, "frames in which every part of the picture is searched once for small faces; 1 costs most", FACES,
         metavar="N", least=1, most=1000,
     )  # fmt: skip
+    survey: float | None = setting(
+        None, "time between two looks of a third network at the whole picture, 0 for none: it finds faces that the "
+        "detector does not, and what is none", FACES, metavar="S", least=0.0, most=60.0, unit="seconds",
+        shown="0.5; live: 2",
+    )  # fmt: skip
     detector_deadline: float = setting(
         10.0, "time after which a detector that does not answer has failed", FACES, metavar="S", least=0.1, most=600.0,
         unit="seconds",

@@ -17,6 +17,19 @@ covered as a face, and the animal that the detector likes best stays under it (`
 
 
 @dataclass(frozen=True)
+class Keypoints:
+    """A face as a detector with five points sees it, in pixels of the upright frame."""
+
+    box: tuple[float, float, float, float]
+    """x0, y0, x1, y1: from hairline to chin and from cheek to cheek, tighter than `Face.box`."""
+    points: Points
+    """float64 (5, 2): the eyes, the one further left in an upright picture first, tip of the nose, corners of the mouth
+    in the same order."""
+    score: float
+    """That detector's, 0 to 1."""
+
+
+@dataclass(frozen=True)
 class Face:
     """What the detector found in one frame, in pixels of the upright frame (x right, y down)."""
 
@@ -41,6 +54,13 @@ class Face:
     from an origin of the landmarker's own. Training and the outline of a turned head use it; a detector without one is
     none the worse."""
 
+    keypoints: Keypoints | None = None
+    """What a second network saw here, in this frame or a few before and moved along since; None where it saw no face,
+    or was not asked."""
+    surveyed: float | None = None
+    """What the surveying network, which sees the whole picture now and then, said of this place in this very frame: its
+    score over that from which nothing of this size is a face, so 1 and more for a face. None where it was not asked."""
+
     @cached_property
     def silhouette(self) -> Points | None:
         """Convex hull float64 (n, 2), pixels, of all that the landmarker sees of the face. On the far side of a turned
@@ -48,6 +68,16 @@ class Face:
         if self.mesh is None or not np.isfinite(self.mesh[:, :2]).all():
             return None
         return cv2.convexHull(self.mesh[:, :2].astype(np.float32)).reshape(-1, 2).astype(np.float64)
+
+    @property
+    def outline(self) -> tuple[float, float, float, float] | None:
+        """The face from hairline to chin, pixels: by landmarks that the landmarker is sure of, or by keypoints. None
+        where neither shows it."""
+        if self.landmarks is not None and self.forehead is not None and self.presence >= SURE:
+            points = np.concatenate([self.landmarks, self.forehead])
+            x0, y0, x1, y1 = (float(v) for v in (*points.min(axis=0), *points.max(axis=0)))
+            return x0, y0, x1, y1
+        return None if self.keypoints is None else self.keypoints.box
 
     @property
     def confirmed(self) -> bool:
@@ -83,3 +113,5 @@ class Track:
     """True while association is ambiguous (people crossing): cover, do not synthesise."""
     near: bool = False
     """Whether somebody else, once surely a face, is or may be within half a face of it."""
+    sides: tuple[float, float] | None = None
+    """Width and height in pixels of the largest box that its face had, where it is lost and that is known."""

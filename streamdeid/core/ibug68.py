@@ -27,6 +27,7 @@ POINTS = 81
 LEFT_EYE_CORNERS = (36, 39)
 RIGHT_EYE_CORNERS = (42, 45)
 MOUTH_CORNERS = (48, 54)
+NOSE_TIP = 30
 CHIN = 8
 
 OUTLINE = np.concatenate([np.arange(0, 17), np.arange(80, 67, -1)])

@@ -1,4 +1,5 @@
-"""Faces of a frame: full-range detector on tiles, second looks in doubt, landmarks on our own regions.
+"""Faces of a frame: full-range detector on tiles, second looks in doubt, a survey now and then, landmarks on our own
+regions, one face to a head.
 
 A face with landmarks is followed by them from frame to frame; the detector only has to find it once. A face without
 (small, turned away) is searched for in each frame, in the tile that saw it. Everything else is searched in turn.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,11 +18,18 @@ from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.detection import yunet
 from streamdeid.detection.candidates import Candidate, joined, overlap, part_of
-from streamdeid.detection.landmarks import Landmarks, face_of, outline_of, region_of_box
+from streamdeid.detection.centerface import load_weights
+from streamdeid.detection.five_points import as_detected
+from streamdeid.core.heads import seconds
+from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import Place, matched, remembered, without_twins
+from streamdeid.detection.region import Region
 from streamdeid.detection.second_look import SecondLook
-from streamdeid.detection.tiles import INPUT, Rounds, Tile, least_face, tiles_of
+from streamdeid.detection.survey import FOUND, SURE_OF, Survey
+from streamdeid.detection.tiles import INPUT, SEEN, Rounds, Tile, least_face, tiles_of
+
+Box = tuple[float, float, float, float]
 
 _WHOLE_SIZE = 384
 """Longer side, pixels, of the copy of the whole picture that the detector sees: twice its 192-pixel input."""
@@ -28,6 +37,9 @@ _FAINT = 0.6
 """Share of the threshold from which a score makes a candidate."""
 _SURE = 0.5
 """Evidence from which a face is larger than its parts: nose and mouth look like a face in a fine tile."""
+_RISE = 1.5
+"""Evidence by which a survey's finding rises with its score: one that needs nobody else (`SURE_OF`) makes a face evident
+by itself (`tracking.evident`), and the surest of all is as sure as can be."""
 _PLAIN = 24.0
 """Width in the network's pixels from which a face that faces the camera is seen in the whole picture."""
 _SAME_FACE = 0.25
@@ -42,11 +54,21 @@ class MediapipeFaces:
     threshold: evidence from which something is a face, 0 to 1; fainter things are handed on with their evidence
     (`tracking.evident` decides). min_face: width in pixels of the smallest face looked for; None: an 80th of the
     picture's longer side, 16 or more; inf: the whole picture only. interval: frames within which all of the picture is
-    searched.
+    searched. survey: seconds between two looks of the third network at the whole picture, 0 for none; survey_side:
+    longer side of the picture that it sees, pixels.
     """
 
-    def __init__(self, threshold: float = 0.5, min_face: float | None = None, interval: int = 32) -> None:
+    def __init__(
+        self,
+        threshold: float = 0.5,
+        min_face: float | None = None,
+        interval: int = 32,
+        survey: float = 0.0,
+        survey_side: int = 960,
+    ) -> None:
         networks = Networks()
+        weights = load_weights() if survey else None
+        self._survey = None if weights is None else Survey(weights, survey, survey_side)
         self._detect = networks.detector(_FAINT * threshold)
         self._look = SecondLook(networks, yunet.load())
         self._quick = min_face != math.inf  # photographs are few, and what was trained on them is to be found again
@@ -76,8 +98,11 @@ class MediapipeFaces:
         for row in sorted(range(len(candidates)), key=lambda row: -_area(candidates[row].box)):
             self._sight(planes, known.get(row), candidates[row])
         self._find_again(planes)
-        shown = [place for place in self._places if place.missed == 0 and place.possible]
-        faces = [face_of(one.box, one.score, one.evidence, *(one.mesh or (None, 0.0))) for one in shown]
+        self._look_over(frame)
+        self._ask_for_points(planes)
+        self._one_to_a_head()
+        shown = [place for place in self._places if place.missed == 0 and place.possible and not place.second]
+        faces = [_face_at(place) for place in shown]
         self._places = remembered(self._places)
         return [face for face in faces if _inside(face.box, planes.size)]
 
@@ -85,6 +110,8 @@ class MediapipeFaces:
         """Forget the last frames, before a picture that has nothing to do with them."""
         self._places = []
         self._rounds.restart()
+        if self._survey is not None:
+            self._survey.restart()
 
     def close(self) -> None:
         """Stop the networks."""
@@ -97,6 +124,8 @@ class MediapipeFaces:
         self._size, self._tiles = size, tiles_of(size, least)
         self._rounds = Rounds(self._tiles, self._interval)
         self._places = []
+        if self._survey is not None:
+            self._survey.lay_out(size)
 
     def _follow(self, planes: Planes, place: Place) -> None:
         """Find a face's landmarks where they were in the last frame."""
@@ -106,7 +135,8 @@ class MediapipeFaces:
             place.region = None
             return
         place.meshed(*found)
-        place.moved(outline_of(found[0]))
+        assert place.outline is not None
+        place.moved(place.outline)
 
     def _check(self, planes: Planes, seen: set[int], due: Sequence[int]) -> None:
         """Give up landmarks where the detector looked and saw no face for long, unless they or a look are sure."""
@@ -114,23 +144,77 @@ class MediapipeFaces:
             expected = place.tile in due or (0 in due and self._tiles[0].scale * _width(place.box) > _PLAIN)
             if place.mesh is None or row in seen or not expected or not place.doubted():
                 continue
-            if place.mesh[1] >= _PRESENT or self._look.likeness(planes, place.box) >= _LIKE_A_FACE:
+            if place.mesh[1] >= _PRESENT or self._like_a_face(planes, place):
                 place.confirmed()
             else:
-                place.region = place.mesh = None
+                place.region = place.mesh = place.outline = None
+
+    def _like_a_face(self, planes: Planes, place: Place) -> bool:
+        seen = self._look.keypoints(planes, place.raw, self._others(place))
+        return self._look.likeness(planes, place.raw, seen) >= _LIKE_A_FACE
+
+    def _others(self, place: Place) -> list[Box]:
+        """Boxes of the faces that are seen beside a place, and known as such."""
+        sure = [one for one in self._places if one is not place and one.missed == 0 and one.evidence >= _SURE]
+        return [as_detected(one.face) for one in sure if one.face is not None]
 
     def _find_again(self, planes: Planes) -> None:
         """Follow the places that the detector lost, by the second network."""
         # Also where another face is seen now: to leave those out spared a sixth of the searches, and in crowd_1080p two
         # faces of 40 pixels and up who were found beside it.
         for place in [place for place in self._places if place.lost]:
-            box = self._look.near(planes, place.box)
-            others = [one.box for one in self._places if one.missed == 0]
-            if (
-                box is not None
-                and overlap(np.array([box]), np.array(others).reshape(-1, 4)).max(initial=0.0) < _SAME_FACE
-            ):
-                place.followed(box)
+            found = self._look.near(planes, place.raw, self._others(place))
+            others = np.array([one.box for one in self._places if one.missed == 0]).reshape(-1, 4)
+            if found is not None and overlap(np.array([as_detected(found.box)]), others).max(initial=0.0) < _SAME_FACE:
+                place.followed(found)
+
+    def _look_over(self, frame: Frame) -> None:
+        """Let the third network look at the whole picture, if that is due."""
+        seen = None if self._survey is None else self._survey(frame.planes, frame.time)
+        if seen is None:
+            return
+        for place in self._places:
+            if place.missed == 0:
+                place.opined(seen.opinion(place.box))
+        for found in seen.faces:
+            box = as_detected(found.box)
+            evidence = min(_SURE + _RISE * (found.score - FOUND), 1.0)
+            shared = overlap(np.array([box]), np.array([one.box for one in self._places]).reshape(-1, 4))[0]
+            if shared.max(initial=0.0) >= _SAME_FACE:
+                place = self._places[int(shared.argmax())]
+            else:
+                if found.score < SURE_OF:
+                    others = [as_detected(one.face) for one in self._places if one.missed == 0 and one.face is not None]
+                    second = self._look.keypoints(frame.planes, box, others)
+                    evidence = (evidence + self._look.likeness(frame.planes, box, second)) / 2
+                place = Place(box, found.score, self._tile_for(box), least=self._threshold)
+                place.opined(seen.opinion(box))
+                self._places.append(place)
+            place.found_by_survey(found, evidence)
+            if place.mesh is None and place.landmarks_due():
+                self._mesh(frame.planes, place, region_of_box(box, found.points))
+
+    def _tile_for(self, box: Box) -> int:
+        """Number of the tile in which the detector sees what is in a box best: the coarsest that shows it large enough."""
+        x, y, width = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2, box[2] - box[0]
+        large = [n for n, tile in enumerate(self._tiles) if tile.scale * width >= SEEN] or range(len(self._tiles))
+        scale = min((self._tiles[n].scale for n in large), key=lambda s: abs(math.log(s * width / SEEN)))
+        there = [n for n in large if self._tiles[n].scale == scale]
+        return min(there, key=lambda n: _away(self._tiles[n], x, y))
+
+    def _ask_for_points(self, planes: Planes) -> None:
+        """Have the second network show where faces are that no trusted mesh shows."""
+        for place in self._places:
+            if place.missed == 0 and place.keys_due():
+                place.keyed(self._look.keypoints(planes, place.raw, self._others(place)))
+
+    def _one_to_a_head(self) -> None:
+        """Mark what was seen on the head of a face beside that face."""
+        seen = [place for place in self._places if place.missed == 0]
+        boxes = np.array([place.box for place in seen]).reshape(-1, 4)
+        gone = seconds(boxes, [place.face for place in seen], [place.believed + place.trusted for place in seen], _SURE)
+        for row, place in enumerate(seen):
+            place.second = row in gone
 
     def _search(self, planes: Planes, number: int) -> list[Candidate]:
         """What the detector sees in a tile."""
@@ -156,14 +240,39 @@ class MediapipeFaces:
             place = Place(candidate.box, candidate.score, candidate.tile, least=self._threshold)
             self._places.append(place)
         place.sighted(candidate)
+        if place.second:  # whose head it lies on is asked anew in each frame, and nothing else
+            return
         if place.look_due():
-            place.looked(self._look.evidence(planes, candidate.box, candidate.score))
+            seen = self._look.look(planes, candidate.box, candidate.score, self._others(place))
+            place.looked(seen.evidence)
+            place.keyed(seen.keypoints)
         if place.mesh is None and place.landmarks_due():
-            found = self._landmarks(planes, region_of_box(candidate.box, candidate.keypoints))
-            if found is not None:
-                place.meshed(*found)
-        if place.mesh is not None:
-            place.anchored(outline_of(place.mesh[0]))
+            known = place.keypoints
+            if known is None:
+                self._mesh(planes, place, region_of_box(candidate.box, candidate.keypoints))
+            else:
+                self._mesh(planes, place, region_of_box(as_detected(known.box), known.points))
+        if place.outline is not None:
+            place.anchored(place.outline)
+
+    def _mesh(self, planes: Planes, place: Place, region: Region) -> None:
+        """Ask for landmarks in a region."""
+        found = self._landmarks(planes, region)
+        if found is not None:
+            place.meshed(*found)
+
+
+def _face_at(place: Place) -> Face:
+    mesh, presence = place.mesh or (None, 0.0)
+    points = None if place.trusted else place.keypoints
+    return replace(
+        face_of(place.box, place.score, place.believed, mesh, presence), keypoints=points, surveyed=place.surveyed
+    )
+
+
+def _away(tile: Tile, x: float, y: float) -> float:
+    """Square of the distance of a place from a tile's middle."""
+    return ((tile.x0 + tile.x1) / 2 - x) ** 2 + ((tile.y0 + tile.y1) / 2 - y) ** 2
 
 
 def _inside(box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:

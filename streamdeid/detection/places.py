@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streamdeid.core.faces import Points
+from streamdeid.core.faces import Keypoints, Points
 from streamdeid.detection.candidates import Candidate, overlap
+from streamdeid.detection.five_points import as_detected
+from streamdeid.detection.landmarks import outline_of
 from streamdeid.detection.region import Region
 
 Box = tuple[float, float, float, float]
@@ -43,6 +45,21 @@ _UNCHECKED = 10
 """Frames after which the detector is asked about a face that its landmarks follow: they can slide onto a wall ..."""
 _DOUBTED = 16
 """... and times it may see none there before they are no longer followed."""
+_AGED, _TOLD = 3, 8
+"""Frames after which points are asked for anew where the mesh is not believed, and for which they are told."""
+_POINTS = 0.5
+"""Score from which the second network's points, and the box about them, are believed: the library's own bar."""
+_TRUSTED = 0.8
+"""Presence from which a mesh that lies in the middle of its box needs no points beside it."""
+_BESIDE, _LEAST_SHARE = 0.2, 0.7
+"""How far the middle of a mesh may then lie from that of the box, shares of its own extent, and the share of the box's
+sides that it has at least. Boxes are up to 1.9 times the face, and meshes in them right all the same: those the second
+network's points tell."""
+_APART, _VERIFIED = 0.16, 12
+"""Mean distance of five points of a mesh from the second network's, shares of the face's width, up to which both are
+of one face (docs/methods.md 8.2), and frames for which that is believed."""
+_VETO = 0.35
+"""Weight of what a survey says beside the two other networks."""
 
 
 @dataclass
@@ -50,7 +67,7 @@ class Place:
     """One place where a face is, or may be."""
 
     box: Box
-    """Last box, pixels."""
+    """Last box, pixels: as the second network's points correct it, where it saw any."""
     score: float
     tile: int
     """Number of the tile that sees it best."""
@@ -60,10 +77,25 @@ class Place:
     """Evidence below which it is told to nobody, if that is lower than usual."""
     mesh: tuple[Points, float] | None = None
     """This frame's mesh (478, 3) and its presence; None where the landmark model saw none."""
+    outline: Points | None = None
+    """Corners (2, 2) of the box of that mesh's landmarks."""
+    second: bool = False
+    """Whether it lies on the head of a face that is seen, with no points of its own (`heads`)."""
     region: Region | None = None
     """Where the landmark model finds the face in the next frame; None while there are no landmarks."""
     missed: int = 0
     """Frames since something was seen here."""
+    raw: Box = (0.0, 0.0, 0.0, 0.0)
+    """Last box as the detector gave it."""
+    surveyed: float | None = None
+    """What a survey said of the place in this frame."""
+    _opinion: float | None = None
+    _keypoints: Keypoints | None = None
+    _key_raw: Box = (0.0, 0.0, 0.0, 0.0)
+    _key_tile: int = -1
+    _key_age: int = 0
+    _verified: int = -1
+    """Frames since the points last agreed with the mesh; below 0: they do not."""
     _unseen: int = 0
     _looks: int = 0
     _since_look: int = 0
@@ -71,6 +103,23 @@ class Place:
     _doubts: int = 0
     _without: int = 0
     _offset: Points = field(default_factory=lambda: np.zeros((2, 2)))
+
+    def __post_init__(self) -> None:
+        self.raw = self.box
+
+    @property
+    def keypoints(self) -> Keypoints | None:
+        """What the second network saw here lately, moved along with the place; None where it saw no face."""
+        if self._keypoints is None or self._key_age > _TOLD or self._keypoints.score < _POINTS:
+            return None
+        return self._moved_keypoints(self._keypoints)
+
+    @property
+    def believed(self) -> float:
+        """The evidence, with what the last survey said."""
+        if self._opinion is None:
+            return self.evidence
+        return (1 - _VETO) * self.evidence + _VETO * min(self._opinion / 2, 1.0)
 
     @property
     def possible(self) -> bool:
@@ -82,6 +131,8 @@ class Place:
         """Whether the detector has to look here in the next frame."""
         if self.region is not None:
             return self._unseen >= _UNCHECKED
+        if self.second:
+            return False
         if self.missed > _WAITED_FOR:
             return False
         doubted = self._looks >= _LOOKS and self.evidence < _DOUBTFUL
@@ -96,30 +147,102 @@ class Place:
 
     def meshed(self, mesh: Points, presence: float, region: Region) -> None:
         """The landmark model sees it: a mesh (478, 3), and where to look in the next frame."""
-        self.mesh, self.region, self._without = (mesh, presence), region, 0
+        self.mesh, self.region, self._without, self.outline = (mesh, presence), region, 0, outline_of(mesh)
 
     def next_frame(self) -> None:
         """A frame has passed."""
-        self.mesh = None
+        self.mesh = self.surveyed = self.outline = None
         self.missed += 1
         self._unseen += 1
+        self._key_age += 1
+        self._verified += self._verified >= 0
         self._since_look += 1
 
     def sighted(self, candidate: Candidate) -> None:
         """The detector saw it in this frame."""
         if self.region is None and self.missed > _WAITED_FOR:
             self._looks = self._without = 0  # perhaps something else
+            self._keypoints = self._opinion = None
         self.score, self.tile, self.missed, self._doubts = candidate.score, candidate.tile, 0, 0
-        self.box, self._unseen = candidate.box, 0
+        self.raw, self._unseen = candidate.box, 0
+        self._correct()
 
     @property
     def lost(self) -> bool:
         """Whether what was here a few frames ago, and likely is a face, is to be searched for by the second network."""
         return self.region is None and self.missed in _SEARCHED and self.evidence >= min(_DOUBTFUL, self.least)
 
-    def followed(self, box: Box) -> None:
+    def followed(self, found: Keypoints) -> None:
         """The second network alone sees it here: what that says of the evidence is known from its looks."""
-        self.box, self.missed = box, 0
+        self.raw, self.missed = as_detected(found.box), 0
+        self.keyed(found)
+
+    def keyed(self, found: Keypoints | None) -> None:
+        """Note what the second network sees here now."""
+        self._keypoints, self._key_raw, self._key_tile, self._key_age = found, self.raw, self.tile, 0
+        if found is not None and found.score >= _POINTS and self.mesh is not None:
+            self._verified = 0 if _apart(self.mesh[0], found) <= _APART else -1
+        self._correct()
+
+    @property
+    def trusted(self) -> bool:
+        """Whether this frame's mesh is sure of itself and lies where the points say, or else the detector's box."""
+        if self.mesh is None or self.outline is None or self.mesh[1] < _TRUSTED:
+            return False
+        if 0 <= self._verified <= _VERIFIED:
+            return True
+        if self._key_age <= _TOLD and self._keypoints is not None and self._keypoints.score >= _POINTS:
+            return False
+        low, high = np.array(self.raw[:2]), np.array(self.raw[2:])
+        extent = np.maximum(self.outline[1] - self.outline[0], 1.0)
+        beside = np.abs(self.outline.sum(axis=0) - low - high) / 2 / extent
+        return bool(beside.max() < _BESIDE and (extent / np.maximum(high - low, 1.0)).min() > _LEAST_SHARE)
+
+    @property
+    def face(self) -> Box | None:
+        """The face from hairline to chin, by a mesh that is trusted or by points; None where neither shows it."""
+        if self.trusted and self.outline is not None:
+            (x0, y0), (x1, y1) = self.outline.tolist()
+            return x0, y0, x1, y1
+        found = self.keypoints
+        return None if found is None else found.box
+
+    def keys_due(self) -> bool:
+        """Whether points are to be asked for, which show where the face is when no mesh tells."""
+        if self.trusted or self.second:
+            return False  # asked again when what was verified has aged
+        return self.believed >= min(_UNLIKELY, self.least) and (self._key_age >= _AGED or self._key_tile != self.tile)
+
+    def opined(self, opinion: float | None) -> None:
+        """Note what a survey says of the place: 1 and more for a face; None where it cannot tell."""
+        self.surveyed = opinion
+        if opinion is not None:
+            self._opinion = opinion
+
+    def found_by_survey(self, found: Keypoints, evidence: float) -> None:
+        """A survey sees a face here, with this evidence."""
+        self.evidence = max(self.evidence, evidence)
+        if self.keypoints is None:
+            if self.missed:
+                self.raw, self.missed = as_detected(found.box), 0
+            self.keyed(found)
+
+    def _correct(self) -> None:
+        """The box, by a mesh that is trusted, or by the last points: as they lay in the detector's box, they lie now."""
+        face = self.face
+        self.box = self.raw if face is None else as_detected(face)
+
+    def _moved_keypoints(self, found: Keypoints) -> Keypoints:
+        """Points moved and scaled as the detector's box was since they were found."""
+        if self.raw == self._key_raw:
+            return found
+        before, now = np.reshape(self._key_raw, (2, 2)), np.reshape(self.raw, (2, 2))
+        # Boxes of two tiles differ in size for one face.
+        scale = float((now[1] - now[0]).max() / (before[1] - before[0]).max()) if self._key_tile == self.tile else 1.0
+        middle, then = now.mean(axis=0), before.mean(axis=0)
+        box = (np.reshape(found.box, (2, 2)) - then) * scale + middle
+        x0, y0, x1, y1 = (float(v) for v in box.ravel())
+        return Keypoints((x0, y0, x1, y1), (found.points - then) * scale + middle, found.score)
 
     def look_due(self) -> bool:
         """Whether this sighting deserves a second look."""
@@ -139,14 +262,15 @@ class Place:
 
     def anchored(self, outline: Points) -> None:
         """Note where the detector's box lies about the landmarks' own, float64 (2, 2) corners."""
-        corners = np.reshape(self.box, (2, 2))
+        corners = np.reshape(self.raw, (2, 2))
         self._offset = (corners - outline) / np.maximum(outline[1] - outline[0], 1.0)
 
     def moved(self, outline: Points) -> None:
         """The landmarks' box is here in this frame: the detector's would lie about it as it did when it was seen."""
         corners = outline + self._offset * (outline[1] - outline[0])
         (x0, y0), (x1, y1) = corners
-        self.box, self.missed = (float(x0), float(y0), float(x1), float(y1)), 0
+        self.raw, self.missed = (float(x0), float(y0), float(x1), float(y1)), 0
+        self._correct()
 
     def confirmed(self) -> None:
         """Somebody else than the detector is sure that the landmarks are still on a face."""
@@ -162,7 +286,7 @@ def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[in
     """Which candidate belongs to which place: rows of `places` by rows of `candidates`, the nearest first."""
     if not places or not candidates:
         return {}
-    shared = overlap(np.array([one.box for one in candidates]), np.array([place.box for place in places]))
+    shared = overlap(np.array([one.box for one in candidates]), np.array([place.raw for place in places]))
     found: dict[int, int] = {}
     taken: set[int] = set()
     for row, column in zip(*np.unravel_index(np.argsort(-shared, axis=None), shared.shape), strict=True):
@@ -194,3 +318,10 @@ def _one(a: Region, b: Region) -> bool:
     side = min(a.side, b.side)
     apart = math.hypot(a.centre[0] - b.centre[0], a.centre[1] - b.centre[1])
     return apart < 0.15 * side and abs(a.side - b.side) < 0.3 * side
+
+
+def _apart(mesh: Points, found: Keypoints) -> float:
+    """Mean distance of five points of a mesh (478, 3) from those of a network, shares of the face's width."""
+    points = mesh[:, :2]
+    five = [(points[33] + points[133]) / 2, (points[263] + points[362]) / 2, points[1], points[61], points[291]]
+    return float(np.linalg.norm(np.array(five) - found.points, axis=1).mean() / max(found.box[2] - found.box[0], 1.0))

@@ -15,13 +15,18 @@ old rule holds: a mean over two sizes and mirrors, over three more where that de
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
+from streamdeid.detection.candidates import overlap
+from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.tiles import INPUT
 from streamdeid.detection.yunet import YuNet
@@ -45,13 +50,21 @@ _WIDTH, _SIDE = 64, 128
 82 % of the true sightings at 20 false ones with the face 1/2, 0.3 and 1/4 of the side). 1.3 ms."""
 _LIKE = (0.4, 2.2)
 """Longer side of what YuNet finds over that of the box asked about: brows to chin, or the head."""
-_FOLLOWED = 0.5
+FOLLOWED = 0.5
 """Score from which YuNet alone finds again what the detector had found and lost: the library's own bar."""
-_NOSE = 0.53
-"""Height of the middle of the detector's box in YuNet's, from its top."""
 _CONTRAST = (64.0, 4.0)
 """Grey levels that are stretched to the whole range at most, and the largest gain: faces in the dark are seen, noise
 on a wall is not made one."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a second look says of a sighting."""
+
+    evidence: float
+    """How sure it is, 0 to 1, that it is a face."""
+    keypoints: Keypoints | None
+    """What YuNet saw there, in pixels of the frame; None where it saw nothing."""
 
 
 class SecondLook:
@@ -62,18 +75,24 @@ class SecondLook:
         self._detect = networks.detector(_FAINTEST)
         self._yunet = yunet
 
-    def evidence(self, planes: Planes, box: Box, score: float) -> float:
-        """How sure it is, 0 to 1, that what the detector saw with this score is a face. box in pixels, with an area."""
-        seen = self.likeness(planes, box)
+    def look(self, planes: Planes, box: Box, score: float, others: Sequence[Box] = ()) -> Look:
+        """How sure it is that what the detector saw with this score is a face. box in pixels, with an area.
+
+        others: boxes of faces that are known. What YuNet sees of them says nothing about this one: without that a
+        candidate on somebody's hair was believed by the face below it.
+        """
+        keypoints = self.keypoints(planes, box, others)
+        seen = self.likeness(planes, box, keypoints)
         sure = (score + seen) / 2
         if self._yunet is not None and _OPEN[0] <= sure < _OPEN[1]:
-            return ((score + self._glance(planes, box)) / 2 + seen) / 2
-        return sure
+            return Look(((score + self._glance(planes, box)) / 2 + seen) / 2, keypoints)
+        return Look(sure, keypoints)
 
-    def likeness(self, planes: Planes, box: Box) -> float:
-        """How much a place looks like a face, 0 to 1, whatever the detector said. box in pixels, with an area."""
+    def likeness(self, planes: Planes, box: Box, keypoints: Keypoints | None) -> float:
+        """How much a place looks like a face, 0 to 1, whatever the detector said. box in pixels, with an area.
+        keypoints: what YuNet saw there."""
         if self._yunet is not None:
-            return float(self._alike(self._yunet, planes, box)[1].max(initial=0.0))
+            return 0.0 if keypoints is None else keypoints.score
         found = self._glance(planes, box)
         if not _UNDECIDED[0] <= found < _UNDECIDED[1]:
             return found
@@ -88,31 +107,29 @@ class SecondLook:
         """Stop the network."""
         self._detect.close()
 
-    def near(self, planes: Planes, box: Box) -> Box | None:
-        """Where YuNet is sure of a face of about the size of the box, near it, as the detector would box it; or None.
+    def near(self, planes: Planes, box: Box, others: Sequence[Box] = ()) -> Keypoints | None:
+        """A face of about the size of the box, near it, that YuNet is sure of; or None. As `keypoints` otherwise."""
+        found = self.keypoints(planes, box, others)
+        return found if found is not None and found.score >= FOLLOWED else None
 
-        box in pixels, with an area. None where there is no YuNet.
+    def keypoints(self, planes: Planes, box: Box, others: Sequence[Box] = ()) -> Keypoints | None:
+        """The face of about the size of the box, near it, that YuNet is surest of, in pixels of the frame; or None.
+
+        box in pixels, with an area; others: as in `look`. None where there is no YuNet.
         """
         if self._yunet is None:
             return None
-        boxes, scores = self._alike(self._yunet, planes, box)
-        if scores.max(initial=0.0) < _FOLLOWED:
-            return None
-        x0, y0, x1, y1 = boxes[int(scores.argmax())]
-        side = (x1 - x0 + y1 - y0) / 2 / _WIDTH * max(box[2] - box[0], box[3] - box[1])
-        pixels = max(box[2] - box[0], box[3] - box[1]) / _WIDTH
-        # YuNet's boxes reach from the hairline to the chin, the detector's are squares about the nose.
-        x = (box[0] + box[2]) / 2 + ((x0 + x1) - _SIDE) / 2 * pixels
-        y = (box[1] + box[3]) / 2 + (y0 + _NOSE * (y1 - y0) - _SIDE / 2) * pixels
-        return x - side / 2, y - side / 2, x + side / 2, y + side / 2
-
-    def _alike(self, yunet: YuNet, planes: Planes, box: Box) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """YuNet's boxes (n, 4), in its view, and scores (n,), of what is about as large as the box and near it."""
-        boxes, scores = yunet(stretched(view(planes, box, _WIDTH, _SIDE)))
-        away = np.abs((boxes[:, :2] + boxes[:, 2:] - _SIDE) / 2).max(axis=1)
-        sides = (boxes[:, 2:] - boxes[:, :2]).max(axis=1)
+        found = self._yunet(stretched(view(planes, box, _WIDTH, _SIDE)))
+        away = np.abs((found.boxes[:, :2] + found.boxes[:, 2:] - _SIDE) / 2).max(axis=1)
+        sides = (found.boxes[:, 2:] - found.boxes[:, :2]).max(axis=1)
         same = (away < 0.6 * _WIDTH) & (sides > _LIKE[0] * _WIDTH) & (sides < _LIKE[1] * _WIDTH)
-        return boxes[same], scores[same]
+        left, top, reach = _seen(box, _WIDTH, _SIDE)
+        best: Keypoints | None = None
+        for row in np.flatnonzero(same).tolist():
+            one = found.keypoints(row, (left, top), reach / _SIDE)
+            if (best is None or one.score > best.score) and not _of_others(one, box, others):
+                best = one
+        return best
 
     def _glance(self, planes: Planes, box: Box) -> float:
         picture = np.empty((INPUT, INPUT, 3), np.uint8)
@@ -146,11 +163,8 @@ def view(planes: Planes, box: Box, width: int, side: int) -> NDArray[np.uint8]:
 
     What lies outside the picture mirrors what lies inside its border.
     """
-    x0, y0, x1, y1 = box
-    scale = width / max(x1 - x0, y1 - y0)
-    half = side / scale / 2
-    left, top = (math.floor(c - half) & ~1 for c in ((x0 + x1) / 2, (y0 + y1) / 2))
-    reach = max(2, math.ceil(2 * half))
+    scale = width / max(box[2] - box[0], box[3] - box[1])
+    left, top, reach = _seen(box, width, side)
     full = planes.size
     xs, ys = (
         (min(max(start, 0), limit - 1) & ~1, min(max(start + reach, 2), limit))
@@ -163,3 +177,19 @@ def view(planes: Planes, box: Box, width: int, side: int) -> NDArray[np.uint8]:
     framed = cv2.copyMakeBorder(rgb, above, below, before, behind, cv2.BORDER_REFLECT)
     how = cv2.INTER_AREA if framed.shape[0] > side else cv2.INTER_LINEAR
     return np.asarray(cv2.resize(framed, (side, side), interpolation=how), np.uint8)
+
+
+def _seen(box: Box, width: int, side: int) -> tuple[int, int, int]:
+    """Left and upper edge, and side, in pixels of the frame, of what `view` shows."""
+    x0, y0, x1, y1 = box
+    half = side / width * max(x1 - x0, y1 - y0) / 2
+    left, top = (math.floor(c - half) & ~1 for c in ((x0 + x1) / 2, (y0 + y1) / 2))
+    return left, top, max(2, math.ceil(2 * half))
+
+
+def _of_others(found: Keypoints, box: Box, others: Sequence[Box]) -> bool:
+    """Whether what was found is rather the face in another box than in this one, all in pixels."""
+    if not len(others):
+        return False
+    shared = overlap(np.array([as_detected(found.box)]), np.array([box, *others]))[0]
+    return bool(shared[1:].max() > shared[0])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 INPUT = 192
 """Side of the network's input, pixels."""
-_SEEN = 12.0
+SEEN = 12.0
 """Width in the network's pixels from which a face is found reliably: of the faces of 24 to 40 pixels in crowd_1080p,
 10 % were missed at 8 of them and none at 12, together with tracking."""
 _OVERLAP = 0.3
@@ -58,7 +58,7 @@ def tiles_of(size: tuple[int, int], least: float) -> tuple[Tile, ...]:
     The first is the whole picture; then the scales from coarse to fine, rows from the top.
     """
     whole = min(1.0, INPUT / max(size))
-    fine = min(1.0, _SEEN / least)
+    fine = min(1.0, SEEN / least)
     tiles = [Tile(0, 0, *size, whole)]
     if fine > whole * 1.01:
         steps = max(1, math.ceil(math.log(fine / whole) / math.log(_STEP) - 1e-9))

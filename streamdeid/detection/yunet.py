@@ -18,6 +18,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.detection.five_points import FiveFaces
+
 MOST = 960
 """Longest side in pixels of a picture: beyond it the library warns, and finds less."""
 _LIBRARY = "libfacedetection.so.v0.0.3"
@@ -39,8 +41,8 @@ class YuNet:
         (h, w, 3), both without gaps; one_thread: keeps OpenMP to the calling thread (see `load`)."""
         self._detect, self._one_thread = detect, one_thread
 
-    def __call__(self, rgb: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Boxes float64 (n, 4), x0, y0, x1, y1 in pixels, and scores float64 (n,), 0 to 1, of uint8 (h, w, 3).
+    def __call__(self, rgb: NDArray[np.uint8]) -> FiveFaces:
+        """The faces in an RGB picture, uint8 (h, w, 3).
 
         Raises ValueError for a picture of another kind, or longer than `MOST` on a side: the library is told where the
         pixels are and reads that many.
@@ -57,7 +59,8 @@ class YuNet:
         self._detect(result, np.ascontiguousarray(rgb[:, :, ::-1]))
         count = int(result[:4].view(np.int32)[0])
         rows = result[4:].view(np.int16)[: count * _NUMBERS].reshape(count, _NUMBERS).astype(np.float64)
-        return np.concatenate([rows[:, 1:3], rows[:, 1:3] + rows[:, 3:5]], axis=1), rows[:, 0] / 100
+        boxes = np.concatenate([rows[:, 1:3], rows[:, 1:3] + rows[:, 3:5]], axis=1)
+        return FiveFaces(boxes, rows[:, 5:15].reshape(-1, 5, 2), rows[:, 0] / 100)
 
 
 def load() -> YuNet | None:

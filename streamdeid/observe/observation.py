@@ -15,9 +15,9 @@ from streamdeid.aam.pose import HeadPose, pose_of
 from streamdeid.aam.procrustes import Similarity
 from streamdeid.aam.train import normalised_grey
 from streamdeid.core.colour import LUMA, rectangle_to_rgb
-from streamdeid.core.faces import Face
+from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Planes
-from streamdeid.core.ibug68 import FOREHEAD, LEFT_EYE, OUTLINE, RIGHT_EYE
+from streamdeid.core.ibug68 import FOREHEAD, LEFT_EYE, MOUTH_CORNERS, NOSE_TIP, OUTLINE, RIGHT_EYE
 from streamdeid.observe.glasses import Glasses, GlassesReader
 from streamdeid.observe.outline import bulge
 from streamdeid.observe.signals import SignalReader, Signals, relative_sharpness
@@ -86,6 +86,8 @@ class Observation:
     bare: Points = field(default_factory=lambda: np.zeros(4))
     """float64 (4,): how far the detector's box reaches beyond the landmarks and forehead points at its left, right, top
     and bottom, shares of its sides; negative where they reach farther."""
+    apart: float | None = None
+    """Mean distance of the landmarks from a second network's keypoints, shares of the face's width; None without."""
     bulge: Points = field(default_factory=lambda: np.ones(len(OUTLINE)), repr=False)
     """float64 (30,): factors by which the outline grows to the silhouette (`outline.bulge`), smoothed."""
     turned: TurnedView | None = None
@@ -209,6 +211,7 @@ class Observer:
             fresh,
             signals,
             bare,
+            _apart(raw, face.keypoints),
             self._bulge,
             turned,
             glasses,
@@ -265,6 +268,15 @@ def _bare(raw: Points, box: tuple[float, float, float, float]) -> Points:
     width, height = max(x1 - x0, 1e-9), max(y1 - y0, 1e-9)
     (left, top), (right, bottom) = raw.min(axis=0), raw.max(axis=0)
     return np.array([(left - x0) / width, (x1 - right) / width, (top - y0) / height, (y1 - bottom) / height])
+
+
+def _apart(raw: Points, found: Keypoints | None) -> float | None:
+    """`Observation.apart` of vertices (81, 2) and keypoints."""
+    if found is None:
+        return None
+    eyes = [raw[eye].mean(axis=0) for eye in (LEFT_EYE, RIGHT_EYE)]
+    five = np.array([*eyes, raw[NOSE_TIP], *raw[list(MOUTH_CORNERS)]])
+    return float(np.linalg.norm(five - found.points, axis=1).mean() / max(found.box[2] - found.box[0], 1.0))
 
 
 def _sound(seen: Observation, frame_width: float) -> bool:

@@ -100,6 +100,10 @@ the share of the box's sides that they extend over at least. A box may be genero
 turned one, one with much hair), but its middle is on the face: in crowd_1080p, which chose this, right meshes reach
 0.27 (99 of 100 up to 15 degrees of turn) and 0.37 (99 of 100 above), one beside a profile 0.5; on stage_and_audience,
 crossing_heads and street_bikes, which did not, right ones reach 0.24. They extend over 0.47 and more of their box."""
+_APART = 0.16
+"""Mean distance of the landmarks from a second network's five points, shares of the face's width (docs/methods.md 8.2).
+Boxes are up to 1.9 times the face: of the heads of friends2 that are turned by 40 to 50 degrees the box called every
+second right mesh astray."""
 _BARE, _UNSURE = np.array([0.25, 0.25, 0.12, 0.12]), 0.55
 """Share of the detector's box that landmarks leave bare at the left, right, top and bottom, and residual of the fit,
 from which both together say that the landmarks are too small or beside the face. Either alone is common: generous
@@ -158,7 +162,10 @@ def as_drawn(found: Mapping[Cause, float], seen: Observation) -> Mapping[Cause, 
 
 
 def astray(seen: Observation) -> float:
-    """How far landmarks and box disagree, 1 at the threshold."""
+    """How far the landmarks lie from where a second network sees eyes, nose and mouth, or else from where the detector's
+    box says, 1 at the threshold."""
+    if seen.apart is not None:
+        return seen.apart / _APART
     left, right, top, bottom = seen.bare
     share = np.maximum([1 - left - right, 1 - top - bottom], 1e-3)
     beside = np.abs([left - right, top - bottom]) / 2 / share

@@ -104,8 +104,6 @@ class ReplaceFaces:
         self._light = LightFrame.of(fitting)
         self._faces = MeasuredFaces(fitting, mean, register, self._choose, judge, templates, first, recorded)
         self._memories: dict[int, SoftMemory] = {}
-        self._sides: dict[int, tuple[float, float]] = {}
-        """By track: width and height of its last face's box, pixels."""
         self._chosen: dict[int, Chosen] = {}
         self._identities: dict[int, Points] = {}
         """By person: y (d,), for as long as the person is known."""
@@ -128,13 +126,7 @@ class ReplaceFaces:
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
         """Which protection level each track gets, and with whose face. Raises FailedClosed in any doubt."""
-        plans = [self._plan(pending, track) for track in tracks]
-        self._sides = {
-            track.number: _sides(track.face.box) if track.face is not None else self._sides[track.number]
-            for track in tracks
-            if track.face is not None or track.number in self._sides
-        }
-        return plans
+        return [self._plan(pending, track) for track in tracks]
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
         """The frame with every tracked face covered. Raises FailedClosed in any doubt.
@@ -247,7 +239,7 @@ class ReplaceFaces:
         seen = pending.seen.get(track.number)
         followed = None if seen is None else self._faces.of(tracklet)
         found = None if seen is None or followed is None else seen.measured
-        box = self._of_head(track) if track.face is None else face_extent(track, track.face)
+        box = _of_head(track) if track.face is None else face_extent(track, track.face)
         points = found.seen.raw if found is not None and astray(found.seen) <= 1 else None
         place = box, points, pending.frame.planes.size
         if not np.isfinite(box).all() or (points is not None and not np.isfinite(points).all()):
@@ -264,16 +256,6 @@ class ReplaceFaces:
             return Plan(track, place, self._hidden, Cause.TURNED, found, followed, person, None)
         level = Level.OWN_FACE if quiet is None and followed.rest.ready else Level.QUIET
         return Plan(track, place, level, quiet, found, followed, person, face)
-
-    def _of_head(self, track: Track) -> Box:
-        """The box of a lost face, without the head's margin: where it may be includes that."""
-        x0, y0, x1, y1 = track.box
-        if track.number not in self._sides:
-            return track.box
-        last = self._sides[track.number]
-        half = [max(side, room / margin) / 2 for side, room, margin in zip(last, _sides(track.box), _HEAD, strict=True)]
-        x, y = (x0 + x1) / 2, (y0 + y1) / 2
-        return x - half[0], y - half[1], x + half[0], y + half[1]
 
     @property
     def _hidden(self) -> Level:
@@ -359,6 +341,17 @@ def _or_redacted() -> Iterator[None]:
         yield
     except _NOT_DRAWN:
         _log.warning("no face could be drawn; a redaction covers it")
+
+
+def _of_head(track: Track) -> Box:
+    """The box of a lost face, without the head's margin: where it may be includes that."""
+    if track.sides is None:
+        return track.box
+    x0, y0, x1, y1 = track.box
+    rooms = zip(track.sides, _sides(track.box), _HEAD, strict=True)
+    half = [max(side, room / margin) / 2 for side, room, margin in rooms]
+    x, y = (x0 + x1) / 2, (y0 + y1) / 2
+    return x - half[0], y - half[1], x + half[0], y + half[1]
 
 
 def _sides(box: Box) -> tuple[float, float]:

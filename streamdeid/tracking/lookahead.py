@@ -8,10 +8,14 @@ used here:
   else's face had passed there;
 * a track that starts is followed backwards: its patch (`tracking.patches`) as far as it is found again, then a little
   further its motion, run back in time; as long as it lies in the picture, and not beyond the last scene cut;
+* what a survey (`detection.survey`) saw at a track's places and never took for a face is none, unless two networks are
+  very sure of it;
 * a lost face is followed by its patch, too. Where that fails, a gap after which the face was found again is bridged
   from both sides: by the next sighting's patch, followed backwards, and by motion between the places known. A face that
   is not found again is covered where it went for 0.4 s after it was last seen, longer while somebody hides it, and not
-  outside the picture.
+  outside the picture; what was hardly ever a face is not covered on after its last sighting;
+* one head has one redaction: a lost face whose place lies on the head of one that is seen is that one, unless the two
+  were seen side by side.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from numpy.typing import NDArray
 
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Plane
+from streamdeid.core.heads import on_head
 from streamdeid.tracking.association import iou
 from streamdeid.tracking.evident import evident, refuted
 from streamdeid.tracking.lost_faces import (
@@ -57,6 +62,15 @@ _LET_GO = 0.4 + 1e-6
 """Seconds for which a face is covered that neither the detector nor its patch finds, now or later. Of 112 such covers
 on eight clips five held a face that nothing else covered (docs/methods.md 6.2), and those that last longer are the
 largest."""
+_VERY_SURE = 0.85
+"""Evidence at which a survey that never saw a face does not count."""
+_SEVERAL = 3
+"""Sightings that were sure of a face from which it is covered on after the last one, where no survey saw it."""
+_LARGEST, _QUARTER = 1.6, 0.25
+"""A place without a sighting has at most so many times the sides of the face that it is for, and hides at most so much of
+the picture, unless the face was that large."""
+_BRIDGED = 0.25 + 1e-6
+"""Seconds between two sightings that are bridged whatever they are; longer ones only for what was surely a face."""
 _SLID = 0.1
 """IoU with a face that is seen from which a patch that is followed backwards has slid onto it. What is found ends in a
 sighting, so neighbours may touch; where it slid, the place is bridged by motion."""
@@ -71,6 +85,7 @@ class _Sighting:
     index: int
     place: Place
     evidence: float
+    surveyed: float | None
 
 
 @dataclass
@@ -86,6 +101,14 @@ class _Known:
     """Whether it is evidently a face."""
     sure: int = 0
     """Its sightings that by themselves were."""
+    surveys: int = 0
+    """Surveys that looked at it ..."""
+    passed: bool = False
+    """... and whether one of them saw a face."""
+    sides: tuple[float, float] = (0.0, 0.0)
+    """Sides of its largest face, pixels."""
+    beside: set[int] = field(default_factory=set)
+    """Tracks whose faces were seen on the same head's place, or near it, at the same time as its own."""
     path: deque[Place] = field(default_factory=lambda: deque(maxlen=MOTION))
     """Its last places in frames that were shown, by sightings and patches."""
     seen: float = 0.0
@@ -140,10 +163,14 @@ class LookAhead:
             known = self._known.setdefault(track.number, _Known(self._index, self._scene))
             if track.face is not None:
                 place = Place(self._clock, np.array(track.face.box, dtype=np.float64))
-                known.sightings.append(_Sighting(self._index, place, track.face.evidence))
+                surveyed = track.face.surveyed
+                known.sightings.append(_Sighting(self._index, place, track.face.evidence, surveyed))
                 known.sure += track.face.evidence >= self._threshold
+                known.surveys += surveyed is not None
+                known.passed = known.passed or (surveyed is not None and surveyed >= 1)
                 recent = [one for one in known.sightings if one.place.time >= self._clock - _AROUND]
-                known.face = known.face or (len(recent) >= _PLENTY and self._evident(recent))
+                known.face = known.face or (len(recent) >= _PLENTY and self._evident(known, recent))
+        self._note_pairs(tracks)
         return Noted(self._index, self._clock, self._scene, small(levels))
 
     def shown(self, tracks: Sequence[Track], now: Noted, later: Sequence[Noted]) -> list[Track]:
@@ -155,22 +182,49 @@ class LookAhead:
             while known.sightings and known.sightings[0].place.time < now.time - _AROUND:
                 known.sightings.popleft()
             around = [one for one in known.sightings if one.place.time <= now.time + _AROUND]
-            known.face = self._evident(around) or (known.face and not (known.sure < _PLENTY and self._refuted(around)))
+            known.face = self._evident(known, around) or (
+                known.face and not (known.sure < _PLENTY and self._refuted(around)) and not self._never(known, around)
+            )
         faces = {track.number: np.array(track.face.box, dtype=np.float64) for track in tracks if track.face is not None}
         placed = [self._placed(track, now, later, faces) for track in tracks if self._known[track.number].face]
-        covered = [track for track in placed if track is not None]
+        heads = _heads(tracks)
+        covered = [one for one in placed if one is not None and (one.face or not self._on_a_head(one, heads))]
         present = {track.number for track in tracks}
         for number, known in self._known.items():
             if number not in present and known.start > now.index and known.scene == now.scene and known.face:
                 box = self._before(known, now, later)
                 if box is not None:
-                    covered.append(Track(number, box, face=None, missed=1, ambiguous=False))
+                    early = Track(number, box, face=None, missed=1, ambiguous=False, sides=_first_sides(known))
+                    if not self._on_a_head(early, heads):
+                        covered.append(early)
         self._known = {n: k for n, k in self._known.items() if n in present or k.start > now.index}
         self._shown = now
         return covered
 
-    def _evident(self, seen: Sequence[_Sighting]) -> bool:
+    def _evident(self, known: _Known, seen: Sequence[_Sighting]) -> bool:
+        if self._never(known, seen):
+            return False
         return evident(np.array([one.evidence for one in seen], dtype=np.float64), self._threshold)
+
+    @staticmethod
+    def _never(known: _Known, seen: Sequence[_Sighting]) -> bool:
+        """Whether surveys looked at a track and never saw a face, and nobody else is very sure of one."""
+        return known.surveys > 0 and not known.passed and max((s.evidence for s in seen), default=0) < _VERY_SURE
+
+    def _note_pairs(self, tracks: Sequence[Track]) -> None:
+        """Note whose faces are seen side by side."""
+        heads = _heads(tracks)
+        for number, face in heads.items():
+            others = {other: box for other, box in heads.items() if other != number}
+            if others:
+                near = on_head(np.array(list(others.values())), _doubled(face))
+                self._known[number].beside.update(n for n, close in zip(others, near, strict=True) if close)
+
+    def _on_a_head(self, lost: Track, heads: dict[int, Floats]) -> bool:
+        """Whether the place of a lost face lies on the head of a face that is seen, and never stood beside it."""
+        beside = self._known[lost.number].beside
+        box = np.array(lost.box)[None]
+        return any(n != lost.number and n not in beside and on_head(box, head)[0] for n, head in heads.items())
 
     def _refuted(self, seen: Sequence[_Sighting]) -> bool:
         return refuted(np.array([one.evidence for one in seen], dtype=np.float64), self._threshold)
@@ -184,9 +238,13 @@ class LookAhead:
         if track.face is not None:
             known.path.append(Place(now.time, faces[track.number]))
             known.seen, known.lost = now.time, False
+            x0, y0, x1, y1 = track.face.box
+            known.sides = max(known.sides[0], x1 - x0), max(known.sides[1], y1 - y0)
             return track
-        if not known.path:  # lost before it was known to be a face
-            return track
+        if not known.path:  # lost before it was known to be a face: where it is seen again tells where it was
+            early = self._before(known, now, later)
+            return None if early is None else replace(track, box=early, sides=_first_sides(known))
+        track = replace(track, sides=known.sides)
         others = [box for number, box in faces.items() if number != track.number]
         found = self._followed(known, now, others)
         after = list(itertools.islice((one for one in known.sightings if one.index > now.index), MOTION))
@@ -195,16 +253,33 @@ class LookAhead:
             box = slack(found, now.time - known.seen)
             if after:
                 box = bounded(union(box, self._bridged(known, now, later, after)), found)
-            return replace(track, box=_corners(box))
+            elif not self._goes_on(known):
+                return None
+            return replace(track, box=self._limited(known, box))
         known.lost = True
-        if after:
-            return replace(track, box=_corners(self._bridged(known, now, later, after)))
+        if after and (self._goes_on(known) or after[0].place.time - known.seen <= _BRIDGED):
+            return replace(track, box=self._limited(known, self._bridged(known, now, later, after)))
+        if after or not self._goes_on(known):
+            return None
         expected = moved(known.path, now.time)
         hidden = bool(others) and float(iou(expected[None], np.array(others)).max()) > _OTHER
         gone = now.time - known.path[-1].time > _LET_GO and not hidden
         if gone or self._outside(expected):
             return None
-        return replace(track, box=_corners(predicted(known.path, now.time)))
+        return replace(track, box=self._limited(known, predicted(known.path, now.time)))
+
+    def _goes_on(self, known: _Known) -> bool:
+        """Whether a face that is not seen again was sure enough to be covered on."""
+        return known.passed or known.sure >= _SEVERAL
+
+    def _limited(self, known: _Known, box: Floats) -> Box:
+        """A box no larger than the face's head, and than a quarter of the picture."""
+        most = _LARGEST * np.array(known.sides)
+        if self._size is not None:
+            share = float(most.prod()) / (_QUARTER * self._size[0] * self._size[1])
+            most = np.maximum(most / np.sqrt(max(share, 1.0)), known.sides)
+        half, middle = np.minimum((box[2:] - box[:2]), most) / 2, (box[:2] + box[2:]) / 2
+        return _corners(np.concatenate([middle - half, middle + half]))
 
     def _bridged(self, known: _Known, now: Noted, later: Sequence[Noted], after: Sequence[_Sighting]) -> Floats:
         """Where a lost face is that was seen again: by its patch backwards from there, or between the places known."""
@@ -264,6 +339,26 @@ class LookAhead:
         if self._outside(box):
             return None  # it came in here
         return _corners(box)
+
+
+def _heads(tracks: Sequence[Track]) -> dict[int, Floats]:
+    """By track: the face from hairline to chin, (4,), of those whose face is surely seen."""
+    seen = {one.number: one.face.outline for one in tracks if one.face is not None and one.face.confirmed}
+    return {number: np.array(box) for number, box in seen.items() if box is not None}
+
+
+def _doubled(face: Floats) -> Floats:
+    """A box (4,) of twice the sides about the same middle."""
+    middle, sides = (face[:2] + face[2:]) / 2, face[2:] - face[:2]
+    return np.concatenate([middle - sides, middle + sides])
+
+
+def _first_sides(known: _Known) -> tuple[float, float] | None:
+    """Sides of a track's first face, pixels."""
+    if not known.sightings:
+        return None
+    x0, y0, x1, y1 = known.sightings[0].place.box.tolist()
+    return x1 - x0, y1 - y0
 
 
 def _corners(box: Floats) -> Box:

