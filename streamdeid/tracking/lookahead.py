@@ -67,8 +67,8 @@ _VERY_SURE = 0.85
 _SEVERAL = 3
 """Sightings that were sure of a face from which it is covered on after the last one, where no survey saw it."""
 _LARGEST, _QUARTER = 1.6, 0.25
-"""A place without a sighting has at most so many times the sides of the face that it is for, and hides at most so much of
-the picture, unless the face was that large."""
+"""A place without a sighting has at most so many times the sides of the face that it is for, and hides at most so much
+of the picture, unless the face was that large."""
 _BRIDGED = 0.25 + 1e-6
 """Seconds between two sightings that are bridged whatever they are; longer ones only for what was surely a face."""
 _SLID = 0.1

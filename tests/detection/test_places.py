@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from streamdeid.core.faces import Keypoints
 from streamdeid.detection.candidates import Candidate
 from streamdeid.detection.places import Place, matched, remembered, without_twins
 from streamdeid.detection.region import Region
@@ -106,7 +107,7 @@ def test_a_lost_face_is_searched_for_by_the_second_network_at_once_and_then_seld
         if one.lost:
             asked.append(frame)
     assert asked == [1, 2, 5, 8]
-    one.followed((101.0, 100.0, 161.0, 160.0))
+    one.followed(Keypoints((101.0, 100.0, 161.0, 160.0), np.full((5, 2), 130.0), 0.7))
     one.next_frame()
     assert one.lost  # found: asked again in the very next frame
 
@@ -204,3 +205,60 @@ def test_two_places_followed_onto_one_face_are_one() -> None:
     one.region, other.region = Region((130.0, 130.0), 90.0, 0.0), Region((134.0, 130.0), 92.0, 0.0)
     far.region = Region((430.0, 130.0), 90.0, 0.0)
     assert set(map(id, without_twins([other, one, far]))) == {id(one), id(far)}
+
+
+def five(x: float, y: float, side: float, score: float = 0.8) -> Keypoints:
+    """A face from hairline to chin as points show it, a square about its middle."""
+    half = side / 2
+    points = np.array([[-0.2, -0.15], [0.2, -0.15], [0, 0.05], [-0.15, 0.25], [0.15, 0.25]]) * side + (x, y)
+    return Keypoints((x - half, y - half, x + half, y + half), points, score)
+
+
+def test_points_tell_how_large_the_face_is_in_a_generous_box_and_go_along_with_it() -> None:
+    one = place(0.8, side=100.0)
+    one.sighted(sighting(0.8, 100.0))
+    one.looked(0.8)
+    one.keyed(five(150.0, 150.0, 50.0))
+    assert one.box[2] - one.box[0] == pytest.approx(50.0)
+    one.next_frame()
+    one.sighted(sighting(0.8, 110.0, x=105.0))  # the detector's box is a tenth larger, and 10 to the right
+    found = one.keypoints
+    assert found is not None
+    assert found.box[2] - found.box[0] == pytest.approx(55.0)
+    assert (found.box[0] + found.box[2]) / 2 == pytest.approx(160.0)
+    assert one.box[2] - one.box[0] == pytest.approx(55.0)
+
+
+def test_points_are_asked_for_again_when_they_have_aged_and_at_last_told_no_more() -> None:
+    one = place(0.8)
+    one.sighted(sighting(0.8))
+    one.looked(0.8)
+    one.keyed(five(130.0, 130.0, 50.0))
+    due = []
+    for frame in range(1, 12):
+        one.next_frame()
+        one.sighted(sighting(0.8))
+        if one.keys_due():
+            due.append(frame)
+    assert due[0] == 3
+    assert one.keypoints is None
+
+
+def test_doubtful_points_tell_nothing() -> None:
+    one = place(0.8)
+    one.sighted(sighting(0.8))
+    one.keyed(five(130.0, 130.0, 50.0, score=0.4))
+    assert one.keypoints is None
+    assert one.box == one.raw
+
+
+def test_a_survey_that_sees_no_face_takes_half_a_belief_away_and_a_sure_one_gives_it() -> None:
+    one = place(0.6)
+    one.evidence = 0.6
+    assert one.believed == 0.6
+    one.opined(0.5)
+    assert one.believed < 0.45
+    one.opined(None)  # too small for it to say: what it said before holds
+    assert one.believed < 0.45
+    one.opined(3.0)
+    assert one.believed > 0.7

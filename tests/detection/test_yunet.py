@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.core.colour import rectangle_to_rgb
+from streamdeid.core.ibug68 import LEFT_EYE, MOUTH_CORNERS, NOSE_TIP, RIGHT_EYE
 from streamdeid.core.process_usage import own_usage
 from streamdeid.detection import yunet
 from streamdeid.detection.yunet import MOST, YuNet
@@ -20,13 +21,13 @@ from streamdeid.synthetic.people import synthetic_people
 
 
 def answering(rows: list[list[int]], calls: list[object]) -> YuNet:
-    """A network that says these rows: score, x, y, width, height."""
+    """A network that says these rows: score, x, y, width, height, five points."""
 
     def detect(result: NDArray[np.uint8], bgr: NDArray[np.uint8]) -> None:
         calls.append((result.shape, bgr.shape, bgr[0, 0].tolist(), bgr.flags.c_contiguous))
         result[:4].view(np.int32)[0] = len(rows)
         for place, row in zip(range(4, result.size, 32), rows, strict=False):
-            result[place : place + 10].view(np.int16)[:] = row
+            result[place : place + 2 * len(row)].view(np.int16)[:] = row
 
     return YuNet(detect, lambda: calls.append("one thread"))
 
@@ -35,15 +36,18 @@ def test_boxes_have_corners_and_scores_are_shares() -> None:
     calls: list[object] = []
     picture = np.zeros((60, 80, 3), np.uint8)
     picture[0, 0] = 1, 2, 3
-    boxes, scores = answering([[95, 10, 20, 30, 40], [50, -3, 0, 5, 5]], calls)(picture)
+    five = [18, 30, 32, 31, 25, 40, 20, 50, 31, 51]
+    boxes, points, scores = answering([[95, 10, 20, 30, 40, *five], [50, -3, 0, 5, 5]], calls)(picture)
     assert calls == ["one thread", ((0x9000,), (60, 80, 3), [3, 2, 1], True)]
     assert boxes.tolist() == [[10, 20, 40, 60], [-3, 0, 2, 5]]
+    assert points[0].tolist() == [[18, 30], [32, 31], [25, 40], [20, 50], [31, 51]]
     assert scores == pytest.approx([0.95, 0.5])
 
 
 def test_nothing_found_is_no_rows() -> None:
-    boxes, scores = answering([], [])(np.zeros((60, 80, 3), np.uint8))
+    boxes, points, scores = answering([], [])(np.zeros((60, 80, 3), np.uint8))
     assert boxes.shape == (0, 4)
+    assert points.shape == (0, 5, 2)
     assert scores.shape == (0,)
 
 
@@ -92,7 +96,7 @@ def test_it_says_what_the_wheels_own_function_says(network: YuNet) -> None:
         (one,) = islice(synthetic_people(models.fitting, models.gallery, people=2, size=size), 1)
         rgb = rectangle_to_rgb(one.frame.planes, 0, 0, *size)
         rows = np.array(theirs(*size, rgb.tobytes()), np.float64).reshape(-1, 5)
-        boxes, scores = network(rgb)
+        boxes, _, scores = network(rgb)
         assert (boxes == np.concatenate([rows[:, :2], rows[:, :2] + rows[:, 2:4]], axis=1)).all()
         assert (100 * scores).round().tolist() == rows[:, 4].tolist()
         said += len(rows)
@@ -108,3 +112,14 @@ def test_it_keeps_nothing_of_the_pictures_that_it_saw(network: YuNet) -> None:
     for _ in range(500):
         network(noise)
     assert own_usage()[1] - before < 8 << 20
+
+
+def test_its_points_lie_on_eyes_nose_and_mouth_in_order(network: YuNet) -> None:
+    models = load_models(None)
+    (one,) = islice(synthetic_people(models.fitting, models.gallery, people=1, size=(320, 240)), 1)
+    found = network(rectangle_to_rgb(one.frame.planes, 0, 0, 320, 240))
+    truth = one.truths[0].points
+    best = found.points[int(found.scores.argmax())]
+    eyes = [truth[eye].mean(axis=0) for eye in (LEFT_EYE, RIGHT_EYE)]
+    five = np.array([*eyes, truth[NOSE_TIP], *truth[list(MOUTH_CORNERS)]])
+    assert np.linalg.norm(best - five, axis=1).max() < 0.12 * np.ptp(truth[:, 0])

