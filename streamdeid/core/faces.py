@@ -16,6 +16,10 @@ SURE = 0.5
 covered as a face, and the animal that the detector likes best stays under it (`detection.second_look`)."""
 
 
+NO_FACE = 2 / 3
+"""`Face.surveyed` below which the survey saw no face: out of focus a true one had 0.9 (stage_and_audience)."""
+
+
 @dataclass(frozen=True)
 class Keypoints:
     """A face as a detector with five points sees it, in pixels of the upright frame."""

@@ -23,6 +23,10 @@ _LARGER = 1.8
 """Sides of a box over those of the face from which it may be somebody nearer to the camera instead."""
 _SAME, _BESIDE = 0.35, 0.4
 """IoU of two faces, and distance of their middles in widths of the smaller, from which both are one."""
+_ASIDE, _SURER = 0.6, 0.5
+"""Share of a face's width by which a second one on its head lies to the side, at least, if it is somebody's; unless one
+is by so much surer than the other, as a face with a mesh is than one with points alone: in a view of somebody's hair
+the second network sees a face now and then, with a forehead of hair (crowd_1080p)."""
 
 
 def on_head(boxes: Floats, face: Floats) -> NDArray[np.bool_]:
@@ -52,11 +56,18 @@ def seconds(boxes: Floats, faces: Sequence[Box | None], sure: Sequence[float], l
             if other == row or other in gone:
                 continue
             if faces[other] is None:
-                if held[other]:
-                    gone.add(other)
-            elif sure[other] <= sure[row] and _one_face(own[row], own[other]):
+                second = bool(held[other])
+            else:
+                above = held[other] and sure[other] < sure[row] - _SURER and not _side_by_side(own[row], own[other])
+                second = sure[other] <= sure[row] and (bool(above) or _one_face(own[row], own[other]))
+            if second:
                 gone.add(other)
     return gone
+
+
+def _side_by_side(a: Floats, b: Floats) -> bool:
+    """Whether two boxes (4,) from hairline to chin lie as far from one another to the side as two heads do."""
+    return float(abs((a[0] + a[2]) - (b[0] + b[2]))) / 2 >= _ASIDE * float(a[2] - a[0])
 
 
 def _one_face(a: Floats, b: Floats) -> bool:

@@ -170,12 +170,15 @@ class MediapipeFaces:
 
     def _look_over(self, frame: Frame) -> None:
         """Let the third network look at the whole picture, if that is due."""
-        seen = None if self._survey is None else self._survey(frame.planes, frame.time)
+        if self._survey is None:
+            return
+        calm = bool(self._places) and not any(place.doubtful for place in self._places)
+        seen = self._survey(frame.planes, frame.time, calm)
         if seen is None:
             return
         for place in self._places:
-            if place.missed == 0:
-                place.opined(seen.opinion(place.box))
+            if place.missed == 0:  # what the landmarker is sure of, large or half hidden, the network may not know
+                place.opined(None if place.trusted else seen.opinion(place.box))
         for found in seen.faces:
             box = as_detected(found.box)
             evidence = min(_SURE + _RISE * (found.score - FOUND), 1.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streamdeid.core.faces import Keypoints, Points
+from streamdeid.core.faces import NO_FACE, Keypoints, Points
 from streamdeid.detection.candidates import Candidate, overlap
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import outline_of
@@ -60,9 +60,10 @@ _APART, _VERIFIED = 0.16, 12
 of one face (docs/methods.md 8.2), and frames for which that is believed."""
 _VETO = 0.35
 """Weight of what a survey says beside the two other networks."""
-_OPINED = 1.5
-"""By how much a survey's opinion is above its bar where it is sure of a face: of true ones 19 of 20 reach twice the
-bar."""
+_BELIEVED = 0.5
+"""Belief below which a place is refuted by a survey that saw no face."""
+_OPINED = 0.5, 2.0
+"""A survey's opinions, over its bar, that count as sure of no face and sure of one."""
 
 
 @dataclass
@@ -122,7 +123,7 @@ class Place:
         """The evidence, with what the last survey said."""
         if self._opinion is None:
             return self.evidence
-        return (1 - _VETO) * self.evidence + _VETO * min(max(self._opinion - 1, 0.0) / _OPINED, 1.0)
+        return (1 - _VETO) * self.evidence + _VETO * float(np.interp(self._opinion, _OPINED, (0.0, 1.0)))
 
     @property
     def possible(self) -> bool:
@@ -134,16 +135,22 @@ class Place:
         """Whether the detector has to look here in the next frame."""
         if self.region is not None:
             return self._unseen >= _UNCHECKED
-        if self.second:
+        if self.second or self.refuted:
             return False
         if self.missed > _WAITED_FOR:
             return False
         doubted = self._looks >= _LOOKS and self.evidence < _DOUBTFUL
         return self.possible and (not doubted or self.missed >= _DOUBTFUL_PAUSE)
 
+    @property
+    def refuted(self) -> bool:
+        """Whether the last survey saw no face here, and the others are not sure of one: whose tile's turn it is looks
+        here again, and the next survey."""
+        return self._opinion is not None and self._opinion < NO_FACE and self.believed < _BELIEVED
+
     def landmarks_due(self) -> bool:
         """Whether this sighting of a place without landmarks is worth asking for them."""
-        if self.evidence < min(_LIKELY, self.least):
+        if self.refuted or self.evidence < min(_LIKELY, self.least):
             return False
         self._without += 1
         return self._without <= _REFUSED or self._without % _RETRIED == 0
@@ -202,6 +209,13 @@ class Place:
         return bool(beside.max() < _BESIDE and (extent / np.maximum(high - low, 1.0)).min() > _LEAST_SHARE)
 
     @property
+    def doubtful(self) -> bool:
+        """Whether something may be here of which no mesh, and no survey yet, says what it is."""
+        if self.missed > _WAITED_FOR or self.trusted or not self.possible or self.second:
+            return False
+        return self._opinion is None or self._opinion >= 1
+
+    @property
     def face(self) -> Box | None:
         """The face from hairline to chin, by a mesh that is trusted or by points; None where neither shows it."""
         if self.trusted and self.outline is not None:
@@ -212,7 +226,7 @@ class Place:
 
     def keys_due(self) -> bool:
         """Whether points are to be asked for, which show where the face is when no mesh tells."""
-        if self.trusted or self.second:
+        if self.trusted or self.second or self.refuted:
             return False  # asked again when what was verified has aged
         return self.believed >= min(_UNLIKELY, self.least) and (self._key_age >= _AGED or self._key_tile != self.tile)
 
@@ -250,7 +264,7 @@ class Place:
 
     def look_due(self) -> bool:
         """Whether this sighting deserves a second look."""
-        if self.region is not None and self.evidence >= _SETTLED:
+        if self.refuted or (self.region is not None and self.evidence >= _SETTLED):
             return False
         pause = _OFTEN if self._looks < _LOOKS else _SELDOM
         return self._looks == 0 or self._since_look >= pause or self.score > self._score_then + _RISEN

@@ -8,8 +8,8 @@ used here:
   else's face had passed there;
 * a track that starts is followed backwards: its patch (`tracking.patches`) as far as it is found again, then a little
   further its motion, run back in time; as long as it lies in the picture, and not beyond the last scene cut;
-* what a survey (`detection.survey`) saw at a track's places and never took for a face is none, unless two networks are
-  very sure of it;
+* what a survey (`detection.survey`) saw at a track's places and never took for a face is none, however sure the others
+  are; it is not asked about a face that the landmarker is sure of;
 * a lost face is followed by its patch, too. Where that fails, a gap after which the face was found again is bridged
   from both sides: by the next sighting's patch, followed backwards, and by motion between the places known. A face that
   is not found again is covered where it went for 0.4 s after it was last seen, longer while somebody hides it, and not
@@ -29,7 +29,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.faces import Track
+from streamdeid.core.faces import NO_FACE, Track
 from streamdeid.core.frames import Plane
 from streamdeid.core.heads import on_head
 from streamdeid.tracking.association import iou
@@ -62,8 +62,6 @@ _LET_GO = 0.4 + 1e-6
 """Seconds for which a face is covered that neither the detector nor its patch finds, now or later. Of 112 such covers
 on eight clips five held a face that nothing else covered (docs/methods.md 6.2), and those that last longer are the
 largest."""
-_VERY_SURE = 0.85
-"""Evidence at which a survey that never saw a face does not count."""
 _SEVERAL = 3
 """Sightings that were sure of a face from which it is covered on after the last one, where no survey saw it."""
 _LARGEST, _QUARTER = 1.6, 0.25
@@ -103,8 +101,8 @@ class _Known:
     """Its sightings that by themselves were."""
     surveys: int = 0
     """Surveys that looked at it ..."""
-    passed: bool = False
-    """... and whether one of them saw a face."""
+    best: float = 0.0
+    """... and the most that one of them said: from 1 on it saw a face."""
     sides: tuple[float, float] = (0.0, 0.0)
     """Sides of its largest face, pixels."""
     beside: set[int] = field(default_factory=set)
@@ -167,7 +165,7 @@ class LookAhead:
                 known.sightings.append(_Sighting(self._index, place, track.face.evidence, surveyed))
                 known.sure += track.face.evidence >= self._threshold
                 known.surveys += surveyed is not None
-                known.passed = known.passed or (surveyed is not None and surveyed >= 1)
+                known.best = max(known.best, surveyed or 0.0)
                 recent = [one for one in known.sightings if one.place.time >= self._clock - _AROUND]
                 known.face = known.face or (len(recent) >= _PLENTY and self._evident(known, recent))
         self._note_pairs(tracks)
@@ -183,7 +181,7 @@ class LookAhead:
                 known.sightings.popleft()
             around = [one for one in known.sightings if one.place.time <= now.time + _AROUND]
             known.face = self._evident(known, around) or (
-                known.face and not (known.sure < _PLENTY and self._refuted(around)) and not self._never(known, around)
+                known.face and not (known.sure < _PLENTY and self._refuted(around)) and not self._never(known)
             )
         faces = {track.number: np.array(track.face.box, dtype=np.float64) for track in tracks if track.face is not None}
         placed = [self._placed(track, now, later, faces) for track in tracks if self._known[track.number].face]
@@ -202,14 +200,14 @@ class LookAhead:
         return covered
 
     def _evident(self, known: _Known, seen: Sequence[_Sighting]) -> bool:
-        if self._never(known, seen):
+        if self._never(known):
             return False
         return evident(np.array([one.evidence for one in seen], dtype=np.float64), self._threshold)
 
     @staticmethod
-    def _never(known: _Known, seen: Sequence[_Sighting]) -> bool:
-        """Whether surveys looked at a track and never saw a face, and nobody else is very sure of one."""
-        return known.surveys > 0 and not known.passed and max((s.evidence for s in seen), default=0) < _VERY_SURE
+    def _never(known: _Known) -> bool:
+        """Whether surveys looked at a track and never saw a face."""
+        return known.surveys > 0 and known.best < NO_FACE
 
     def _note_pairs(self, tracks: Sequence[Track]) -> None:
         """Note whose faces are seen side by side."""
@@ -255,10 +253,10 @@ class LookAhead:
                 box = bounded(union(box, self._bridged(known, now, later, after)), found)
             elif not self._goes_on(known):
                 return None
-            return replace(track, box=self._limited(known, box))
+            return replace(track, box=self._limited(known.sides, box))
         known.lost = True
         if after and (self._goes_on(known) or after[0].place.time - known.seen <= _BRIDGED):
-            return replace(track, box=self._limited(known, self._bridged(known, now, later, after)))
+            return replace(track, box=self._limited(known.sides, self._bridged(known, now, later, after)))
         if after or not self._goes_on(known):
             return None
         expected = moved(known.path, now.time)
@@ -266,18 +264,18 @@ class LookAhead:
         gone = now.time - known.path[-1].time > _LET_GO and not hidden
         if gone or self._outside(expected):
             return None
-        return replace(track, box=self._limited(known, predicted(known.path, now.time)))
+        return replace(track, box=self._limited(known.sides, predicted(known.path, now.time)))
 
     def _goes_on(self, known: _Known) -> bool:
         """Whether a face that is not seen again was sure enough to be covered on."""
-        return known.passed or known.sure >= _SEVERAL
+        return known.best >= 1 or known.sure >= _SEVERAL
 
-    def _limited(self, known: _Known, box: Floats) -> Box:
-        """A box no larger than the face's head, and than a quarter of the picture."""
-        most = _LARGEST * np.array(known.sides)
+    def _limited(self, sides: tuple[float, float], box: Floats) -> Box:
+        """A box no larger than the head of a face with these sides, and than a quarter of the picture."""
+        most = _LARGEST * np.array(sides)
         if self._size is not None:
             share = float(most.prod()) / (_QUARTER * self._size[0] * self._size[1])
-            most = np.maximum(most / np.sqrt(max(share, 1.0)), known.sides)
+            most = np.maximum(most / np.sqrt(max(share, 1.0)), sides)
         half, middle = np.minimum((box[2:] - box[:2]), most) / 2, (box[:2] + box[2:]) / 2
         return _corners(np.concatenate([middle - half, middle + half]))
 
@@ -326,10 +324,11 @@ class LookAhead:
         places = [one.place for one in itertools.islice(known.sightings, MOTION)]
         if not places:
             return None
+        sides = _first_sides(known) or (0.0, 0.0)
         if known.trail is None:
             known.trail = self._backwards((now, *later), known.start, places)
         if now.time in known.trail:
-            return _corners(slack(known.trail[now.time], places[0].time - now.time))
+            return self._limited(sides, slack(known.trail[now.time], places[0].time - now.time))
         first = min(known.trail, default=places[0].time)
         if first - now.time > _BEYOND:
             return None
@@ -338,7 +337,7 @@ class LookAhead:
         box = bounded(slack(box, places[0].time - now.time, start[2:] - start[:2]), start)
         if self._outside(box):
             return None  # it came in here
-        return _corners(box)
+        return self._limited(sides, box)
 
 
 def _heads(tracks: Sequence[Track]) -> dict[int, Floats]:

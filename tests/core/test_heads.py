@@ -53,3 +53,10 @@ def test_a_face_that_nobody_is_sure_of_has_no_head() -> None:
 
 def test_nobody_at_all() -> None:
     assert seconds(np.zeros((0, 4)), [], [], 0.5) == set()
+
+
+def test_points_in_the_hair_above_a_face_with_a_mesh_are_nobody_and_beside_it_are_somebody() -> None:
+    above, beside = square(130, 85, 50), square(165, 125, 48)
+    boxes = np.array([square(125, 130, 55), above, beside])
+    assert seconds(boxes, [FACE, above, beside], [1.9, 0.7, 0.7], 0.5) == {1}
+    assert seconds(boxes, [FACE, above, beside], [0.9, 0.7, 0.7], 0.5) == set()  # nobody is surer

@@ -97,7 +97,7 @@ def test_an_opinion_is_the_score_over_the_bar_for_the_size() -> None:
     assert surveyed(0.5).opinion(box) > 2
     assert surveyed(0.1).opinion(box) < 1
     assert surveyed(0.5, at=(30, 30)).opinion(box) == 0
-    assert surveyed(0.1).opinion((37.0, 37.0, 46.0, 46.0)) > 1  # 9 pixels: little is enough
+    assert surveyed(0.15).opinion((37.0, 37.0, 46.0, 46.0)) > 1  # 9 pixels: little is enough
 
 
 def test_what_is_too_small_or_too_large_gets_no_opinion() -> None:
@@ -147,6 +147,7 @@ def test_it_looks_at_once_then_every_so_many_seconds_and_after_a_cut() -> None:
         ((1920, 1080), (960, 544)),
         ((3840, 2160), (1920, 1088)),
         ((320, 240), (480, 384)),
+        ((640, 480), (832, 640)),
     ],
 )
 def test_the_picture_that_it_sees(size: tuple[int, int], expected: tuple[int, int]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import cv2
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.core.faces import Face, Track
+from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.evident import evident, refuted
 from streamdeid.tracking.lookahead import LookAhead, Noted
@@ -279,3 +280,63 @@ def test_one_lucky_look_among_many_is_not_enough() -> None:
     values = np.array([0.9] + [0.3] * 9)
     assert not evident(values, 0.5)
     assert evident(values[:1], 0.5)
+
+
+def seen(
+    x: float, side: float = 60.0, evidence: float = 0.9, surveyed: float | None = None, points: bool = False
+) -> Face:
+    """A face that a survey looked at, or that has points."""
+    box = (x, 200.0, x + side, 200.0 + side)
+    found = Keypoints(box, np.full((5, 2), x), 0.9) if points else None
+    return Face(box, 0.9, evidence=evidence, keypoints=found, surveyed=surveyed)
+
+
+def test_what_surveys_looked_at_and_never_saw_a_face_in_is_covered_in_no_frame() -> None:
+    sleeve = [[seen(300, surveyed=0.2 if index == 12 else None)] for index in range(40)]
+    assert all(not tracks for tracks in run(sleeve))
+    face_once = [[seen(300, surveyed={12: 0.2, 24: 1.4}.get(index))] for index in range(40)]
+    assert all(len(tracks) == 1 for tracks in run(face_once))  # who turned to the camera once is somebody
+
+
+def test_live_it_is_covered_until_the_survey() -> None:
+    shown = run([[seen(300, surveyed=0.2 if index == 12 else None)] for index in range(30)], ahead=0)
+    assert [len(tracks) for tracks in shown] == [1] * 12 + [0] * 18
+
+
+def test_out_of_focus_is_no_verdict() -> None:
+    assert all(run([[seen(300, evidence=0.6, surveyed=0.9)] for _ in range(20)]))
+
+
+def test_what_was_hardly_ever_a_face_is_not_covered_on_and_a_face_is() -> None:
+    for sightings, goes_on in ((2, False), (6, True)):
+        frames: list[list[Face]] = [[seen(300)] for _ in range(sightings)] + [[] for _ in range(20)]
+        shown = run(frames, ahead=0)
+        assert bool(shown[sightings]) == goes_on
+
+
+def test_a_lost_face_on_the_head_of_one_that_is_seen_is_that_one() -> None:
+    """The detector saw the hair as a face for some frames."""
+    hair = replace(seen(310, side=50.0), box=(310.0, 150.0, 360.0, 200.0))
+    frames = [[seen(300, points=True), hair] if 5 <= index < 12 else [seen(300, points=True)] for index in range(30)]
+    for ahead in (0, RATE):
+        shown = run(frames, ahead=ahead)
+        assert [len(tracks) for tracks in shown[12:]] == [1] * 18
+        assert all(tracks[0].face is not None for tracks in shown[12:])
+
+
+def test_who_stood_beside_a_face_keeps_the_redaction_when_lost_behind_it() -> None:
+    beside = [[seen(300, points=True), seen(345, points=True)] for _ in range(10)]
+    shown = run([*beside, *[[seen(300, points=True)] for _ in range(5)]], ahead=0)
+    assert [len(tracks) for tracks in shown[10:13]] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("side", [40.0, 150.0, 300.0])
+def test_a_lost_face_is_never_larger_than_a_head_nor_than_a_quarter_of_the_picture(side: float) -> None:
+    walk: list[list[Face]] = [[seen(20 + 9.0 * index, side)] for index in range(25)]
+    for ahead in (0, RATE):
+        for tracks in run([*walk, *[[] for _ in range(25)], *walk[:5]], ahead=ahead)[25:50]:
+            for track in tracks:
+                wide, high = track.box[2] - track.box[0], track.box[3] - track.box[1]
+                assert max(wide, high) <= 1.6 * side + 1e-6
+                assert wide * high <= max(side * side, SIZE[0] * SIZE[1] / 4) * (1 + 1e-9)
+                assert track.sides == (side, side)
