@@ -58,7 +58,8 @@ detector broke or hung. ValueError is for what is no picture, or one of another 
 show and keep nothing of that picture, least of all the picture itself; nothing half-filtered is ever returned.
 
 Closing. Use `with`, or call `close`: it stops the detector's thread and forgets everybody. A closed Filter takes no
-picture. It keeps faces, identities and the random key in memory only.
+picture. It keeps faces, identities and the random key in memory only. A program that dies of a fault may leave its
+memory in a core file: `no_core_files()` switches them off for the whole program, which a library does not do unasked.
 
 Start. The first picture runs the self-test. A cold start takes 1.0 s of CPU to the first filtered picture when kernels
 and bytecode are there, and 18 to 20 s when neither is (`python -m benchmarks cold_start`, one face). `warm_up`, or
@@ -80,6 +81,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from streamdeid.core.core_files import no_core_files
     from streamdeid.core.faces import Face
     from streamdeid.core.frames import Colour, Frame, Planes
     from streamdeid.detection.plugged_in import PluggedIn
@@ -119,6 +121,7 @@ _HOMES = {
     "StreamdeidError": "errors",
     "WarmUp": "runs.warm_up",
     "filter_file": "runs.files",
+    "no_core_files": "core.core_files",
     "profile_settings": "runs.profiles",
     "warm_up": "runs.warm_up",
 }
@@ -142,6 +145,7 @@ __all__ = [
     "StreamdeidError",
     "WarmUp",
     "filter_file",
+    "no_core_files",
     "profile_settings",
     "warm_up",
 ]

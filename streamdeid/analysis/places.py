@@ -43,6 +43,8 @@ class Places:
     """Whether it is a redaction of a track: no face left as it is, and no fixed region."""
     with_a_face: Flags
     """Whether a person's surrogate is shown."""
+    decided: Flags
+    """Whether it was known, when the frame was rendered, who that is."""
     ambiguous: Flags
     level: NDArray[np.str_]
     """Protection level (`records.Decision.level`)."""
@@ -79,6 +81,7 @@ class Places:
             extent=np.concatenate([low, high], axis=1, dtype=np.float64),
             covers=(track > 0) & ~_of_levels(columns, frozenset({SHOWN})),
             with_a_face=_of_levels(columns, WITH_A_FACE),
+            decided=person > 0,
             ambiguous=rows.ambiguous,
             level=np.array([*columns.levels, ""])[rows.level],
             part=part,

@@ -24,6 +24,7 @@ from streamdeid.cli.error_text import (
     hide_passwords,
     set_up_logging,
 )
+from streamdeid.core.core_files import no_core_files
 
 _COMMANDS = {
     "filter": "replace the faces in video files",
@@ -41,6 +42,7 @@ _COMMANDS = {
 
 def run() -> NoReturn:
     """Entry point of the program: ends the process with the exit code."""
+    no_core_files()  # faces and keys are in memory
     hide_passwords()
     gc.disable()  # until everything is imported (`main`): it would look through what only grows, a tenth of the start
     # Read when NumPy is imported. The products here are small: more BLAS threads only spin, 40 % of the CPU time.

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from streamdeid.analysis.edits_lock import lock_edits
 from streamdeid.cli.inputs import plan
+from streamdeid.core.child_process import child_command, child_environment
 from streamdeid.errors import ExitCode, InputError, OutputError, SettingsError
 from streamdeid.review.app import Open
 from streamdeid.review.opening import Files, open_review
@@ -98,11 +99,11 @@ def _filter(files: Files, key: Path | None) -> ExitCode:
             f"{files.output} has no analysis at {files.analysis}: filter it again with --analysis and --overwrite, "
             f"or name another --output"
         )
-    program = "from streamdeid.cli.main import run; run()"
     words = [str(files.recording.absolute()), "-o", str(files.output.absolute())]
-    command = [sys.executable, "-c", program, "filter", *words, "--analysis", str(files.analysis.absolute())]
-    command += [] if key is None else ["--key-file", str(key.absolute())]
-    return ExitCode(subprocess.run(command, check=False).returncode)
+    words += ["--analysis", str(files.analysis.absolute())]
+    words += [] if key is None else ["--key-file", str(key.absolute())]
+    program = child_command("streamdeid.cli.main:run", "filter", *words)
+    return ExitCode(subprocess.run(program, env=child_environment(), check=False).returncode)
 
 
 @contextlib.contextmanager

@@ -9,10 +9,13 @@ is written; where there is none, kernels are compiled in memory, never a failure
 2. `__pycache__` beside the source, inside an installed package or an image,
 3. the user's cache directory (`XDG_CACHE_HOME` or `~/.cache`; `LOCALAPPDATA` on Windows).
 
-An entry belongs to one signature, the content of the source (not its date: images and wheels change dates), Python,
-numba, and the processor with its features: another processor compiles for itself. It carries its own SHA-256, since a
-power cut may leave half a file. Entries are pickles, as numba's are, so whoever writes one can run code: only files of
-this user, of root, or of whoever owns the source are read, and none that everybody may write (POSIX).
+An entry belongs to one signature, all that its code was made from (`KernelCache.stamp`), Python, numba, NumPy, and
+the processor with its features: another processor compiles for itself. numba puts the code of the kernels that a kernel
+calls, and the values of the constants that it names, into its own, from whatever file they are; so sources count by
+their content (not their date: images and wheels change dates), constants by their value, and a kernel that names
+something else is not kept. An entry carries its own SHA-256, since a power cut may leave half a file. Entries are
+pickles, as numba's are, so whoever writes one can run code: only files of this user, of root, or of whoever owns the
+source are read, and none that everybody may write (POSIX).
 """
 
 from __future__ import annotations
@@ -25,10 +28,11 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 from numba import njit
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
@@ -36,6 +40,8 @@ from numba.core.serialize import dumps
 _SUFFIX = ".kernel"
 _DIGEST = 32
 """Bytes of the SHA-256 at the head of an entry."""
+_LIBRARIES = {"math", "numpy"}
+"""Modules that a kernel may name: numba has code of its own for what is in them."""
 _log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -46,7 +52,9 @@ class KernelCache:
     The methods are those that `numba.core.dispatcher` calls; none of them raises.
     """
 
-    def __init__(self, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType, options: str) -> None:
+        """options: of the compiler, as text."""
+        self._function = function
         self._source = Path(function.__code__.co_filename)
         self._name = f"{function.__module__}.{function.__qualname__}"
         try:
@@ -54,7 +62,8 @@ class KernelCache:
         except OSError:
             content = b""  # from a zip file, say: nothing to tell one version from another, so nothing is kept
         self._owners = _trusted(self._source)
-        self._stamp = hashlib.sha256(content + function.__code__.co_code).hexdigest() if content else ""
+        own = content + function.__code__.co_code + options.encode()
+        self._own = hashlib.sha256(own).hexdigest() if content else ""
         self.entries: dict[str, bytes] = {}
         """What this process compiled or loaded, by file name."""
         self.found: list[Path] = []
@@ -66,12 +75,28 @@ class KernelCache:
         self.cache_path: str | None = None
         """Asked for by numba's statistics; there is no single path."""
 
+    def stamp(self, calling: frozenset[int] = frozenset()) -> str:
+        """What the code of this kernel is made from: its source and options, the constants that it names and, each with
+        its own, the kernels. Empty where that cannot be told, and nothing is to be kept. calling: those that ask."""
+        if id(self) in calling:  # one that calls itself is told of by whoever asked first
+            return "itself"
+        function, told = self._function, [self._own]
+        named = {name: function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__}
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        named.update((name, cell.cell_contents) for name, cell in cells)
+        for name, value in sorted(named.items()):
+            cache = getattr(value, "_cache", None)
+            known = cache.stamp(calling | {id(self)}) if isinstance(cache, KernelCache) else _constant(value)
+            told += [name, known]
+        return hashlib.sha256(repr(told).encode()).hexdigest() if all(told) else ""
+
     def load_overload(self, signature: Any, target: Any) -> Any:
         """The compiled function for a signature (its argument types), or None."""
         target.refresh()  # what numba does first: a loaded function needs its symbols
-        if not self._stamp:
+        stamp = self.stamp()
+        if not stamp:
             return None
-        name = self._file_name(signature, target.codegen())
+        name = self._file_name(signature, target.codegen(), stamp)
         for place in places(self._source):
             path = place / name
             try:
@@ -94,10 +119,11 @@ class KernelCache:
         self.compiled += 1
         _log.info("compiled %s", self._name)
         try:
-            if not self._stamp or result.library.has_dynamic_globals:
+            stamp = self.stamp()
+            if not stamp or result.library.has_dynamic_globals:
                 return
             content = dumps(result._reduce())
-            name = self._file_name(signature, result.codegen)
+            name = self._file_name(signature, result.codegen, stamp)
         except Exception:  # another numba than the ones that this was written for: it runs, and is not kept
             _log.warning("%s cannot be kept", self._name, exc_info=True)
             return
@@ -108,11 +134,11 @@ class KernelCache:
                 return
 
     def flush(self) -> None:
-        """Nothing: entries are never stale."""
+        """Nothing: an entry is found by all that it was made from."""
 
-    def _file_name(self, signature: Any, codegen: Any) -> str:
+    def _file_name(self, signature: Any, codegen: Any, stamp: str) -> str:
         python = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
-        key = repr((numba.__version__, python, repr(signature), codegen.magic_tuple(), self._stamp))
+        key = repr((numba.__version__, np.__version__, python, repr(signature), codegen.magic_tuple(), stamp))
         return f"{self._name}.{python}.{hashlib.sha256(key.encode()).hexdigest()[:24]}{_SUFFIX}"
 
 
@@ -121,17 +147,18 @@ _CACHES: list[KernelCache] = []
 
 def kernel(function: _Function) -> _Function:
     """Compile a function with numba when it is first called, or load it. It runs without the interpreter's lock."""
-    return _compiled(function, njit(nogil=True)(function))
+    return _compiled(function, nogil=True)
 
 
 def reordering_kernel(function: _Function) -> _Function:
     """The same for a function whose sums may be added up in any order, by vector instructions: its last bits are the
     processor's, and the same from call to call. Numbers that are none stay what they are."""
-    return _compiled(function, njit(nogil=True, fastmath={"reassoc", "contract"})(function))
+    return _compiled(function, nogil=True, fastmath=("contract", "reassoc"))
 
 
-def _compiled(function: _Function, compiled: Any) -> _Function:
-    cache = KernelCache(function)  # type: ignore[arg-type]
+def _compiled(function: _Function, nogil: bool, fastmath: tuple[str, ...] = ()) -> _Function:
+    compiled: Any = njit(nogil=nogil, fastmath=set(fastmath) or False)(function)
+    cache = KernelCache(function, repr((nogil, fastmath)))  # type: ignore[arg-type]
     compiled._cache = cache  # what `njit(cache=True)` does, with numba's own
     _CACHES.append(cache)
     return compiled  # type: ignore[no-any-return]
@@ -168,6 +195,29 @@ def copy_entries(directory: Path) -> int:
                 raise OSError(f"{directory} cannot be written")
             count += 1
     return count
+
+
+def _names(code: CodeType) -> set[str]:
+    """What a function names, functions inside of it too."""
+    inside = [one for one in code.co_consts if isinstance(one, CodeType)]
+    return set(code.co_names).union(*map(_names, inside))
+
+
+def _constant(value: object) -> str:
+    """The value of a constant, in full; empty for what is none."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return f"{value.dtype.str} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, bool | int | float | complex | str | bytes | np.generic) or value is None:
+        return f"{type(value).__name__} {value!r}"
+    if isinstance(value, tuple):
+        parts = [_constant(one) for one in value]
+        return repr(parts) if all(parts) else ""
+    if isinstance(value, ModuleType):
+        return value.__name__ if value.__name__ in _LIBRARIES else ""
+    if isinstance(value, type | BuiltinFunctionType | np.ufunc):
+        module = getattr(value, "__module__", None) or "numpy"
+        return f"{module}.{value.__name__}" if module.partition(".")[0] in {*_LIBRARIES, "builtins"} else ""
+    return ""
 
 
 def _trusted(source: Path) -> frozenset[int] | None:

@@ -90,8 +90,10 @@ class Edited:
                 raise FailedClosed(f"the analysis does not fit {where}: what is to be left open is not where it was")
 
     def _as_person(self, plan: Plan, person: int) -> Plan:
-        """The plan with the face of the person whom the edits say it is."""
+        """The plan of the person whom the edits say it is, with that one's face where it has one."""
         times = self._times.get(person, 0)
+        if plan.face is None and plan.person and person:
+            return replace(plan, person=person)
         if plan.face is None or not person or (person == plan.person and not times):
             return plan
         face = self._faces.face_as(person + times * _TIMES, like=plan.person)

@@ -187,14 +187,15 @@ class Counted:
 
     @property
     def people(self) -> int:
-        """Persons whose surrogates are shown."""
+        """Persons told apart."""
         return len(self.persons.keys() - {"0"})
 
     def rendered(self, done: Done[Any], recorded: Recorded) -> None:
         """Count a frame that was rendered. Whom a whitelist showed then is shown again."""
         self.frames += 1
+        who = done.persons
         for one in done.frame.redactions:
-            self._add(one.level, one.person, one.track == 0)
+            self._add(one.level, who.get(one.track, 0), one.track == 0)
         whitelisted = sum(one.level == SHOWN for one in recorded.analysis.frames[done.frame.index].decisions)
         self.shown += len(done.pending.left) + whitelisted
 
@@ -208,7 +209,7 @@ class Counted:
         visible = rows & ((places.level == SHOWN) | applied.visible)
         self.shown += int(visible.sum())
         rows &= ~visible & ~applied.removed
-        person = np.where(places.with_a_face, applied.person, 0)
+        person = np.where(places.decided, applied.person, 0)
         kinds, counts = np.unique(
             np.stack([np.char.mod("%d", person[rows]), places.level[rows]]), axis=1, return_counts=True
         )

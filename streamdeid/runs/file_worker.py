@@ -21,12 +21,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from streamdeid.core.child_process import child_command, child_environment
 from streamdeid.core.process_usage import be_frugal
 from streamdeid.errors import ExitCode, StreamdeidError
 from streamdeid.runs.files import FileRun
 from streamdeid.settings import Settings
 
-_COMMAND = "from streamdeid.runs.file_worker import answer; answer()"
+_PROGRAM = "streamdeid.runs.file_worker:answer"
 
 
 class Ended(BaseException):
@@ -49,11 +50,11 @@ def start_work(work: Callable[[], Told], place: Path | None = None) -> subproces
     cannot do so. Raises OSError.
     """
     process = subprocess.Popen(
-        [sys.executable, "-c", _COMMAND],
+        child_command(_PROGRAM),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,  # Ctrl-C is for the run, which ends its processes itself
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        env={**child_environment(), "OPENBLAS_NUM_THREADS": "1"},
     )
     assert process.stdin is not None
     process.stdin.write(base64.b64encode(pickle.dumps((work, place))) + b"\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from collections.abc import Callable, Sequence
@@ -39,6 +40,7 @@ from streamdeid.runs.analysed import (
     why_not_found_so,
 )
 from streamdeid.runs.reviewed import Reviewed
+from streamdeid.runs.scratch import written_by_us
 from streamdeid.runs.step import Done
 from streamdeid.runs.stream import Stream
 from streamdeid.surrogates.choice import SAMPLED, Surrogates
@@ -86,8 +88,12 @@ class ReviewedFile:
         if asked.edits is not None:
             self._read_edits(asked.edits)
         self._writer: AnalysisWriter | None = None
+        self._ours = contextlib.ExitStack()
         if self.edits is None:  # an analysis tells of the filter alone; edits stand beside it
-            self._writer = AnalysisWriter(path, header, overwrite=True, key=key)
+            with contextlib.ExitStack() as ours:
+                ours.enter_context(written_by_us(path))
+                self._writer = AnalysisWriter(path, header, overwrite=True, key=key)
+                self._ours = ours.pop_all()
         self._chosen = ChosenSurrogates({})
 
     @property
@@ -186,6 +192,7 @@ class ReviewedFile:
         """Nothing of an analysis remains. Harmless after `finish`."""
         if self._writer is not None:
             self._writer.abort()
+        self._ours.close()
 
     def report(self, frames_rendered: int | None = None) -> ReviewReport:
         """What is told of it. frames_rendered: None when all were."""

@@ -1,4 +1,5 @@
-"""A directory in which one recording is worked on, gone when the work is, however it ended."""
+"""What a run needs while it works on a recording, gone when the work is, however it ended: a directory, or a file that
+grows beside its name."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ import subprocess
 import tempfile
 import uuid
 from collections.abc import Iterator
+from glob import escape
 from pathlib import Path
 
-from streamdeid.core.atomic_file import reason_of
+from streamdeid.core.atomic_file import reason_of, remove
 from streamdeid.core.file_lock import locked
 from streamdeid.errors import OutputError, StreamdeidError
 
@@ -20,16 +22,20 @@ _IN_USE = "in use"
 
 
 @contextlib.contextmanager
-def scratch() -> Iterator[Path]:
+def scratch(home: Path | None = None, prefix: str = _PREFIX) -> Iterator[Path]:
     """An empty directory that nobody else may read, removed at the end. Raises OutputError.
 
-    It holds a recording as it was filmed, so it goes even when this process is killed: a shell that waits for that
-    removes it. What is left of a machine that stopped is removed by the next one to ask: a lock that died with its
-    process tells whose it was.
+    It holds a recording as it was filmed, or landmarks, so it goes even when this process is killed: a shell that waits
+    for that removes it. What is left of a machine that stopped is removed by the next one to ask: a lock that died with
+    its process tells whose it was; where no lock can be set, nobody removes anything. home: where to make it, None for
+    where temporary files are. prefix: of its name.
     """
-    clear_abandoned()
-    place = _home() / f"{_PREFIX}{uuid.uuid4().hex}"
-    with locked(place, _IN_USE):
+    home = _home() if home is None else home
+    clear_abandoned(home, prefix)
+    place = home / f"{prefix}{uuid.uuid4().hex}"
+    with contextlib.ExitStack() as lock:
+        with contextlib.suppress(OutputError):
+            lock.enter_context(locked(place, _IN_USE))
         try:
             place.mkdir(mode=0o700)
         except OSError as error:
@@ -55,9 +61,23 @@ def _watched(place: Path) -> Iterator[None]:
         yield
 
 
-def clear_abandoned() -> None:
+@contextlib.contextmanager
+def written_by_us(path: Path) -> Iterator[None]:
+    """Be the only run that writes a file, and remove what killed ones left of it (`core.atomic_file.reserve`).
+
+    Raises SettingsError while another run writes it. Where no lock can be set nobody is kept off, and nothing removed.
+    """
+    with contextlib.ExitStack() as lock:
+        with contextlib.suppress(OutputError):
+            lock.enter_context(locked(path, "being written by another run"))
+            for left in path.parent.glob(f".{escape(path.stem)}.partial-*{escape(path.suffix)}"):
+                remove(left)
+        yield
+
+
+def clear_abandoned(home: Path | None = None, prefix: str = _PREFIX) -> None:
     """Remove the directories of processes that are gone; those of other users stay."""
-    for place in _home().glob(f"{_PREFIX}*"):
+    for place in (_home() if home is None else home).glob(f"{escape(prefix)}*"):
         with contextlib.suppress(OSError, StreamdeidError):
             if not place.is_symlink() and place.is_dir() and _ours(place):
                 with locked(place, _IN_USE):

@@ -27,6 +27,12 @@ class Done(Generic[Origin]):
     frame: DeidentifiedFrame
     """What may leave."""
 
+    @property
+    def persons(self) -> dict[int, int]:
+        """By track: whom it shows, whether or not with that person's new face; 0 for nobody known. Whatever counts
+        faces by person counts them so."""
+        return {plan.track.number: plan.person for plan in self.plans}
+
 
 class Step(Generic[Origin]):
     """Analyses frames in order, keeps them while they wait, and decides and renders the oldest.

@@ -1,4 +1,4 @@
-"""The process of one camera: `python -m streamdeid.service.camera_process`, started by the service only.
+"""The process of one camera, started by the service only (`relay.COMMAND`).
 
 Its first line of standard input is everything it knows (`pipe_messages`), so that no password is in its arguments or
 its environment; later lines ask for pictures, and the end of the input ends the process, as does a lease that is over
@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import resource
 import signal
 import sys
 import threading
@@ -97,7 +96,6 @@ def main() -> int:
     `streamdeid.errors`.
     """
     warnings.simplefilter("ignore")
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # pictures of people stay out of core files
     be_frugal()
     stop = threading.Event()
     signals: list[int] = []
@@ -205,7 +203,3 @@ def _line(error: Exception) -> str:
         return scrubbed(text) or type(error).__name__
     # A library's error may quote an address in parts; its kind is enough.
     return f"failed closed on an unexpected error ({type(error).__name__})"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

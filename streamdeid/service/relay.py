@@ -14,14 +14,14 @@ import platform
 import queue
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
 
+from streamdeid.core.child_process import child_command, child_environment
 from streamdeid.service.lease import ENDING, UNTIL, Lease
 
-COMMAND = (sys.executable, "-m", "streamdeid.service.camera_process")
+COMMAND = tuple(child_command("streamdeid.service.camera_process:main"))
 """How the process of a camera is started on this machine."""
 _CHUNK = 1 << 16
 _MOST = 1 << 20
@@ -65,7 +65,7 @@ class CameraRelay:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                env={"OPENBLAS_NUM_THREADS": "1", **os.environ},
+                env=child_environment(),
                 start_new_session=True,
             )
         except OSError as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from streamdeid.core.addresses import scrubbed
+from streamdeid.core.child_process import child_environment
 from streamdeid.errors import FailedClosed, SettingsError
 from streamdeid.service.app import app_of
 from streamdeid.service.camera import Camera
@@ -148,7 +149,7 @@ class Supervisor:
         self._variables |= file.variables  # what is no longer in the file may still be a password
         left_out = {*self._variables, *VARIABLES}
         kept = {name: value for name, value in self._environment.items() if name not in left_out}
-        return {"OPENBLAS_NUM_THREADS": "1"} | kept
+        return child_environment(kept)
 
     async def _watch(self, ended: asyncio.Future[int], web: asyncio.Task[None] | None) -> None:
         """Tell systemd that all is well, while it is, until a signal. Raises FailedClosed for a part that broke."""

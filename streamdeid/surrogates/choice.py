@@ -290,21 +290,6 @@ class Surrogates:
         """Which of so many candidates is proposed: a matter of the key, class and numbers alone."""
         return int(generator(self._key, f"surrogate {label}", person, attempt).integers(size))
 
-    def holds(self, person: int, y: Vector) -> bool:
-        """Whether a known person's surrogate would still be allowed for a better estimate y of the identity.
-
-        If not, sample again under a new person number, while the face is covered: docs/methods.md 2.3, provisional →
-        committed.
-        """
-        chosen = self._table[person]
-        in_use = self._in_use(person)
-        certificate = certify(chosen.vector, y, self._donors, in_use, self._plausibility, chosen.certificate.limits)
-        if chosen.method != SAMPLED:
-            return not certificate.failures & _ENFORCED[chosen.method]
-        bank = self._banks[chosen.preserved]
-        allowed, _ = bank.allowed(y, self._settings.q, self._limits.donor_margin)
-        return bool(allowed[np.flatnonzero((bank.candidates == chosen.vector).all(axis=1))].all())
-
     def sample_ahead(self) -> None:
         """Sample in a thread what would otherwise be sampled when the first person of a class appears."""
         self._banks.sample_ahead()

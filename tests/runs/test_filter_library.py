@@ -188,7 +188,7 @@ def test_everything_that_is_exported_is_there_and_nothing_else() -> None:
     assert sorted(streamdeid.__all__) == [
         "Colour", "Face", "FailedClosed", "FileReport", "Filter", "Frame", "InputError", "ModelError", "OutputError",
         "Planes", "PluggedIn", "Recogniser", "Region", "Settings", "SettingsError", "StreamdeidError", "WarmUp",
-        "filter_file", "profile_settings", "warm_up",
+        "filter_file", "no_core_files", "profile_settings", "warm_up",
     ]  # fmt: skip
     assert all(getattr(streamdeid, name).__module__.startswith("streamdeid.") for name in streamdeid.__all__)
     assert Path(streamdeid.__file__).with_name("py.typed").is_file()

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
+from streamdeid.analysis.applied import Applied
 from streamdeid.analysis.edits import (
     AnotherSurrogate,
     CoverPlace,
@@ -26,23 +28,32 @@ from streamdeid.analysis.edits import (
     Span,
 )
 from streamdeid.analysis.edits_file import read_edits, write_edits
+from streamdeid.analysis.places import Places
 from streamdeid.analysis.read_analysis import read_analysis
-from streamdeid.analysis.records import Analysis
+from streamdeid.analysis.records import Analysis, Decision
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.cli.main import main
-from streamdeid.core.frames import Planes
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.errors import InputError, OutputError, SettingsError
+from streamdeid.protect.levels import Level
+from streamdeid.protect.pending import PendingFrame
+from streamdeid.protect.plan import Plan
 from streamdeid.report.redaction_report import FileReport, FileSide
-from streamdeid.runs.again import Again
+from streamdeid.runs.again import Again, Counted, Recorded
 from streamdeid.runs.analysed import header_of, why_not_decided_so
 from streamdeid.runs.files import filter_file
+from streamdeid.runs.segments.rendering import Rendered
+from streamdeid.runs.step import Done
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import SyntheticFrame, synthetic_people
 from streamdeid.video.files.drawn_clip import write_drawn_clip
 from streamdeid.video.files.source import FileSource
+from streamdeid.video.files.spliced import Segment
+from tests.analysis.small_analyses import analysis_of, decision
 from tests.synthetic_video import encode
 
 RATE, FRAMES = 10, 50
@@ -64,6 +75,8 @@ class Recording:
         key.chmod(0o600)
         self.settings = Settings(key_file=key, overwrite=True)
         self.output, self.analysis_path = place / "out.mp4", place / "in.analysis"
+        self.left = place / ".in.partial-17.analysis"
+        self.left.write_bytes(b"landmarks")
         self.report = filter_file(self.path, self.output, self.settings, analysis=self.analysis_path)
         self.first = pictures(self.output)
 
@@ -115,6 +128,10 @@ def luma(planes: Planes) -> NDArray[np.float64]:
 
 def changed(before: Sequence[Planes], after: Sequence[Planes]) -> list[int]:
     return [index for index, (a, b) in enumerate(zip(before, after, strict=True)) if not same(a, b)]
+
+
+def test_what_a_killed_run_left_of_an_analysis_is_removed(recording: Recording) -> None:
+    assert not recording.left.exists() and sorted(one.suffix for one in recording.place.glob(".*")) == []
 
 
 def test_an_analysis_is_kept_and_says_what_was_done(recording: Recording) -> None:
@@ -198,6 +215,9 @@ def test_places_regions_and_false_redactions(recording: Recording) -> None:
         RemoveRedaction(track, Span(44, 44)),
     )  # fmt: skip
     assert report.review is not None and report.review.frames_rendered == 30 and report.filled_regions == 5
+    faces = {person: sum(levels.values()) for person, levels in report.persons.items()}
+    before = {person: sum(levels.values()) for person, levels in recording.report.persons.items()}
+    assert faces == {**before, "2": before["2"] - 1, "0": before.get("0", 0) + 3}, "copied and rendered ones alike"
     after, original = pictures(recording.place / "edited.mp4"), [one.frame.planes for one in recording.drawn]
     corner = luma(after[47])[205:255, 5:55]
     assert corner.std() < 3 and luma(after[44])[205:255, 5:55].std() > 3
@@ -205,6 +225,44 @@ def test_places_regions_and_false_redactions(recording: Recording) -> None:
     assert apart(after[45], original[45], recording.box(45, 2)) > OTHER
     inside = (205, 15, 255, 65)
     assert apart(after[3], recording.first[3], inside) > 2 * apart(after[8], recording.first[8], inside)
+
+
+def _soft(track: int, person: int, tracklet: int = 1) -> Decision:
+    return decision(track, tracklet, person, (10.0, 10.0, 50.0, 50.0), "soft redaction")
+
+
+def test_people_are_counted_alike_however_they_were_rendered() -> None:
+    """Somebody known who is redacted softly is no less known: as in one pass, so in two, rendered again and copied."""
+    box = (10.0, 10.0, 50.0, 50.0)
+    planes = Planes(*(np.zeros(size, np.uint8) for size in ((120, 160), (60, 80), (60, 80))))
+    tracks = [Track(number, box, None, 1, False) for number in (1, 2)]
+    people = zip(tracks, (7, 0), strict=True)
+    plans = [Plan(track, (box, None, (160, 120)), Level.SOFT, person=who) for track, who in people]
+    hidden = [Redaction(track.number, box, Level.SOFT.label) for track in tracks]
+    frame = Frame(planes, Fraction(0), 0)
+    done = Done(PendingFrame(frame, tracks, None), plans, DeidentifiedFrame(planes, Fraction(0), 0, tuple(hidden)))
+    analysis = analysis_of([[_soft(1, 7, 1), _soft(2, 0, 2)], [_soft(1, 7, 1)]])
+    places = Places.of(analysis)
+    recorded = Recorded(analysis, Applied(places, ()), places)
+    twice, again, copied = Rendered(), Counted(), Counted()
+    twice.add(done, True)
+    again.rendered(done, recorded)
+    copied.copied(recorded, [Segment(1, 1)], "solid")
+    expected = {"7": {"soft redaction": 1}, "0": {"soft redaction": 1}}
+    assert twice.persons == again.persons == copied.persons == expected
+    assert again.people == copied.people == 1
+
+
+def test_who_was_not_known_yet_in_a_copied_frame_is_counted_as_nobody() -> None:
+    """The tracklet's person was decided later, as in the run that rendered it."""
+    analysis = analysis_of([[_soft(1, 0)], [_soft(1, 7)]])
+    places = Places.of(analysis)
+    counted = Counted()
+    counted.copied(Recorded(analysis, Applied(places, ()), places), [], "solid")
+    assert counted.persons == {"0": {"soft redaction": 1}, "7": {"soft redaction": 1}}
+    joined = Counted()
+    joined.copied(Recorded(analysis, Applied(places, (JoinPersons(3, 7),)), places), [], "solid")
+    assert joined.persons.keys() == {"0", "3"}
 
 
 def test_without_the_key_everything_is_rendered_and_edits_hold_all_the_same(recording: Recording) -> None:

@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from streamdeid.runs.scratch import clear_abandoned, scratch
+from streamdeid.errors import SettingsError
+from streamdeid.runs.scratch import clear_abandoned, scratch, written_by_us
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs a shell")
 _KILLED = """
 import sys, time
+from pathlib import Path
 from streamdeid.runs.scratch import scratch
-with scratch() as place:
+with scratch(*map(Path, sys.argv[1:2]), *sys.argv[2:]) as place:
     (place / "recording").write_bytes(b"faces")
     print(place, flush=True)
     time.sleep(60)
@@ -50,10 +52,13 @@ def test_it_is_private_and_gone_at_the_end(home: Path) -> None:
     assert gone(home)
 
 
-def test_it_goes_with_a_process_that_is_killed(home: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", _KILLED], stdout=subprocess.PIPE, text=True) as process:
+@pytest.mark.parametrize("prefix", ["", ".o[1].segments-"])
+def test_it_goes_with_a_process_that_is_killed(home: Path, prefix: str) -> None:
+    words = [str(home), prefix] if prefix else []
+    with subprocess.Popen([sys.executable, "-c", _KILLED, *words], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         place = Path(process.stdout.readline().strip())
+        assert place.parent == home and place.name.startswith(prefix or "streamdeid-scratch-")
         assert (place / "recording").exists()
         process.kill()
     assert gone(home)
@@ -70,3 +75,42 @@ def test_what_a_machine_left_is_cleared_and_what_is_in_use_stays(home: Path) -> 
         assert place.is_dir() and aside.is_dir() and not left.exists()
         aside.rmdir()
     assert gone(home)
+
+
+def test_of_one_output_only_what_nobody_uses_is_cleared(home: Path) -> None:
+    """Two runs beside each other for one output: neither takes the other's directory."""
+    left, others = home / ".o[1].segments-dead", home / ".o1.segments-dead"
+    left.mkdir()
+    others.mkdir()
+    with scratch(home, ".o[1].segments-") as one, scratch(home, ".o[1].segments-") as other:
+        assert one != other and one.is_dir() and other.is_dir() and not left.exists() and others.is_dir()
+    others.rmdir()
+    assert gone(home)
+
+
+_WRITING = """
+import sys, time
+from pathlib import Path
+from streamdeid.core.atomic_file import reserve
+from streamdeid.runs.scratch import written_by_us
+with written_by_us(Path(sys.argv[1])):
+    reserve(Path(sys.argv[1]))
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_what_a_killed_run_left_of_a_file_is_removed_by_the_next_and_no_living_ones(home: Path) -> None:
+    path, another = home / "a[1].analysis", home / ".a1.partial-7.analysis"
+    another.touch()
+    with subprocess.Popen([sys.executable, "-c", _WRITING, str(path)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "writing\n"
+        left = home / f".a[1].partial-{process.pid}.analysis"
+        with pytest.raises(SettingsError, match="is being written by another run"), written_by_us(path):
+            pass
+        assert left.exists()
+        process.kill()
+    assert left.exists()
+    with written_by_us(path):
+        assert not left.exists()
+    assert sorted(home.iterdir()) == [another]

@@ -70,6 +70,8 @@ def told(report: FileReport) -> tuple[object, ...]:
 
 
 def test_any_number_of_processes_gives_the_same_bits(place: Path, calm: FileReport, tmp_path: Path) -> None:
+    (tmp_path / ".2.segments-dead").mkdir()
+    (tmp_path / ".2.segments-dead" / "0.analysis").write_bytes(b"landmarks that a killed run left")
     one, two = calm, filter_file(place / "in.mp4", tmp_path / "2.mp4", chosen(place), workers=2)
     assert told(one) == told(two) and (place / "calm.mp4").read_bytes() == (tmp_path / "2.mp4").read_bytes()
     assert one.segments == two.segments == 3 and not one.one_pass

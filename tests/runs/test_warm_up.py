@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -196,6 +197,91 @@ def test_a_kernel_is_compiled_once(source: Path, tmp_path: Path) -> None:
     source.write_text(SOURCE.replace("2 * x", "x + x"))
     assert used(source).compiled == 1
     assert not (tmp_path / "home").exists()
+
+
+CALLING = """from streamdeid.core.kernel_cache import kernel
+from {parts}.called import CONSTANTS, added
+from {parts}.called import AMOUNT as MOST
+
+
+@kernel
+def summed(x):
+    return added(x) + MOST + sum([CONSTANTS[1] for _ in range(1)])
+"""
+CALLED = """from streamdeid.core.kernel_cache import kernel
+from {parts}.constants import AMOUNT, CONSTANTS
+
+
+@kernel
+def added(x):
+    return x + 1 + deeper(x)
+
+
+@kernel
+def deeper(x):
+    return 0 if x > 100 else deeper(x + 1000)
+"""
+CONSTANTS = "import numpy as np\n\nAMOUNT = 10\nCONSTANTS = np.array([0.0, 100.0])\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "result"),
+    [
+        ("called", "x + 1 +", "x + 2 +", 113),
+        ("called", "0 if", "1000 if", 1112),
+        ("constants", "AMOUNT = 10", "AMOUNT = 20", 122),
+        ("constants", "100.0", "200.0", 212),
+        ("calling", "+ MOST", "- MOST", 92),
+    ],
+)
+def test_what_a_kernel_takes_from_other_files_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str, result: int
+) -> None:
+    """numba compiles the code of a kernel that is called, and the value of a constant, into the one that names it."""
+    parts = f"parts_{tmp_path.name}"
+    place = tmp_path / parts
+    place.mkdir()
+    given = {"calling": CALLING, "called": CALLED, "constants": CONSTANTS}
+    for name, text in given.items():
+        (place / f"{name}.py").write_text(text.format(parts=parts))
+    monkeypatch.syspath_prepend(tmp_path)
+    assert _summed(parts) == (112, 3) and _summed(parts) == (112, 0)
+    path = place / f"{file}.py"
+    path.write_text(path.read_text().replace(old, new))
+    for stale in (place / "__pycache__").glob("*.pyc"):  # Python looks at dates, and these files are of one second
+        stale.unlink()
+    assert _summed(parts)[0] == result
+    assert _summed(parts) == (result, 0)
+
+
+def test_every_kernel_can_be_kept() -> None:
+    found = 0
+    for path in PACKAGE.rglob("*.py"):
+        if "import kernel" in path.read_text(encoding="utf-8"):
+            name = ".".join(("streamdeid", *path.relative_to(PACKAGE).with_suffix("").parts))
+            for one in vars(importlib.import_module(name)).values():
+                if isinstance(cache := getattr(one, "_cache", None), KernelCache):
+                    assert cache.stamp(), one
+                    found += 1
+    assert found > 50
+
+
+def test_a_kernel_that_names_what_is_no_constant_is_not_kept(source: Path) -> None:
+    """A dictionary cannot be told from another by numba; here its kernel is never called."""
+    source.write_text(SOURCE.replace("2 * x", "KNOWN[x]").replace("\n\n\n@", "\n\nKNOWN = {}\n\n\n@"))
+    assert loaded(source).twice._cache.stamp() == ""
+    source.write_text(SOURCE)
+    assert loaded(source).twice._cache.stamp() != ""
+
+
+def _summed(parts: str) -> tuple[float, int]:
+    """What the kernel makes of 1 in modules that are imported anew, and how much was compiled."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == parts]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    known = len(caches())
+    result = float(importlib.import_module(f"{parts}.calling").summed(1))
+    return result, sum(one.compiled for one in caches()[known:])
 
 
 def test_a_damaged_kernel_is_compiled_again(source: Path) -> None:

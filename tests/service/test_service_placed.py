@@ -288,8 +288,7 @@ def test_a_process_ends_by_itself_when_whoever_started_it_stands_still(tmp_path:
     """The real one; the camera that it waits for is away."""
     away = {"source": "rtsp://127.0.0.1:9/x", "output": str(tmp_path / "a.m3u8"), "method": "blackout"}
     given = read_camera({"name": "a", **away})
-    command = [sys.executable, "-m", "streamdeid.service.camera_process"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:
+    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdin is not None and process.stdout is not None
         due = time.monotonic() + 6
         process.stdin.write(placed_order(given, None) + f"until {due:.3f}\n".encode())

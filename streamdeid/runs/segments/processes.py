@@ -17,13 +17,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import IO, Any, NoReturn
 
+from streamdeid.core.child_process import child_command, child_environment
 from streamdeid.core.process_usage import be_frugal
 from streamdeid.errors import FailedClosed, StreamdeidError
 from streamdeid.runs.segments.rendering import Rendered
 from streamdeid.runs.segments.study import Studied
 from streamdeid.runs.segments.work import Recording, SegmentWork, Task, Told
 
-_COMMAND = "from streamdeid.runs.segments.processes import work; work()"
+_PROGRAM = "streamdeid.runs.segments.processes:work"
 _LENGTH = struct.Struct("<Q")
 _ATTEMPTS = 2
 _TELL_EVERY = 25
@@ -136,11 +137,11 @@ class Processes:
             if self._stop.is_set():
                 raise EOFError
             process = subprocess.Popen(
-                [sys.executable, "-c", _COMMAND],
+                child_command(_PROGRAM),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 start_new_session=True,  # Ctrl-C is for the run, which ends its processes itself
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+                env={**child_environment(), "OPENBLAS_NUM_THREADS": "1"},
             )
             self._running[worker] = process
         assert process.stdin is not None

@@ -62,7 +62,7 @@ class Rendered:
     def add(self, done: Done[None], people: bool) -> None:
         """Count a frame."""
         self.frames += 1
-        who = {plan.track.number: plan.person for plan in done.plans}
+        who = done.persons
         for one in done.frame.redactions:
             if not one.track:
                 self.regions += 1

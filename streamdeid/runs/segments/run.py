@@ -7,7 +7,6 @@ and the key alone, whatever the number of processes.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from streamdeid.core.atomic_file import check_paths
 from streamdeid.core.held_signals import signals_held
 from streamdeid.errors import InputError
 from streamdeid.runs.components import distances_of_persons, lookahead_frames
+from streamdeid.runs.scratch import scratch
 from streamdeid.runs.segments.cutting import Span, cut_up
 from streamdeid.runs.segments.deciding import Whole, decide
 from streamdeid.runs.segments.processes import Processes
@@ -95,8 +95,7 @@ def filter_segments(
     told = _Progress(progress, len(times))
     with contextlib.ExitStack() as safe:
         with signals_held():
-            folder = tempfile.TemporaryDirectory(prefix=f".{output.stem[:40]}.segments-", dir=output.parent)
-            place = Path(safe.enter_context(folder))
+            place = safe.enter_context(scratch(output.parent, f".{output.stem[:40]}.segments-"))
         doing = _doing(Recording(source.path, settings, header), min(workers, len(spans)), safe)
         studies = _studied(doing, spans, place, told)
         whole = decide(

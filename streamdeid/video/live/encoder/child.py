@@ -6,15 +6,13 @@ import contextlib
 import fcntl
 import os
 import subprocess
-import sys
 import time
 from collections import deque
-from pathlib import Path
 
+from streamdeid.core.child_process import child_command, child_environment
 from streamdeid.core.process_usage import usage_of
 from streamdeid.video.live.encoder.pipe import Replies, Reply
 
-_PACKAGE_HOME = Path(__file__).resolve().parents[4]
 _PIPE_BYTES = 1024 * 1024
 """The most that Linux gives an ordinary user; larger frames go through in pieces."""
 _PIECE = 1024 * 1024
@@ -32,14 +30,14 @@ class EncoderChild:
         reading, writing = os.pipe()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "streamdeid.video.live.encoder.process", str(writing)],
+                child_command("streamdeid.video.live.encoder.process:run", str(writing)),
                 stdin=subprocess.PIPE,
                 stdout=None if media_on_stdout else subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,  # FFmpeg would write addresses there
                 pass_fds=(writing,),
                 start_new_session=True,
                 bufsize=0,
-                env=_environment(),
+                env=child_environment(),
             )
         except BaseException:
             os.close(reading)
@@ -171,13 +169,3 @@ class EncoderProcesses:
         limit = time.monotonic() + _KILL_TIMEOUT
         while self.reap() and time.monotonic() < limit:
             time.sleep(_TICK)
-
-
-def _environment() -> dict[str, str]:
-    """Ours, and the package found where this one was, never in the current directory."""
-    path = os.environ.get("PYTHONPATH")
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(_PACKAGE_HOME), *([path] if path else [])]),
-        "PYTHONSAFEPATH": "1",
-    }

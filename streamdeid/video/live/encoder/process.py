@@ -1,9 +1,10 @@
-"""The process that encodes and sends a live output: `python -m streamdeid.video.live.encoder.process HANDLE`.
+"""The process that encodes and sends a live output; `child` starts it.
 
 It is a process of its own because FFmpeg's RTSP muxer can hang where nothing interrupts it; `LiveSink` then kills it.
-Commands come over standard input, replies go to HANDLE, and standard output is the media when that is the output.
-It imports no more than it must: the time to start is part of the time without a picture. It ignores the signals of a
-terminal, because its parent ends it in order, and ends when the parent has gone, even when the muxer hangs.
+Commands come over standard input, replies go to the handle that its argument names, and standard output is the media
+when that is the output. It imports no more than it must: the time to start is part of the time without a picture. It
+ignores the signals of a terminal, because its parent ends it in order, and ends when the parent has gone, even when the
+muxer hangs.
 """
 
 from __future__ import annotations
@@ -176,7 +177,3 @@ def run() -> None:
     except Exception:  # the parent has gone, or will see that this process has
         code = 1
     os._exit(code)
-
-
-if __name__ == "__main__":
-    run()
