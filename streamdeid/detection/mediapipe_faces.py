@@ -100,6 +100,8 @@ class MediapipeFaces:
         self._find_again(planes)
         self._look_over(frame)
         self._ask_for_points(planes)
+        for place in self._places:
+            place.affirm()
         self._one_to_a_head()
         shown = [place for place in self._places if place.missed == 0 and place.possible and not place.second]
         faces = [_face_at(place) for place in shown]
@@ -177,8 +179,8 @@ class MediapipeFaces:
         if seen is None:
             return
         for place in self._places:
-            if place.missed == 0:  # what the landmarker is sure of, large or half hidden, the network may not know
-                place.opined(None if place.trusted else seen.opinion(place.box))
+            if place.missed == 0:
+                place.opined(seen.opinion(place.box))
         for found in seen.faces:
             box = as_detected(found.box)
             evidence = min(_SURE + _RISE * (found.score - FOUND), 1.0)

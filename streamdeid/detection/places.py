@@ -236,6 +236,11 @@ class Place:
         if opinion is not None:
             self._opinion = opinion
 
+    def affirm(self) -> None:
+        """What the landmarker is sure of, large or half hidden, a survey may not know: it counts as if it did."""
+        if self.missed == 0 and self.trusted and self.evidence >= _SETTLED:
+            self.opined(_OPINED[1])
+
     def found_by_survey(self, found: Keypoints, evidence: float) -> None:
         """A survey sees a face here, with this evidence."""
         self.evidence = max(self.evidence, evidence)

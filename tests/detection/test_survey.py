@@ -84,12 +84,14 @@ def test_other_weights_or_none_are_not_run(monkeypatch: pytest.MonkeyPatch, tmp_
     assert load_weights() is None
 
 
-def surveyed(score: float, at: tuple[int, int] = (10, 10), scale: float = 1.0) -> Surveyed:
+def surveyed(score: float, at: tuple[int, int] = (10, 10), scale: float = 1.0, contrast: int = 90) -> Surveyed:
     """A survey of 160 x 160 pixels with a face's middle in one cell."""
     scores = np.zeros((40, 40), np.float32)
     scores[at] = score
     none = FiveFaces(np.zeros((0, 4)), np.zeros((0, 5, 2)), np.zeros(0))
-    return Surveyed((), Seen(none, scores, (4 / scale, 4 / scale)), scale)
+    light = np.full((160, 160), 100, np.uint8)
+    light[::2] += np.uint8(contrast)
+    return Surveyed((), Seen(none, scores, (4 / scale, 4 / scale)), scale, light, 1.0)
 
 
 def test_an_opinion_is_the_score_over_the_bar_for_the_size() -> None:
@@ -100,9 +102,11 @@ def test_an_opinion_is_the_score_over_the_bar_for_the_size() -> None:
     assert surveyed(0.15).opinion((37.0, 37.0, 46.0, 46.0)) > 1  # 9 pixels: little is enough
 
 
-def test_what_is_too_small_or_too_large_gets_no_opinion() -> None:
+def test_what_is_too_small_too_large_or_too_dark_gets_no_opinion() -> None:
     assert surveyed(0.5).opinion((40.0, 40.0, 46.0, 46.0)) is None
     assert surveyed(0.5, scale=4.0).opinion((40.0, 40.0, 130.0, 130.0)) is None
+    assert surveyed(0.5, contrast=20).opinion((30.0, 30.0, 54.0, 54.0)) is None
+    assert surveyed(0.5).opinion((-90.0, -90.0, -60.0, -60.0)) is None
 
 
 @needs_weights

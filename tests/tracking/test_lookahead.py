@@ -303,6 +303,12 @@ def test_live_it_is_covered_until_the_survey() -> None:
     assert [len(tracks) for tracks in shown] == [1] * 12 + [0] * 18
 
 
+def test_one_survey_that_hardly_saw_a_face_is_no_verdict_and_two_are() -> None:
+    for surveys, covered in (((12,), True), ((12, 24), False)):
+        frames = [[seen(300, surveyed=0.5 if index in surveys else None)] for index in range(40)]
+        assert all(bool(tracks) == covered for tracks in run(frames))
+
+
 def test_out_of_focus_is_no_verdict() -> None:
     assert all(run([[seen(300, evidence=0.6, surveyed=0.9)] for _ in range(20)]))
 
