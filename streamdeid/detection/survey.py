@@ -40,11 +40,11 @@ _INNER = 1 / 3
 """Half side of the middle of a box, share of its own, in which a face would have its middle."""
 _CALM = 4
 """Times as long between two looks while nothing is in doubt: it is for who comes in unseen by the tiles."""
-_LARGER, _WIDE = 1.5, 1920
-"""The picture is enlarged so many times at most; one with a longer side than this is halved, however long that is."""
+_LARGER, _WIDE, _LONGEST = 1.5, 1920, 2.0
+"""The picture is enlarged so many times at most; for one with a longer side than this the network's is larger, too, so
+many times at most."""
 _SHAPE = 9 / 16
-_LONGEST = 1920
-"""Longest side of the network's picture in any case."""
+"""Shorter side over the longer one of the pictures that the side is given for."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ class Survey:
     def lay_out(self, size: tuple[int, int]) -> None:
         """The next pictures have this size, width and height."""
         longest = max(size)
-        side = min(self._side, _LARGER * longest) if longest <= _WIDE else min(longest / 2, _LONGEST) * self._side / 960
-        side *= min(1.0, math.sqrt(_SHAPE * longest / min(size)))
+        most = self._side * min(1.0, math.sqrt(_SHAPE * longest / min(size)))
+        side = min(most, _LARGER * longest) if longest <= _WIDE else most * min(longest / _WIDE, _LONGEST)
         self._network = CenterFace(self._weights, (round(size[0] * side / longest), round(size[1] * side / longest)))
         self.restart()
 
