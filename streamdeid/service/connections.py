@@ -41,9 +41,9 @@ def bounded(most: int, patience: float) -> Callable[..., H11Protocol]:
             if len(living) > most:
                 next((each for each in living[:-1] if _awaits_request(each)), one).transport.abort()
 
-        def ended(error: Exception | None) -> None:
+        def ended(exc: Exception | None) -> None:
             since.pop(one, None)
-            lost(error)
+            lost(exc)
 
         def complete() -> None:
             if one in since:
@@ -51,9 +51,9 @@ def bounded(most: int, patience: float) -> Callable[..., H11Protocol]:
                 since[one] = None
             answered()
 
-        def refuse(why: str) -> None:
+        def refuse(msg: str) -> None:
             if one.conn.our_state is h11.IDLE:
-                malformed(why)
+                malformed(msg)
             else:
                 _break_off(one)
 
@@ -66,8 +66,10 @@ def bounded(most: int, patience: float) -> Callable[..., H11Protocol]:
             else:
                 asyncio.get_running_loop().call_later(patience, look, now)
 
-        one.connection_made, one.connection_lost = begun, ended  # type: ignore[method-assign]
-        one.on_response_complete, one.send_400_response = complete, refuse  # type: ignore[method-assign]
+        one.connection_made = begun  # type: ignore[method-assign]
+        one.connection_lost = ended  # type: ignore[method-assign]
+        one.on_response_complete = complete  # type: ignore[method-assign]
+        one.send_400_response = refuse  # type: ignore[method-assign]
         return one
 
     return protocol

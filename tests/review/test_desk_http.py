@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamdeid.analysis.edits import Edits, Rendered, ShowPerson, Span
 from streamdeid.errors import OutputError
 from streamdeid.review.app import Open
+from streamdeid.review.pictures import Pictures
 from tests.review.desk_server import Page, serving
-from tests.review.drawn_review import Review, grown, mean_difference
+from tests.review.drawn_review import SHA, Review, grown, mean_difference
 
 ALIKE, OTHER = 6.0, 15.0
 """Mean difference, grey levels, of pictures that show the same, and of pictures that do not."""
@@ -108,7 +110,7 @@ def test_the_wrong_method_is_refused(untouched: Page, path: str) -> None:
 
 
 def test_only_the_header_brings_the_token(untouched: Page) -> None:
-    """Nothing that a browser sends by itself, to this port or another; and no address, which logs and histories keep."""
+    """Nothing that a browser sends by itself, to this port or another; and no address: logs and histories keep it."""
     assert len(untouched.token) == 32 and untouched.address.endswith(f"/#token={untouched.token}")
     for path in (*SHIPPED, *READS):
         assert untouched.ask(path)[1]["Set-Cookie"] is None
@@ -188,6 +190,23 @@ def test_a_person_is_shown_only_when_confirmed_and_never_in_a_snapshot(page: Pag
     assert mean_difference(page.picture("/frame/15.jpg"), original, one) > OTHER
     place = json.loads(page.ask("/places?first=5&count=1")[2])["frames"][0]["places"][0]
     assert told["state"]["states"][place["state"]] == "left visible"
+
+
+def test_a_snapshot_covers_who_was_left_visible_in_the_output(review: Review) -> None:
+    """The output that holds the edit shows the face; its snapshot does not, whatever the edits do since."""
+    shown = ShowPerson(1, Span(0, None))
+    edits = Edits(SHA, 30, (shown,), rendered=Rendered(SHA, (shown,)))
+    pictures = Pictures(review.recording, review.recording, [float(one.time) for one in review.analysis.frames])
+    with serving(lambda: Open(pictures, review.desk(edits))) as page:
+        _wait(page)
+        original = page.picture("/original/15.jpg")
+        one, two = (review.drawn[15].truths[person].box for person in (0, 1))
+        assert mean_difference(page.picture("/frame/15.jpg"), original, one) < ALIKE
+        for _ in range(2):
+            snapshot = page.picture("/snapshot/15.jpg")
+            assert mean_difference(snapshot, original, one) > OTHER
+            assert mean_difference(snapshot, original, two) < ALIKE  # it is as the output has it
+            page.post("/edit", {"do": "cover", "person": 1, "first": 0, "last": None})
 
 
 def test_who_overlaps_somebody_stays_covered(page: Page, review: Review) -> None:

@@ -97,7 +97,7 @@ class Visitor:
 
 
 @contextlib.contextmanager
-def _served(settings: HttpSettings, *reports: CameraReport, service: Service | None = None) -> Iterator[Visitor]:
+def served(settings: HttpSettings, *reports: CameraReport, service: Service | None = None) -> Iterator[Visitor]:
     """A real server in a thread."""
     began = threading.Event()
     ports: list[int] = []
@@ -130,14 +130,14 @@ def _served(settings: HttpSettings, *reports: CameraReport, service: Service | N
 @pytest.fixture(scope="module")
 def here() -> Iterator[Visitor]:
     """On loopback, without a token."""
-    with _served(HttpSettings(port=0), DOOR, YARD) as visitor:
+    with served(HttpSettings(port=0), DOOR, YARD) as visitor:
         yield visitor
 
 
 @pytest.fixture(scope="module")
 def locked() -> Iterator[Visitor]:
     """With a token."""
-    with _served(HttpSettings(port=0, token=TOKEN), DOOR) as visitor:
+    with served(HttpSettings(port=0, token=TOKEN), DOOR) as visitor:
         yield visitor
 
 
@@ -154,7 +154,7 @@ def test_ready_means_that_every_camera_filtered_a_frame_just_now(here: Visitor) 
     assert code == 503 and json.loads(body)["not_ready"] == {"yard": "the camera does not answer"}
     late = replace(DOOR, frame_age=5.5)
     for reports, expected in (((DOOR,), 200), ((late,), 503), ((replace(DOOR, frame_age=None),), 503)):
-        with _served(HttpSettings(port=0), *reports) as visitor:
+        with served(HttpSettings(port=0), *reports) as visitor:
             assert visitor.ask("/readyz")[0] == expected
 
 
@@ -278,7 +278,7 @@ def _parts(answer: http.client.HTTPResponse, count: int) -> list[bytes]:
 def test_a_stream_says_when_there_is_no_picture_and_lives_on_over_new_settings() -> None:
     """A browser shows the last picture for ever: it must not be one of the scene. A new camera counts from 1 again."""
     service = Service(DOOR)
-    with _served(HttpSettings(port=0), service=service) as visitor, contextlib.ExitStack() as opened:
+    with served(HttpSettings(port=0), service=service) as visitor, contextlib.ExitStack() as opened:
         connection = http.client.HTTPConnection("127.0.0.1", visitor.port, timeout=5)
         opened.callback(connection.close)
         connection.request("GET", "/cameras/door/stream.mjpeg")
@@ -302,7 +302,7 @@ def test_a_stream_says_when_there_is_no_picture_and_lives_on_over_new_settings()
 )
 def test_who_never_finishes_a_request_is_cut_off(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
     monkeypatch.setattr(web_server, "PATIENCE", 0.2)
-    with _served(HttpSettings(port=0), DOOR) as visitor, contextlib.ExitStack() as opened:
+    with served(HttpSettings(port=0), DOOR) as visitor, contextlib.ExitStack() as opened:
         silent = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=4))
         silent.sendall(sent)
         with contextlib.suppress(ConnectionResetError):
@@ -316,7 +316,7 @@ def test_who_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     service = Service(DOOR)
     service.cameras["door"] = Shown(DOOR, PICTURE + bytes(1 << 20))
     request = b"GET /cameras/door/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with _served(HttpSettings(port=0), service=service) as visitor, contextlib.ExitStack() as opened:
+    with served(HttpSettings(port=0), service=service) as visitor, contextlib.ExitStack() as opened:
         for _ in range(MOST_VIEWERS):
             deaf = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=5))
             deaf.sendall(request)
@@ -346,7 +346,7 @@ def _until_cut_off(visitor: socket.socket) -> None:
 def test_who_waits_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many connect and ask nothing, further visitors are served; who asked last, longest."""
     monkeypatch.setattr(web_server, "MOST_CONNECTIONS", 3)
-    with _served(HttpSettings(port=0), DOOR) as visitor, contextlib.ExitStack() as opened:
+    with served(HttpSettings(port=0), DOOR) as visitor, contextlib.ExitStack() as opened:
 
         def connected() -> socket.socket:
             return opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=5))
@@ -375,7 +375,7 @@ def test_who_waits_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_is_answered_makes_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Viewers keep their streams; where there is nobody else, the newest is cut off."""
     monkeypatch.setattr(web_server, "MOST_CONNECTIONS", 3)
-    with _served(HttpSettings(port=0), DOOR) as visitor, contextlib.ExitStack() as opened:
+    with served(HttpSettings(port=0), DOOR) as visitor, contextlib.ExitStack() as opened:
         viewers = []
         for _ in range(3):
             if len(viewers) == 2:
@@ -400,7 +400,7 @@ def test_a_body_that_is_no_http_writes_no_log(
 ) -> None:
     """h11 refuses to answer such a request a second time."""
     head = method + b" /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-    with _served(settings, DOOR) as visitor:
+    with served(settings, DOOR) as visitor:
         with socket.create_connection(("127.0.0.1", visitor.port), timeout=5) as odd:
             odd.sendall(head + (broken if together else b""))
             if not together:
@@ -414,7 +414,7 @@ def test_a_body_that_is_no_http_writes_no_log(
 
 def test_what_is_asked_before_nonsense_is_still_answered(caplog: pytest.LogCaptureFixture) -> None:
     """Nothing of the request is missing, so its answer goes on."""
-    with _served(HttpSettings(port=0), DOOR) as visitor:
+    with served(HttpSettings(port=0), DOOR) as visitor:
         with socket.create_connection(("127.0.0.1", visitor.port), timeout=5) as odd:
             odd.sendall(b"GET /cameras/door/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             assert odd.recv(12) == b"HTTP/1.1 200"
@@ -535,9 +535,9 @@ def test_a_wrong_password_sees_nothing(locked: Visitor, headers: dict[str, str])
 
 def test_a_password_changes_nothing() -> None:
     """It is for looking, and never for pages that hold more than filtered pictures."""
-    with _served(HttpSettings(port=0, token=TOKEN), DOOR) as visitor:
+    with served(HttpSettings(port=0, token=TOKEN), DOOR) as visitor:
         assert visitor.ask("/cameras/door/snapshot.jpg", "POST", **_basic(f"ha:{TOKEN}"))[0] == 401
-    with _served(HttpSettings(port=0, token=TOKEN, own_pages_only=True), DOOR) as desk:
+    with served(HttpSettings(port=0, token=TOKEN, own_pages_only=True), DOOR) as desk:
         assert desk.ask("/cameras/door/snapshot.jpg", **_basic(f"ha:{TOKEN}"))[0] == 401
         assert desk.ask("/cameras/door/snapshot.jpg", Authorization=f"Bearer {TOKEN}")[0] == 200
 
