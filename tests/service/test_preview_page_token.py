@@ -1,4 +1,4 @@
-"""The preview page where a token is needed, in a real Chromium: by its address, typed, and reached for from elsewhere."""
+"""The preview page where a token is needed, in a real Chromium: brought, typed, and reached for from elsewhere."""
 
 from __future__ import annotations
 
