@@ -31,7 +31,7 @@ class Asking:
     """Asks a desk as its page does, over one connection."""
 
     def __init__(self, address: str) -> None:
-        self._token = address.partition("token=")[2]
+        self._token = address.partition("#token=")[2]
         self._connection = http.client.HTTPConnection("127.0.0.1", int(address.split(":")[2].split("/")[0]), timeout=60)
 
     def __call__(self, path: str, body: object = None) -> float:

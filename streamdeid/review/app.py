@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -29,6 +29,8 @@ _FILES = {"/": "index.html"} | {
     f"/{name}": name
     for name in ("desk.css", "desk.js", "stage.js", "timeline.js", "lists.js", "dialogs.js", "asking.js")
 }
+_SHARED = {"/token.js": "token.js"}
+"""What the page has from the preview page."""
 _LARGEST = 16 << 20
 """Bytes of a request: a place drawn over an hour has 100,000 boxes."""
 _MOST_PLACES = 500
@@ -75,10 +77,10 @@ class DeskPages:
         routes = [
             Route("/state", self._state),
             Route("/places", self._places),
-            Route("/frame/{frame:int}.jpg", self._picture(self._published)),
-            Route("/original/{frame:int}.jpg", self._picture(self._original)),
-            Route("/snapshot/{frame:int}.jpg", self._picture(self._snapshot)),
-            Route("/person/{person:int}.jpg", self._picture(self._thumbnail)),
+            Route("/frame/{number}.jpg", self._picture(self._published)),
+            Route("/original/{number}.jpg", self._picture(self._original)),
+            Route("/snapshot/{number}.jpg", self._picture(self._snapshot)),
+            Route("/person/{number}.jpg", self._picture(self._thumbnail)),
             *(Route(path, self._changing(what), methods=["POST"]) for path, what in posts.items()),
             Route("/follow", self._follow, methods=["POST"]),
             Route("/follow", self._followed),
@@ -87,10 +89,11 @@ class DeskPages:
             Route("/finish", self._finished, methods=["POST"]),
             Route("/favicon.ico", _nothing),
             *shipped_pages("streamdeid.review", "page", _FILES),
+            *shipped_pages("streamdeid.service", "preview_page", _SHARED),
         ]
         app = Starlette(routes=routes)
         app.router.redirect_slashes = False
-        return guarded(app, http)
+        return guarded(app, http, {*_FILES, *_SHARED, "/favicon.ico"})
 
     def close(self) -> None:
         """Stop what runs in threads."""
@@ -155,13 +158,14 @@ class DeskPages:
 
     # Pictures
 
-    def _picture(self, made: Callable[[Open, Request], Callable[[], bytes] | None]) -> Answer:
-        """An answer with a picture that is made in a thread."""
+    def _picture(self, made: Callable[[Open, int], Callable[[], bytes] | None]) -> Answer:
+        """An answer with a picture that is made in a thread. made: given a frame's or a person's number; -1 is none."""
 
         async def answer(request: Request) -> Response:
             if self._opening.open is None:
                 return _not_yet()
-            make = made(self._opening.open, request)
+            number = _number(request.path_params["number"])
+            make = made(self._opening.open, number)
             if make is None:
                 return PlainTextResponse("there is no such picture\n", 404)
             try:
@@ -169,31 +173,30 @@ class DeskPages:
             except (InputError, FailedClosed) as error:
                 return PlainTextResponse(f"{error}\n", 503)
             saved = {}
-            if request.url.path.startswith("/snapshot/"):
-                saved = {"Content-Disposition": f'attachment; filename="frame-{request.path_params["frame"]}.jpg"'}
+            if request.scope["path"].startswith("/snapshot/"):
+                saved = {"Content-Disposition": f'attachment; filename="frame-{number}.jpg"'}
             return Response(data, media_type="image/jpeg", headers=saved)
 
         return answer
 
     @staticmethod
-    def _published(opened: Open, request: Request) -> Callable[[], bytes] | None:
-        frame, desk = request.path_params["frame"], opened.desk
+    def _published(opened: Open, frame: int) -> Callable[[], bytes] | None:
+        desk = opened.desk
         known = 0 <= frame < len(desk.recorded.times)
         return partial(opened.pictures.published, frame, desk.recorded, *desk.at(frame)) if known else None
 
     @staticmethod
-    def _snapshot(opened: Open, request: Request) -> Callable[[], bytes] | None:
-        frame, desk = request.path_params["frame"], opened.desk
+    def _snapshot(opened: Open, frame: int) -> Callable[[], bytes] | None:
+        desk = opened.desk
         known = 0 <= frame < len(desk.recorded.times)
         return partial(opened.pictures.snapshot, frame, desk.recorded, *desk.at(frame)) if known else None
 
     @staticmethod
-    def _original(opened: Open, request: Request) -> Callable[[], bytes] | None:
-        frame = request.path_params["frame"]
+    def _original(opened: Open, frame: int) -> Callable[[], bytes] | None:
         return partial(opened.pictures.original, frame) if 0 <= frame < len(opened.desk.recorded.times) else None
 
-    def _thumbnail(self, opened: Open, request: Request) -> Callable[[], bytes] | None:
-        found = opened.desk.thumbnail_of(request.path_params["person"])
+    def _thumbnail(self, opened: Open, person: int) -> Callable[[], bytes] | None:
+        found = opened.desk.thumbnail_of(person)
         if found is None:
             return None
         frame, box = found
@@ -277,10 +280,13 @@ def _followed_to_the_end(keys: Any, scene: tuple[int, int], pictures: Pictures, 
 async def _json(request: Request) -> Any:
     """The body as JSON, None when there is none. Raises SettingsError."""
     data = b""
-    async for piece in request.stream():
-        data += piece
-        if len(data) > _LARGEST:
-            raise SettingsError("that is too much")
+    try:
+        async for piece in request.stream():
+            data += piece
+            if len(data) > _LARGEST:
+                raise SettingsError("that is too much")
+    except ClientDisconnect:
+        raise SettingsError("the request broke off") from None
     if not data:
         return None
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":

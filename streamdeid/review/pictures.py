@@ -1,7 +1,8 @@
 """What the desk shows of a frame: the picture as it will be published, with the edits laid over the earlier output.
 
 A preview: redactions themselves are made anew by `filter --edits`. What is to be left open shows the recording's
-pixels, what is to be covered one plain colour; in doubt that colour. A snapshot holds no pixel of the recording.
+pixels, what is to be covered one plain colour; in doubt that colour. A snapshot covers whatever edits opened, in the
+output too.
 """
 
 from __future__ import annotations
@@ -68,11 +69,14 @@ class Pictures:
         return planes_as_jpeg(planes, _WIDEST, _QUALITY)
 
     def snapshot(self, frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdits) -> bytes:
-        """JPEG of a frame of the output at full size, with what is to be covered filled: nothing of the recording that
-        the output does not hold."""
+        """JPEG of a frame of the output at full size, with what is to be covered filled, and so is what earlier edits
+        left open in the output: nothing of the recording that the filter itself would not have shown."""
         planes = self._output.frame(frame).copy()
         for box in _changes(frame, recorded, now, rendered)[1]:
             _fill(planes, box)
+        for track, box in _boxes(frame, recorded):
+            if track in rendered.open:
+                _fill(planes, box)
         return planes_as_jpeg(planes)
 
     def original(self, frame: int) -> bytes:

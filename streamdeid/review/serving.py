@@ -28,12 +28,7 @@ async def serve_desk(
     called with the address, token included. signals: those that end it, none outside the main thread.
     Raises SettingsError when it cannot listen, and what `read` raises.
     """
-    http = HttpSettings(
-        port=port,
-        token=secrets.token_hex(_TOKEN_BYTES),
-        cookie=f"streamdeid-desk-{secrets.token_hex(4)}",
-        own_pages_only=True,
-    )
+    http = HttpSettings(port=port, token=secrets.token_hex(_TOKEN_BYTES), own_pages_only=True)
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[int] = loop.create_future()
 
@@ -51,7 +46,7 @@ async def serve_desk(
         safe.callback(pages.close)
         web = asyncio.create_task(server.run())
         await server.started(web)
-        ready(f"{server.address}?token={http.token}")
+        ready(f"{server.address}#token={http.token}")  # behind "#": no browser sends it to anybody
         reading = loop.run_in_executor(None, _opened, opening, read)
         try:
             await asyncio.wait((ended, reading), return_when=asyncio.FIRST_COMPLETED)

@@ -1,32 +1,34 @@
 """Who may look: on this machine everybody who calls it by its name, elsewhere whoever knows the token.
 
+The token comes with each request, in a header that only a program or this page's own script sets
+(`preview_page/token.js`). What a browser sends along by itself opens nothing: a cookie is sent to every port of a host,
+and on another port of this machine another user may listen. Nor is a token taken in an address, which is kept in
+histories and in proxies' logs; behind "#" it is sent to nobody. Pages, styles and scripts that come with the package
+are for everybody: they are what asks for the token.
+
 A program that knows only a name and a password (Home Assistant's generic camera) may give the token as the password,
 to look. It is not asked for that way: a browser would keep it, and send it along unasked.
 
-A page of another site that reaches this machine by a name of its own (DNS rebinding) calls it by the wrong name. A
-token in the address is swapped for a cookie at once, so that it does not stay in the address bar. The cookie holds a
-hash of it.
+A page of another site that reaches this machine by a name of its own (DNS rebinding) calls it by the wrong name.
 """
 
 from __future__ import annotations
 
 import base64
 import contextlib
-import hashlib
 import hmac
-from html import escape
-from urllib.parse import urlencode
+from collections.abc import Collection
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streamdeid.service.http_settings import HttpSettings
 
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 SECURITY_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -39,8 +41,11 @@ SECURITY_HEADERS = {
 """On every answer: nothing from elsewhere, nowhere framed, nothing kept."""
 
 
-def guarded(app: ASGIApp, http: HttpSettings) -> ASGIApp:
-    """The application for those who may look, with security headers on each answer."""
+def guarded(app: ASGIApp, http: HttpSettings, shipped: Collection[str]) -> ASGIApp:
+    """The application for those who may look, with security headers on each answer.
+
+    shipped: paths of what comes with the package and tells nothing, for which no token is needed.
+    """
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -53,17 +58,16 @@ def guarded(app: ASGIApp, http: HttpSettings) -> ASGIApp:
                     headers[name] = value
             await send(message)
 
-        refused = refusal(Request(scope), http)
+        refused = refusal(Request(scope), http, shipped)
         await (app if refused is None else refused)(scope, receive, with_headers)
 
     return checked
 
 
-def refusal(request: Request, http: HttpSettings) -> Response | None:
-    """The answer to somebody who may not look, or has to come again with a cookie; None for all others."""
-    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site") and request.method != "GET":
-        return PlainTextResponse("this came from another site\n", 403)
-    if request.headers.get("sec-fetch-site") == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate":
+def refusal(request: Request, http: HttpSettings, shipped: Collection[str]) -> Response | None:
+    """The answer to somebody who may not look; None for all others. shipped: as in `guarded`."""
+    navigates = request.method == "GET" and request.headers.get("sec-fetch-mode") == "navigate"
+    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site") and not navigates:
         return PlainTextResponse("this came from another site\n", 403)
     if (http.token is None or http.own_pages_only) and _name(request) not in (*_LOCAL, http.host):
         return PlainTextResponse("this name is not served here\n", 421)
@@ -71,15 +75,13 @@ def refusal(request: Request, http: HttpSettings) -> Response | None:
         return PlainTextResponse("this came from another site\n", 403)
     if http.token is None:
         return None
-    given = request.query_params.get("token")
-    if given is not None:
-        if not _same(given, http.token):
-            return _stranger()
-        return _come_again(request, http)
+    if "token" in request.query_params:
+        return PlainTextResponse("a token is not taken in an address: it would be kept in logs and histories\n", 400)
     brought = _brought(request, http)
     if brought is not None and _same(brought, http.token):
         return None
-    return None if _same(request.cookies.get(http.cookie, ""), _cookie(http.token)) else _stranger()
+    looks = request.method in ("GET", "HEAD")
+    return None if looks and request.scope["path"] in shipped else _stranger(http)
 
 
 def _brought(request: Request, http: HttpSettings) -> str | None:
@@ -105,29 +107,9 @@ def _from_own_page(request: Request) -> bool:
     return origin is None or origin.lower() == f"http://{request.headers.get('host', '').lower()}"
 
 
-def _come_again(request: Request, http: HttpSettings) -> Response:
-    rest = urlencode([(name, value) for name, value in request.query_params.multi_items() if name != "token"])
-    # A path that begins with two slashes would lead to another host.
-    place = "/" + request.url.path.lstrip("/\\") + (f"?{rest}" if rest else "")
-    response: Response = RedirectResponse(place, 303)
-    if http.own_pages_only:
-        # From a page that another program opened, a browser would go on to the place without the strict cookie; it
-        # goes there with it from a page of this host.
-        response = HTMLResponse(f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(place)}">')
-    response.set_cookie(http.cookie, _cookie(http.token or ""), httponly=True, samesite="strict", path="/")
-    return response
-
-
-def _stranger() -> Response:
-    return PlainTextResponse(
-        "a token is needed: add ?token=... to the address, or send Authorization: Bearer\n",
-        401,
-        {"WWW-Authenticate": 'Bearer realm="streamdeid"'},
-    )
-
-
-def _cookie(token: str) -> str:
-    return hmac.new(token.encode(), b"streamdeid cookie", hashlib.sha256).hexdigest()
+def _stranger(http: HttpSettings) -> Response:
+    where = "open the address that was printed" if http.own_pages_only else "send Authorization: Bearer"
+    return PlainTextResponse(f"a token is needed: {where}\n", 401, {"WWW-Authenticate": 'Bearer realm="streamdeid"'})
 
 
 def _same(given: str, right: str) -> bool:

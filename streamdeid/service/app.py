@@ -29,7 +29,7 @@ MOST_VIEWERS = 8
 _PATIENCE = 3.0
 """Seconds to wait for a picture."""
 _BOUNDARY = "streamdeid-picture"
-_FILES = {"/": "index.html", "/page.css": "page.css", "/page.js": "page.js"}
+_FILES = {"/": "index.html"} | {f"/{name}": name for name in ("page.css", "page.js", "token.js")}
 
 
 class Viewed(Protocol):
@@ -146,7 +146,7 @@ def app_of(overview: Overview, http: HttpSettings, over: asyncio.Event) -> ASGIA
     ]
     app = Starlette(routes=routes)
     app.router.redirect_slashes = False  # a redirection would name http:// behind a proxy that speaks TLS
-    return guarded(app, http)
+    return guarded(app, http, {*_FILES, "/favicon.ico"})
 
 
 def _part(data: bytes) -> bytes:

@@ -28,8 +28,6 @@ class HttpSettings:
     """What a visitor must know; None: nothing."""
     token_file: Path | None = None
     """Where it was read."""
-    cookie: str = "streamdeid"
-    """Name of the cookie that the token is swapped for: cookies are one host's, whatever the port."""
     own_pages_only: bool = False
     """Whether, token or not, it must be called by a name of this machine, and by its own pages where a page calls it:
     for what changes something, and has no proxy before it."""

@@ -57,7 +57,7 @@ def _desk(*words: str | Path) -> Iterator[tuple[subprocess.Popen[str], Page]]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            found = re.search(r"http://127\.0\.0\.1:\d+/\?token=[0-9a-f]{32}$", process.stdout.readline().strip())
+            found = re.search(r"http://127\.0\.0\.1:\d+/#token=[0-9a-f]{32}$", process.stdout.readline().strip())
             assert found is not None
             page = Page(found[0])
             eventually(lambda: "opening" not in page.state(), 30)
@@ -76,7 +76,7 @@ def test_edits_are_kept_and_a_second_desk_is_refused(files: Files) -> None:
         code, line = _refused(files.recording)
         assert code == 2 and "another review desk" in line
         with urllib.request.urlopen(page.address) as answer:  # as a browser opens it
-            assert answer.status == 200 and b"url=/" in answer.read()
+            assert answer.status == 200 and b"desk.js" in answer.read()
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 130
     with _desk(files.recording, files.analysis) as (process, page):

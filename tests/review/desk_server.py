@@ -24,7 +24,7 @@ class Page:
     def __init__(self, address: str) -> None:
         self.address = address
         self.port = int(address.split(":")[2].split("/")[0])
-        self.token = address.partition("token=")[2]
+        self.token = address.partition("#token=")[2]
 
     def ask(self, path: str, method: str = "GET", body: Any = None, **headers: str | None) -> tuple[int, Any, bytes]:
         """Status, headers and body. headers: in place of the page's own; None for one that is left out."""

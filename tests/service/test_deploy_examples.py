@@ -16,7 +16,7 @@ import yaml
 from streamdeid.runs.profiles import EDGE, PROFILES
 from streamdeid.service.cameras_file import read_cameras
 from streamdeid.service.http_settings import LISTEN, HttpSettings
-from tests.service.test_service_http import DOOR, YARD, _served
+from tests.service.test_service_http import DOOR, YARD, served
 
 DOCS = Path(__file__).parents[2] / "docs"
 PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
@@ -61,17 +61,17 @@ def test_its_selector_finds_its_pods() -> None:
 
 
 def test_probes_pass_where_all_is_well() -> None:
-    with _served(HttpSettings(port=0), DOOR) as visitor:
+    with served(HttpSettings(port=0), DOOR) as visitor:
         assert [_probe(name, visitor.port) for name in PROBES] == [0, 0, 0]
 
 
 def test_a_camera_that_is_away_makes_it_unready_and_not_dead() -> None:
-    with _served(HttpSettings(port=0), replace(DOOR), YARD) as visitor:
+    with served(HttpSettings(port=0), replace(DOOR), YARD) as visitor:
         assert [_probe(name, visitor.port) == 0 for name in PROBES] == [True, True, False]
 
 
 def test_a_service_that_is_gone_fails_them_all() -> None:
-    with _served(HttpSettings(port=0), DOOR) as visitor:
+    with served(HttpSettings(port=0), DOOR) as visitor:
         port = visitor.port
     assert all(_probe(name, port) != 0 for name in PROBES)
 

@@ -1,6 +1,6 @@
 // The desk: which frame shows, what is chosen, and what each key does.
 
-import { get, pause, post } from "./asking.js";
+import { forget, get, leave, pause, picture, post } from "./asking.js";
 import { ask, dialogOpen, showKeys } from "./dialogs.js";
 import * as lists from "./lists.js";
 import * as stage from "./stage.js";
@@ -64,7 +64,14 @@ function showLists() {
 async function open() {
   for (;;) {
     let told;
-    try { told = await get("/state"); } catch (error) { complain(error); await pause(1000); continue; }
+    try {
+      told = await get("/state");
+    } catch (error) {
+      if (error.stranger) { element("opening").textContent = error.message; return; }
+      complain(error);
+      await pause(1000);
+      continue;
+    }
     if (!told.opening) { take(told); break; }
     if (told.failed) { element("opening").textContent = told.failed; return; }
     await pause(200);
@@ -466,9 +473,10 @@ function setMark(which) {
 
 async function snapshot() {
   const link = document.createElement("a");
-  link.href = `/snapshot/${frame}.jpg`;
   link.download = `${state.recording.replace(/\.[^.]*$/, "")}-${frame}.jpg`;
+  try { link.href = await picture(`/snapshot/${frame}.jpg`); } catch (error) { complain(error); return; }
   link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   say("A snapshot of the filtered picture was saved. People left visible are covered in it.");
 }
 
@@ -481,6 +489,7 @@ async function finish() {
   });
   if (!choice) return;
   try { await post("/finish"); } catch (error) { complain(error); return; }
+  forget();
   document.body.replaceChildren(Object.assign(document.createElement("p"), { className: "over", textContent: "The desk is closed. You can close this window." }));
 }
 
@@ -551,7 +560,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("keyup", (event) => { if (event.key.toLowerCase() === "o") stage.letGo(); });
 window.addEventListener("blur", stage.letGo);
 document.addEventListener("visibilitychange", () => { if (document.hidden) { stage.letGo(); stop(); } });
-window.addEventListener("pagehide", () => { stage.letGo(); navigator.sendBeacon("/closed"); });
+window.addEventListener("pagehide", () => { stage.letGo(); leave(); });
 
 for (const button of document.querySelectorAll("button[data-key]")) {
   button.addEventListener("click", () => { if (state) KEYS[button.dataset.key](); });

@@ -1,5 +1,7 @@
 // The lists at the side: what to look at first, people, edits; and the names of the timeline's rows.
 
+import { picture } from "./asking.js";
+
 const make = (tag, name, text) => {
   const element = document.createElement(tag);
   if (name) element.className = name;
@@ -54,11 +56,21 @@ function thumbnail(person, version) {
   const image = make("img");
   image.alt = "";
   image.width = image.height = 40;
-  image.loading = "lazy";
-  image.src = `/person/${person}.jpg?v=${version}`;
-  image.addEventListener("error", () => image.removeAttribute("src"));
+  image.dataset.path = `/person/${person}.jpg?v=${version}`;
+  image.addEventListener("load", () => URL.revokeObjectURL(image.src));
+  image.addEventListener("error", () => { URL.revokeObjectURL(image.src); image.removeAttribute("src"); });
+  sight.observe(image);
   return image;
 }
+
+// Those in sight, or nearly, are asked for.
+const sight = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    sight.unobserve(target);
+    picture(target.dataset.path).then((address) => { target.src = address; }, () => {});
+  }
+}, { rootMargin: "200px" });
 
 export function showPeople(state, chosen, choose) {
   const list = document.getElementById("people");
@@ -66,6 +78,7 @@ export function showPeople(state, chosen, choose) {
   document.getElementById("people-count").textContent = `${state.people.length}`;
   if (list.dataset.key !== key) {
     list.dataset.key = key;
+    for (const image of list.querySelectorAll("img")) sight.unobserve(image);
     list.replaceChildren(...state.people.map((one) => {
       const item = make("li");
       const button = make("button", "person");

@@ -1,5 +1,7 @@
 // The picture: one at a time is asked for, and the newest wanted next. Boxes over it are buttons, so Tab goes through them.
 
+import { picture as pictureOf } from "./asking.js";
+
 const screen = document.getElementById("screen");
 const stage = document.getElementById("stage");
 const picture = document.getElementById("picture");
@@ -34,16 +36,16 @@ export async function load(frame, version, shown) {
   while (wanted) {
     const [number, of, then] = wanted;
     wanted = null;
-    const next = new Image();
-    next.src = `/frame/${number}.jpg?v=${of}`;
     try {
+      const next = new Image();
+      next.src = await pictureOf(`/frame/${number}.jpg?v=${of}`);
       await next.decode();
-      picture.src = next.src;
+      change(picture, next.src);
       picture.dataset.frame = number;
       picture.alt = `Frame ${number} as it will be published`;
       then(number);
     } catch {
-      picture.removeAttribute("src");
+      change(picture, null);
       picture.alt = `Frame ${number} cannot be shown`;
       delete picture.dataset.frame;
       then(number);
@@ -54,14 +56,23 @@ export async function load(frame, version, shown) {
 
 export const busy = () => loading;
 
+// Show another picture, or none, and let go of the one before.
+function change(image, address) {
+  const before = image.getAttribute("src");
+  if (address) image.src = address; else image.removeAttribute("src");
+  if (before) URL.revokeObjectURL(before);
+}
+
 // The original, for as long as a key is held down. The mark is there before the picture is.
 export async function hold(frame) {
   held = frame;
   mark.hidden = false;
   document.body.classList.add("original");
   original.hidden = true;
-  original.src = `/original/${frame}.jpg`;
   try {
+    const address = await pictureOf(`/original/${frame}.jpg`);
+    if (held !== frame) { URL.revokeObjectURL(address); return; }
+    change(original, address);
     await original.decode();
   } catch {
     return;
@@ -73,7 +84,7 @@ export function letGo() {
   if (held === null) return;
   held = null;
   original.hidden = true;
-  original.removeAttribute("src");
+  change(original, null);
   mark.hidden = true;
   document.body.classList.remove("original");
 }

@@ -1,6 +1,7 @@
-"use strict";
 // Asks for the cameras' state every second and for one picture after the other of each camera that is in sight. A
 // stream for each camera would do, but a browser opens six connections to a server and no more, for all its windows.
+
+import { asked, known, take } from "/token.js";
 
 const cards = new Map();
 const place = document.getElementById("cameras");
@@ -16,6 +17,7 @@ function card(name) {
   root.setAttribute("aria-label", `Camera ${name}`);
   root.querySelector("h2").textContent = name;
   root.querySelector(".stream").href = `${path}/stream.mjpeg`;
+  root.querySelector(".stream").hidden = known(); // a link brings no token, and a stream has no end to wait for
   root.querySelector(".snapshot").setAttribute("aria-label", `Save a snapshot of ${name}`);
   root.querySelector(".snapshot").addEventListener("click", () => snapshot(one));
   sight.observe(root);
@@ -44,20 +46,34 @@ async function watch(one) {
   while (!one.gone && one.showing && one.visible && !document.hidden) {
     const next = new Image();
     next.alt = `Filtered picture of ${one.name}`;
-    next.src = `${one.path}/preview.jpg?at=${Date.now()}`;
+    const leaving = new AbortController();
     try {
-      await soon(next.decode());
+      await soon(fill(next, `${one.path}/preview.jpg`, leaving.signal));
       one.root.querySelector("img").replaceWith(next);
       one.root.querySelector(".none").textContent = "";
       await pause(110);
     } catch {
-      next.src = "";
+      leaving.abort();
+      next.removeAttribute("src");
       blank(one);
       await pause(1000);
     }
   }
   blank(one); // what is not looked at grows old
   one.running = false;
+}
+
+// A picture into an image.
+async function fill(image, path, signal) {
+  const answer = await asked(path, { signal });
+  if (!answer.ok) throw new Error();
+  const address = URL.createObjectURL(await answer.blob());
+  try {
+    image.src = address;
+    await image.decode();
+  } finally {
+    URL.revokeObjectURL(address);
+  }
 }
 
 function blank(one) {
@@ -71,7 +87,7 @@ async function snapshot(one) {
   button.disabled = true;
   said.textContent = "";
   try {
-    const answer = await fetch(`${one.path}/snapshot.jpg`, { method: "POST", signal: AbortSignal.timeout(15000) });
+    const answer = await asked(`${one.path}/snapshot.jpg`, { method: "POST", signal: AbortSignal.timeout(15000) });
     if (!answer.ok) throw new Error();
     const link = document.createElement("a");
     link.href = URL.createObjectURL(await answer.blob());
@@ -128,9 +144,21 @@ function show(one, camera) {
   }
 }
 
+// Nothing is known of any camera.
+function lost(why) {
+  summarise(why);
+  for (const one of cards.values()) {
+    one.why = why;
+    one.showing = false;
+    one.root.querySelector(".state").textContent = "unknown";
+    one.root.querySelector(".state").dataset.state = "unknown";
+  }
+}
+
 async function refresh() {
   try {
-    const answer = await fetch("/api/cameras", { signal: AbortSignal.timeout(3000) });
+    const answer = await asked("/api/cameras", { signal: AbortSignal.timeout(3000) });
+    if (answer.status === 401) { askForToken(); return; }
     if (!answer.ok) throw new Error();
     const { cameras } = await answer.json();
     const names = new Set(cameras.map((camera) => camera.name));
@@ -147,15 +175,42 @@ async function refresh() {
     const live = cameras.filter((camera) => camera.state === "live").length;
     summarise(`${live} of ${cameras.length} ${cameras.length === 1 ? "camera" : "cameras"} live`);
   } catch {
-    summarise("The service does not answer.");
-    for (const one of cards.values()) {
-      one.why = "The service does not answer.";
-      one.showing = false;
-      one.root.querySelector(".state").textContent = "unknown";
-      one.root.querySelector(".state").dataset.state = "unknown";
-    }
+    lost("The service does not answer.");
   }
   setTimeout(refresh, 1000);
+}
+
+// ---- the token, where one is needed
+
+const asking = document.getElementById("asking");
+
+function askForToken() {
+  lost(known() ? "That is not the token of this service." : "This service asks for its token.");
+  asking.hidden = false;
+  asking.querySelector("input").focus();
+}
+
+asking.addEventListener("submit", (event) => {
+  event.preventDefault();
+  take(asking.querySelector("input").value.trim());
+  asking.querySelector("input").value = "";
+  asking.hidden = true;
+  for (const stream of document.querySelectorAll(".stream")) stream.hidden = known();
+  refresh();
+});
+
+// Links bring no token: what they lead to is fetched with it, and shown as the text that it is.
+for (const link of document.querySelectorAll("footer a")) {
+  link.addEventListener("click", async (event) => {
+    if (!known()) return;
+    event.preventDefault();
+    try {
+      const told = await (await asked(link.href, { signal: AbortSignal.timeout(3000) })).text();
+      location.assign(URL.createObjectURL(new Blob([told], { type: "text/plain;charset=utf-8" })));
+    } catch {
+      summarise("The service does not answer.");
+    }
+  });
 }
 
 refresh();
