@@ -65,8 +65,9 @@ largest."""
 _NOTHING = 0.3
 """`Face.surveyed` below which a single survey tells that there is no face; two have to be below `NO_FACE`. Of 107 true
 heads in 24 frames 4 are below that one in a survey, and none below this."""
-_SEVERAL = 3
-"""Sightings that were sure of a face from which it is covered on after the last one, where no survey saw it."""
+_SEVERAL, _SURER = 3, 0.15
+"""Sightings that were sure of a face from which it is covered on after the last one, where no survey saw it, and by how
+much the surest has to be above the threshold: as for a single one (`evident`)."""
 _LARGEST, _QUARTER = 1.6, 0.25
 """A place without a sighting has at most so many times the sides of the face that it is for, and hides at most so much
 of the picture, unless the face was that large."""
@@ -102,6 +103,8 @@ class _Known:
     """Whether it is evidently a face."""
     sure: int = 0
     """Its sightings that by themselves were."""
+    surest: float = 0.0
+    """Evidence of the surest of them."""
     surveys: int = 0
     """Surveys that looked at it ..."""
     best: float = 0.0
@@ -167,6 +170,7 @@ class LookAhead:
                 surveyed = track.face.surveyed
                 known.sightings.append(_Sighting(self._index, place, track.face.evidence, surveyed))
                 known.sure += track.face.evidence >= self._threshold
+                known.surest = max(known.surest, track.face.evidence)
                 known.surveys += surveyed is not None
                 known.best = max(known.best, surveyed or 0.0)
                 recent = [one for one in known.sightings if one.place.time >= self._clock - _AROUND]
@@ -271,7 +275,7 @@ class LookAhead:
 
     def _goes_on(self, known: _Known) -> bool:
         """Whether a face that is not seen again was sure enough to be covered on."""
-        return known.best >= 1 or known.sure >= _SEVERAL
+        return known.best >= 1 or (known.sure >= _SEVERAL and known.surest >= self._threshold + _SURER)
 
     def _limited(self, sides: tuple[float, float], box: Floats) -> Box:
         """A box no larger than the head of a face with these sides, and than a quarter of the picture."""
