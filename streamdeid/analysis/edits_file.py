@@ -31,8 +31,8 @@ from streamdeid.analysis.plain_file import read_plain
 from streamdeid.analysis.records import AnalysisHeader, Box
 from streamdeid.analysis.stored_faces import FARTHEST
 from streamdeid.analysis.strict_json import Fields, Unfit, number, parsed, shown, whole
-from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
-from streamdeid.errors import InputError, OutputError
+from streamdeid.core.atomic_file import write_whole
+from streamdeid.errors import InputError
 
 VERSION = 1
 MOST_BYTES = 1 << 25
@@ -68,15 +68,7 @@ def write_edits(path: Path, edits: Edits) -> None:
         edits_from(text)
     except Unfit as error:
         raise ValueError(f"edits that cannot be read again: {error}") from error
-    check_paths(path, None, overwrite=True)
-    temporary = reserve(path)
-    try:
-        temporary.write_bytes(text)
-        put_in_place(temporary, path, overwrite=True)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {reason_of(error)}") from error
-    finally:
-        remove(temporary)
+    write_whole(path, text, overwrite=True)
 
 
 def check_edits(path: Path, edits: Edits, header: AnalysisHeader, frames: int) -> None:

@@ -68,8 +68,11 @@ class Asked:
 class ReviewedFile:
     """An analysis that is read and written, and edits that are applied, for one file."""
 
-    def __init__(self, asked: Asked, header: AnalysisHeader, key: bytes | None, overwrite: bool) -> None:
-        """Read what there is. Raises InputError for files that are damaged, SettingsError for those that do not fit."""
+    def __init__(self, asked: Asked, header: AnalysisHeader, key: bytes | None, overwrite: bool, rights: int) -> None:
+        """Read what there is. rights: of the recording, which its analysis gets at most.
+
+        Raises InputError for files that are damaged, SettingsError for those that do not fit.
+        """
         self.header = header
         self._key, self._asked = key, asked
         self.analysis: Analysis | None = None
@@ -87,7 +90,7 @@ class ReviewedFile:
             self._read_edits(asked.edits)
         self._writer: AnalysisWriter | None = None
         if self.edits is None:  # an analysis tells of the filter alone; edits stand beside it
-            self._writer = AnalysisWriter(path, header, overwrite=True, key=key)
+            self._writer = AnalysisWriter(path, header, overwrite=True, key=key, mode=rights)
         self._chosen = ChosenSurrogates({})
 
     @property

@@ -90,6 +90,7 @@ def filter_segments(
         times, keys = frame_times(source.path, info.time_base)
     except InputError as error:
         raise NotCutError("the times of its frames cannot be told beforehand") from error
+    source.check()
     lookahead = lookahead_frames(settings, info)
     spans = cut_up(times, keys, lookahead) if length is None else cut_up(times, keys, lookahead, length)
     told = _Progress(progress, len(times))
@@ -97,7 +98,7 @@ def filter_segments(
         with signals_held():
             folder = tempfile.TemporaryDirectory(prefix=f".{output.stem[:40]}.segments-", dir=output.parent)
             place = Path(safe.enter_context(folder))
-        doing = _doing(Recording(source.path, settings, header), min(workers, len(spans)), safe)
+        doing = _doing(Recording(source.path, source.identity, settings, header), min(workers, len(spans)), safe)
         studies = _studied(doing, spans, place, told)
         whole = decide(
             spans,
