@@ -58,17 +58,18 @@ def read_edits(path: Path) -> Edits:
         raise InputError(f"{path} cannot be read as edits: {error}") from error
 
 
-def write_edits(path: Path, edits: Edits) -> None:
+def write_edits(path: Path, edits: Edits, *, mode: int = 0o666) -> None:
     """Put the edits in the place of the file's earlier ones, if there are any: whole, and safe on the disk.
 
-    Raises ValueError for edits that `read_edits` would refuse, OutputError when the disk does.
+    mode: who may read and write it, at most. Raises ValueError for edits that `read_edits` would refuse, OutputError
+    when the disk does.
     """
     text = edits_text(edits)
     try:
         edits_from(text)
     except Unfit as error:
         raise ValueError(f"edits that cannot be read again: {error}") from error
-    write_whole(path, text, overwrite=True)
+    write_whole(path, text, overwrite=True, mode=mode)
 
 
 def check_edits(path: Path, edits: Edits, header: AnalysisHeader, frames: int) -> None:

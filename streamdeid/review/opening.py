@@ -61,11 +61,13 @@ def open_review(files: Files, reviewer: str = "") -> Open:
     edits = replace(edits, places_sha256=recorded.places.fingerprint)
     _check_output(files, output, analysis, edits)
 
+    rights = os.stat(files.recording).st_mode & 0o666
+
     def save(changed: Edits) -> None:
         if reviewer:
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
             changed = replace(changed, reviewer=reviewer, reviewed=now)
-        write_edits(files.edits, changed)
+        write_edits(files.edits, changed, mode=rights)
 
     names = Names(plain(files.recording.name), plain(files.output.name), plain(files.edits.name))
     desk = Desk(names, recorded, doubts(analysis, columns), edits, save)

@@ -74,7 +74,7 @@ class ReviewedFile:
         Raises InputError for files that are damaged, SettingsError for those that do not fit.
         """
         self.header = header
-        self._key, self._asked = key, asked
+        self._key, self._asked, self._rights = key, asked, rights
         self.analysis: Analysis | None = None
         self.edits: Edits | None = None
         self.told = ""
@@ -181,7 +181,7 @@ class ReviewedFile:
                     rendered = Rendered(output.sha256, self.edits.done)
                     if self._key is not None:
                         rendered = replace(rendered, seal=seal_of(rendered, now, self._key))
-                    write_edits(path, replace(now, rendered=rendered))
+                    write_edits(path, replace(now, rendered=rendered), mode=self._rights)
             except (InputError, SettingsError):  # taken away, or a desk has them open
                 _log.warning("%s is in use: the next run with it renders the whole recording", path)
 

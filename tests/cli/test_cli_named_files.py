@@ -31,8 +31,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "models").mkdir()
     for name in ("aam.npz", "gallery.npz", "SHA256"):
         (tmp_path / "models" / name).write_bytes(b"a model")
+    os.link(tmp_path / "key", tmp_path / "k.mkv")
     (tmp_path / "cams.toml").write_text(
-        '[[camera]]\nname = "a"\nsource = "u.mp4"\noutput = "u.mp4"\noverwrite = true\n'
+        '[[camera]]\nname = "a"\nsource = "rtsp://h/a"\nkey_file = "key"\noutput = "k.mkv"\noverwrite = true\n'
     )
     monkeypatch.chdir(tmp_path)
     return tmp_path
