@@ -293,9 +293,8 @@ def open_sink(
     )
 
 
-def write_drawing(path: Path, pictures: Iterable[Planes], rate: int) -> None:
-    """Write pictures that were drawn, never a camera's. Raises OutputError."""
-    write_drawn_clip(path, pictures, rate)
+write_drawing = write_drawn_clip
+"""Writes pictures that were drawn, never a camera's."""
 
 
 def read_ahead(frames: Iterable[Frame]) -> Generator[Frame, None, None]:
