@@ -17,7 +17,7 @@ from streamdeid.analysis.stored_faces import stored
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.file_identity import FileIdentity
-from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.frames import Frame
 from streamdeid.core.protocols import Detector, RemembersPictures
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.detection.guard import Watch
