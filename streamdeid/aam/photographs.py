@@ -23,6 +23,7 @@ from streamdeid.errors import InputError
 Detect = Callable[[NDArray[np.uint8]], Sequence[Face]]
 
 NEUTRAL = "neutral"
+LABELS = "info.csv"
 _PICTURES = {".jpg", ".jpeg", ".png"}
 
 
@@ -134,7 +135,7 @@ def read_labels(directory: Path) -> dict[str, dict[str, str]]:
 
 def label_rows(directory: Path) -> dict[str, dict[str, str]]:
     """Columns of `info.csv` by file stem ("001"); empty without such a file."""
-    table = directory / "info.csv"
+    table = directory / LABELS
     if not table.is_file():
         return {}
     with table.open(newline="", encoding="utf-8") as file:

@@ -31,8 +31,8 @@ from streamdeid.analysis.plain_file import read_plain
 from streamdeid.analysis.records import AnalysisHeader, Box
 from streamdeid.analysis.stored_faces import FARTHEST
 from streamdeid.analysis.strict_json import Fields, Unfit, number, parsed, shown, whole
-from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
-from streamdeid.errors import InputError, OutputError
+from streamdeid.core.atomic_file import write_whole
+from streamdeid.errors import InputError
 
 VERSION = 1
 MOST_BYTES = 1 << 25
@@ -58,25 +58,18 @@ def read_edits(path: Path) -> Edits:
         raise InputError(f"{path} cannot be read as edits: {error}") from error
 
 
-def write_edits(path: Path, edits: Edits) -> None:
+def write_edits(path: Path, edits: Edits, *, mode: int = 0o666) -> None:
     """Put the edits in the place of the file's earlier ones, if there are any: whole, and safe on the disk.
 
-    Raises ValueError for edits that `read_edits` would refuse, OutputError when the disk does.
+    mode: who may read and write it, at most. Raises ValueError for edits that `read_edits` would refuse, OutputError
+    when the disk does.
     """
     text = edits_text(edits)
     try:
         edits_from(text)
     except Unfit as error:
         raise ValueError(f"edits that cannot be read again: {error}") from error
-    check_paths(path, None, overwrite=True)
-    temporary = reserve(path)
-    try:
-        temporary.write_bytes(text)
-        put_in_place(temporary, path, overwrite=True)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {reason_of(error)}") from error
-    finally:
-        remove(temporary)
+    write_whole(path, text, overwrite=True, mode=mode)
 
 
 def check_edits(path: Path, edits: Edits, header: AnalysisHeader, frames: int) -> None:

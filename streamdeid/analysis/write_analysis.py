@@ -27,7 +27,7 @@ from streamdeid.analysis.point_coding import coded
 from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, FrameRecord
 from streamdeid.analysis.seal import Seal
 from streamdeid.analysis.stored_faces import FaceNumbers, numbers_of
-from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
+from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, reserve
 from streamdeid.errors import OutputError
 
 _EFFORT = 6
@@ -51,10 +51,12 @@ class AnalysisWriter:
         overwrite: bool,
         key: bytes | None = None,
         passing: bool = False,
+        mode: int = 0o666,
     ) -> None:
         """source: the recording, which the analysis must not replace. key: what the file is sealed with, where there is
-        one. passing: the file is read once and removed, so it is written in less time, with more bytes. Raises
-        ValueError for a header that cannot be written, SettingsError and OutputError as `check_paths` does."""
+        one. passing: the file is read once and removed, so it is written in less time, with more bytes. mode: who
+        may read and write it, at most. Raises ValueError for a header that cannot be written, SettingsError and
+        OutputError as `check_paths` does."""
         text = layout.header_text(header)
         check_paths(path, source, overwrite)
         self.path, self._overwrite, self._passing = path, overwrite, passing
@@ -67,10 +69,10 @@ class AnalysisWriter:
         self._time: Fraction | None = None
         self._scene = 0
         self._seal = None if key is None else Seal(key)
-        self._temporary = reserve(path)
+        self._growing = reserve(path, mode=mode)
         self._open = True
         try:
-            self._file = self._temporary.open("wb")
+            self._file = self._growing.opened()
             self._write(layout.HEAD.pack(layout.MAGIC, layout.VERSION, len(text), zlib.crc32(text)) + text)
         except OSError as error:
             raise self._failed(error) from error
@@ -109,7 +111,7 @@ class AnalysisWriter:
             fields = layout.TAIL.unpack(tail)
             self._file.write(text + index + layout.TAIL.pack(*fields[:5], check, fields[6]))
             self._file.close()
-            put_in_place(self._temporary, self.path, overwrite=self._overwrite)
+            put_in_place(self._growing, self.path, overwrite=self._overwrite)
             self._open = False
         except OSError as error:
             raise self._failed(error) from error
@@ -123,7 +125,8 @@ class AnalysisWriter:
             self._open = False
             with contextlib.suppress(OSError):
                 self._file.close()
-            remove(self._temporary)
+            self._growing.discard()
+            self._growing.let_go()
 
     def _add(self, record: FrameRecord) -> None:
         if not self._open:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from streamdeid.core.shown_text import say, say_json
 from streamdeid.errors import ExitCode, InputError, SettingsError
 from streamdeid.report.audit import FileCheck, Totals, check_files, read_report, warnings_of
 from streamdeid.report.redaction_report import SCHEMA, VERSION, Choice, FileReport, Report, ReviewReport, left_visible
@@ -54,9 +54,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     report = read_report(arguments.report)
     checks = check_files(report, arguments.files or [arguments.report.absolute().parent])
     if arguments.json:
-        print(json.dumps(as_json(report, checks)), flush=True)
+        say_json(as_json(report, checks))
     else:
-        print("\n".join(screen(arguments.report.name, report, checks)), flush=True)
+        say("\n".join(screen(arguments.report.name, report, checks)), keep="\n")
     wrong = [check for check in checks if check.matches is False]
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""

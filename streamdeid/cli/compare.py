@@ -11,7 +11,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from streamdeid.core.frames import Frame
+from streamdeid.core.named_files import INPUT, OUTPUT, SHEET, Named, check_named
 from streamdeid.core.protocols import Detector
+from streamdeid.core.shown_text import say
 from streamdeid.errors import ExitCode, InputError, SettingsError
 from streamdeid.report.contact_sheet import Box, Picture, check_sheet_path, contact_sheet, crop, write_sheet
 from streamdeid.runs.components import default_detector, open_source
@@ -44,6 +46,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not 1 <= arguments.columns <= _MOST_COLUMNS:
         raise SettingsError(f"a sheet has from 1 to {_MOST_COLUMNS} columns, not {arguments.columns}")
     check_sheet_path(arguments.sheet, overwrite=arguments.overwrite)
+    check_named(
+        "compare",
+        [Named(INPUT, arguments.original), Named(OUTPUT, arguments.result), Named(SHEET, arguments.sheet)],
+    )
     settings = Settings()
     original, result = (open_source(path, settings) for path in (arguments.original, arguments.result))
     if (original.info.width, original.info.height) != (result.info.width, result.info.height):
@@ -61,8 +67,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             labels.append(f"{float(before.time):.2f} s")
     if not labels:
         raise InputError(f"no face was found in {arguments.original}")
-    write_sheet(arguments.sheet, contact_sheet(rows, labels))
-    print(f"{arguments.sheet}: {len(labels)} faces, originals above. Keep it as private as the original.")
+    rights = arguments.original.stat().st_mode & 0o666  # it shows faces of the original
+    write_sheet(arguments.sheet, contact_sheet(rows, labels), overwrite=arguments.overwrite, mode=rights)
+    say(f"{arguments.sheet}: {len(labels)} faces, originals above. Keep it as private as the original.")
     return ExitCode.DONE
 
 

@@ -10,10 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from streamdeid.cli.progress import Bar
+from streamdeid.core.atomic_file import check_paths
 from streamdeid.core.frames import Plane, Planes
-from streamdeid.errors import ExitCode, OutputError, SettingsError
+from streamdeid.core.named_files import OUTPUT, REPORT, SHEET, Named, check_named
+from streamdeid.core.shown_text import say
+from streamdeid.errors import ExitCode, OutputError, SettingsError, StreamdeidError
+from streamdeid.report.audit import read_report
 from streamdeid.report.contact_sheet import Picture, contact_sheet, crop, write_sheet
-from streamdeid.report.redaction_report import Report, write_report
+from streamdeid.report.redaction_report import FileSide, Report, write_report
 from streamdeid.runs.components import open_source, write_drawing
 from streamdeid.runs.files import FileRun
 from streamdeid.settings import ALL_METHODS, Settings, attributes_of
@@ -26,6 +30,7 @@ public domain; NASA does not endorse this software), set in motion, and a drawn 
 
 Writes original.mp4, deidentified.mp4, side_by_side.mp4, sheet.png and report.json, over those of an earlier demo."""
 
+_NAMES = ("original.mp4", "deidentified.mp4", "side_by_side.mp4", "sheet.png", "report.json")
 _RATE = 25
 _PATIENCE = 60.0
 """Six times the usual deadline: nobody waits for a demo's frames, and an emulated board needs 11 s for the first."""
@@ -47,6 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--detector-deadline", type=float, default=_PATIENCE, metavar="S",
         help="seconds that the detector may take for a picture (%(default)g)",
     )  # fmt: skip
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace files of these names that are not of an earlier demo"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
 
 
@@ -64,28 +72,48 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{out} cannot be made: {(error.strerror or str(error)).lower()}") from error
+    _check_out(out, overwrite=arguments.overwrite)
     with FileRun(settings) as run:
         models = run.start().models
         drawn = list(demo_people(models.fitting, models.gallery, seconds=arguments.seconds, rate=_RATE))
-        original, result = out / "original.mp4", out / "deidentified.mp4"
+        original, result, beside, sheet, told = (out / name for name in _NAMES)
         write_drawing(original, (one.frame.planes for one in drawn), _RATE)
         with Bar(original.name, shown=not arguments.quiet) as bar:
             report = run.filter(original, result, bar)
         choice = run.choice
     filtered = [frame.planes for frame in open_source(result, settings)]
     before = [one.frame.planes for one in drawn]
-    write_drawing(out / "side_by_side.mp4", _beside(before, filtered), _RATE)
-    write_sheet(out / "sheet.png", _sheet(drawn, filtered))
-    write_report(out / "report.json", Report(choice, (report,)))
+    write_drawing(beside, _beside(before, filtered), _RATE)
+    write_sheet(sheet, _sheet(drawn, filtered), overwrite=True)
+    write_report(told, Report(choice, (report,)), overwrite=True)
     if not arguments.quiet:
         levels = ", ".join(f"{count} {name}" for name, count in report.levels.items())
-        print(
+        say(
             f"{report.frames} frames, {report.faces} faces ({levels}), "
             f"{report.timings.frames_per_second:.1f} per second"
         )
-        print(f"{out}: side_by_side.mp4 and sheet.png show it; see also original.mp4, deidentified.mp4 and report.json")
-        print(CREDIT)
+        say(f"{out}: side_by_side.mp4 and sheet.png show it; see also original.mp4, deidentified.mp4 and report.json")
+        say(CREDIT)
     return ExitCode.DONE
+
+
+def _check_out(out: Path, *, overwrite: bool) -> None:
+    """Raise SettingsError where the demo would replace files that are not of an earlier one."""
+    paths = [out / name for name in _NAMES]
+    roles = (OUTPUT, OUTPUT, OUTPUT, SHEET, REPORT)
+    check_named("demo", [Named(role, path) for role, path in zip(roles, paths, strict=True)])
+    again = overwrite or _is_demo(paths[0], paths[1], paths[-1])
+    for path in paths:
+        check_paths(path, None, again)
+
+
+def _is_demo(original: Path, result: Path, report: Path) -> bool:
+    """Whether a report tells of the two clips that are there: those of an earlier demo."""
+    try:
+        (one,) = read_report(report).files
+        return [one.input, one.output] == [FileSide.of(original), FileSide.of(result)]
+    except (StreamdeidError, ValueError, OSError):
+        return False
 
 
 def _beside(left: Sequence[Planes], right: Sequence[Planes]) -> Iterator[Planes]:

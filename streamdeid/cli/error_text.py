@@ -11,6 +11,7 @@ import traceback
 from types import TracebackType
 
 from streamdeid.core.addresses import scrubbed
+from streamdeid.core.shown_text import plain, say
 from streamdeid.errors import ExitCode, SettingsError, StreamdeidError
 
 
@@ -75,13 +76,13 @@ def complain(error: BaseException, *, debug: bool, about: str = "") -> ExitCode:
     code, line = explain(error)
     if debug:
         _print_traceback(type(error), error, error.__traceback__)
-    print(f"streamdeid: {about}{line}", file=sys.stderr, flush=True)
+    say(f"streamdeid: {about}{line}", to=sys.stderr)
     return code
 
 
 def one_line(error: BaseException) -> str:
-    """An error's message without line breaks and passwords."""
-    return " ".join(scrubbed(str(error)).split())
+    """An error's message without line breaks and passwords, and without what could steer a terminal."""
+    return plain(" ".join(scrubbed(str(error)).split()))
 
 
 def set_up_logging(debug: bool) -> None:
@@ -107,7 +108,7 @@ def hide_passwords() -> None:
     if words != sys.orig_argv:
         from setproctitle import setproctitle
 
-        setproctitle(shlex.join(words))
+        setproctitle(plain(shlex.join(words)))
     sys.excepthook = _print_traceback
     threading.excepthook = lambda gone: _print_traceback(gone.exc_type, gone.exc_value, gone.exc_traceback)
 
@@ -116,18 +117,19 @@ def _print_traceback(
     kind: type[BaseException], error: BaseException | None, trace: TracebackType | None = None
 ) -> None:
     if not issubclass(kind, SystemExit):
-        print(scrubbed("".join(traceback.format_exception(kind, error, trace))), end="", file=sys.stderr, flush=True)
+        say(scrubbed("".join(traceback.format_exception(kind, error, trace))), to=sys.stderr, end="", keep="\n\t")
 
 
 def _scrub_record(record: logging.LogRecord) -> bool:
-    """Hide the passwords in a log record, in place; for every handler that comes after."""
+    """Hide passwords in a log record, and what could steer a terminal, in place; for every handler that comes after."""
     try:
         message = record.getMessage()
     except Exception:  # its arguments do not fit, and logging would print them
         message = str(record.msg)
-    record.msg, record.args = scrubbed(message), None
+    record.msg, record.args = plain(scrubbed(message)), None
     if record.exc_info:
-        record.exc_text = scrubbed("".join(traceback.format_exception(*record.exc_info))).rstrip()
+        trace = "".join(traceback.format_exception(*record.exc_info))
+        record.exc_text = plain(scrubbed(trace), keep="\n\t").rstrip()
         record.exc_info = None
     if record.stack_info:
         record.stack_info = scrubbed(record.stack_info)

@@ -3,23 +3,63 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+import contextlib
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from streamdeid.cli.error_text import UsageError
-from streamdeid.errors import ExitCode, OutputError
-from streamdeid.report.redaction_report import Choice, FileFailure, FileReport, Report, write_report
+from streamdeid.core.named_files import JOURNAL, LOCK, REPORT, Named, check_named, lock_of
+from streamdeid.core.shown_text import say
+from streamdeid.errors import ExitCode, SettingsError
+from streamdeid.report.redaction_report import (
+    Choice,
+    FileFailure,
+    FileReport,
+    Report,
+    check_report_path,
+    write_report,
+)
+from streamdeid.runs.components import secret
 from streamdeid.runs.files import chosen_by
+from streamdeid.runs.named_by_settings import files_of_run
 from streamdeid.settings import Settings
+from streamdeid.surrogates.key import warning_of
 
 _MOST_WORKERS = 256
 
 
-def check_run(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for a number of workers that cannot be, OutputError for a report that cannot be written."""
+def check_run(
+    arguments: argparse.Namespace,
+    settings: Settings,
+    jobs: Iterable[tuple[Path | None, Path | None]],
+    journal: Path | None,
+) -> None:
+    """Raise UsageError for a number of workers that cannot be, SettingsError where a file would be two things at once,
+    and as `check_report_path` does for a report that cannot be written.
+
+    jobs: inputs and outputs that are files of this machine. journal: where one is kept.
+    """
     if not 1 <= arguments.workers <= _MOST_WORKERS:
         raise UsageError(f"--workers is from 1 to {_MOST_WORKERS}, not {arguments.workers}")
-    if arguments.report is not None and not arguments.report.absolute().parent.is_dir():
-        raise OutputError(f"{arguments.report} cannot be written: its directory does not exist")
+    named = list(files_of_run(settings, jobs, arguments.analysis, arguments.edits))
+    if journal is not None:
+        named += [Named(JOURNAL, journal), Named(LOCK, lock_of(journal))]
+    if arguments.report is not None:
+        named.append(Named(REPORT, arguments.report))
+    check_named("filter", named)
+    if arguments.report is not None:
+        check_report_path(arguments.report, overwrite=settings.overwrite)
+    warn_of_key(settings)
+
+
+def warn_of_key(settings: Settings) -> None:
+    """Say on standard error that everybody may read the key file, where that is so and the key will do."""
+    with contextlib.suppress(SettingsError):  # which is said where the key is used
+        secret(settings)
+        warning = None if settings.key_file is None else warning_of(settings.key_file)
+        if warning is not None:
+            say(f"streamdeid: {warning}", to=sys.stderr)
 
 
 def ended(
@@ -37,5 +77,5 @@ def ended(
     if arguments.report is not None:
         if choice is None and done:
             choice = chosen_by(settings)
-        write_report(arguments.report, Report(choice, done, failed))
+        write_report(arguments.report, Report(choice, done, failed), overwrite=settings.overwrite)
     return ExitCode(max((failure.exit_code for failure in failed), default=ExitCode.DONE))

@@ -23,7 +23,7 @@ from streamdeid.review.doubts import doubts
 from streamdeid.runs.batch import filter_files
 from streamdeid.runs.components import WRITABLE, secret
 from streamdeid.runs.files import FileRun
-from streamdeid.runs.journal import Journal, settings_digest
+from streamdeid.runs.journal import NAME, Journal, settings_digest
 from streamdeid.runs.profiles import PROFILES, profile_of
 from streamdeid.runs.register_file import open_register
 from streamdeid.runs.reviewed_file import Asked
@@ -117,7 +117,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     jobs = plan(arguments.arguments, Path(arguments.output) if arguments.output else None, WRITABLE)
     if len(jobs) > 1 and (arguments.analysis is not None or arguments.edits is not None):
         raise UsageError("an analysis and edits belong to one file; filter the files one by one")
-    check_run(arguments)
+    if arguments.edits is not None and arguments.analysis is None:  # beside the recording
+        arguments.analysis = jobs[0].input.with_suffix(".analysis")
+    folder = _journal_folder(jobs)
+    check_run(arguments, settings, ((job.input, job.output) for job in jobs), None if folder is None else folder / NAME)
     results: dict[int, FileReport | FileFailure] = {}
     choice: Choice | None = None
     with contextlib.ExitStack() as safe:
@@ -145,13 +148,20 @@ _Results = Iterator[tuple[int, FileReport | FileFailure, Choice | None]]
 
 
 def _journal(jobs: Sequence[Job], settings: Settings, safe: contextlib.ExitStack) -> Journal | None:
-    """The journal of a folder of results that several recordings from elsewhere go to; None for any other run."""
+    """The journal of a run; None for one that keeps none."""
+    folder = _journal_folder(jobs)
+    if folder is None:
+        return None
+    safe.enter_context(Journal.lock(folder))
+    return Journal(folder, settings_digest(settings, load_models(settings.models), secret(settings)))
+
+
+def _journal_folder(jobs: Sequence[Job]) -> Path | None:
+    """The folder of results that several recordings from elsewhere go to; None for any other run."""
     folders = {job.output.parent.resolve() for job in jobs}
     if len(jobs) < 2 or len(folders) != 1 or folders & {job.input.parent.resolve() for job in jobs}:
         return None
-    folder = jobs[0].output.parent
-    safe.enter_context(Journal.lock(folder))
-    return Journal(folder, settings_digest(settings, load_models(settings.models), secret(settings)))
+    return jobs[0].output.parent
 
 
 def _one_by_one(jobs: Sequence[tuple[int, Job]], settings: Settings, arguments: argparse.Namespace) -> _Results:
@@ -195,11 +205,8 @@ def _attempt(job: Job, run: FileRun, arguments: argparse.Namespace) -> FileRepor
 
 
 def _asked(arguments: argparse.Namespace, job: Job) -> Asked:
-    """The analysis and the edits of a file; edits have theirs beside the recording where none is named."""
-    analysis: Path | None = arguments.analysis
-    if analysis is None and arguments.edits is not None:
-        analysis = job.input.with_suffix(".analysis")
-    return Asked(analysis, arguments.edits, lambda known: [one.name for one in doubts(known)])
+    """The analysis and the edits of a file."""
+    return Asked(arguments.analysis, arguments.edits, lambda known: [one.name for one in doubts(known)])
 
 
 def settings_of(arguments: argparse.Namespace, *, lookahead: float) -> Settings:

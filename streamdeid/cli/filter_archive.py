@@ -32,7 +32,7 @@ from streamdeid.runs.archive_journal import ArchiveJournal
 from streamdeid.runs.batch import Result
 from streamdeid.runs.components import WRITABLE
 from streamdeid.runs.fetched import ArchiveTask, filter_fetched
-from streamdeid.runs.journal import Journal, settings_digest
+from streamdeid.runs.journal import NAME, Journal, settings_digest
 from streamdeid.runs.shipped import Shipped, ship
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
@@ -51,8 +51,10 @@ def run_archive(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
         raise UsageError("an analysis and edits are for recordings of this machine, without --ray")
     if arguments.ray is not None and arguments.workers != 1:
         raise UsageError("--workers is for this machine; a cluster (--ray) works with all it has")
-    check_run(arguments)
     tasks = planned(arguments.arguments, arguments.output)
+    folder = _journal_folder(tasks)
+    here = None if folder is None or is_address(folder) else Path(folder) / NAME
+    check_run(arguments, settings, ((_local(task.input), _local(task.output)) for task in tasks), here)
     shipped = ship(settings)
     results: dict[int, FileReport | FileFailure] = {}
     choice: Choice | None = None
@@ -171,14 +173,26 @@ def _begun(tasks: Sequence[ArchiveTask], journal: Journal | ArchiveJournal) -> l
     ]
 
 
+def _local(place: str) -> Path | None:
+    """A place as a file of this machine; None for one at an address."""
+    return None if is_address(place) else Path(place)
+
+
+def _journal_folder(tasks: Sequence[ArchiveTask]) -> str | None:
+    """The folder of results that several recordings from elsewhere go to; None for any other run."""
+    folders = {folder_of(task.output) for task in tasks}
+    if len(tasks) < 2 or len(folders) != 1 or folders & {folder_of(task.input) for task in tasks}:
+        return None
+    return folders.pop()
+
+
 def _journal(
     tasks: Sequence[ArchiveTask], shipped: Shipped, safe: contextlib.ExitStack
 ) -> Journal | ArchiveJournal | None:
     """The journal of a folder of results that several recordings from elsewhere go to; None for any other run."""
-    folders = {folder_of(task.output) for task in tasks}
-    if len(tasks) < 2 or len(folders) != 1 or folders & {folder_of(task.input) for task in tasks}:
+    folder = _journal_folder(tasks)
+    if folder is None:
         return None
-    folder = folders.pop()
     digest = settings_digest(shipped.settings, load_models(shipped.settings.models), shipped.key)
     if is_address(folder):
         return ArchiveJournal(folder, digest)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import os
 import select
 import sys
 import threading
@@ -13,22 +11,30 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TextIO
 
 from streamdeid.cli.error_text import Stopped, UsageError
+from streamdeid.cli.file_runs import warn_of_key
 from streamdeid.cli.live_options import live_settings_of, refuse_idle_options
 from streamdeid.cli.live_signals import heeded
 from streamdeid.core.addresses import is_address, is_device, scrubbed, shown
+from streamdeid.core.named_files import check_named
+from streamdeid.core.shown_text import say, say_json
 from streamdeid.core.status import LiveStatus
-from streamdeid.errors import ExitCode
+from streamdeid.errors import ExitCode, FailedClosed
 from streamdeid.runs.live import LiveFilter
 from streamdeid.runs.live_components import open_live
+from streamdeid.runs.named_by_settings import files_of_run
 from streamdeid.settings import Settings
+from streamdeid.video.live.files import deletes
 
 _EVERY = 1.0
 """Seconds between looks at the state."""
 _STARTING = 4.0
 """Seconds that a start may take without a word."""
+_CLEARED = "\r\033[K"
+"""Clears a terminal's line."""
 
 
 def is_live(arguments: argparse.Namespace) -> bool:
@@ -56,8 +62,11 @@ def run_live(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
     refuse_idle_options(arguments, address, output)
     if output == "-" and arguments.json:
         raise UsageError("--json needs standard output, which carries the video")
-    if _same_file(address, output):
-        raise UsageError("INPUT and OUTPUT are the same file")
+    check_named("filter", files_of_run(settings, [(_file(address), _file(output))]))
+    source = _file(address)
+    if source is not None and deletes(output, source, keeps=live.keep_files is not None, overwrite=settings.overwrite):
+        raise UsageError(f"{source} has such a name as an earlier file of {output}, and would be deleted as one")
+    warn_of_key(settings)
     begun = time.monotonic()
     live_filter = open_live(address, output, settings, live)
     try:
@@ -66,14 +75,24 @@ def run_live(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
     except (Stopped, KeyboardInterrupt) as stopped:
         number = stopped.signal if isinstance(stopped, Stopped) else 2
         return _ended(live_filter, arguments, output, begun, ExitCode(128 + number))
-    return _ended(live_filter, arguments, output, begun, ExitCode(0 if flag.number is None else 128 + flag.number))
+    code = _ended(live_filter, arguments, output, begun, ExitCode(0 if flag.number is None else 128 + flag.number))
+    if code == ExitCode.DONE:
+        _check_filtered(live_filter.status(), output)
+    return code
 
 
-def _same_file(one: str, other: str) -> bool:
-    try:
-        return not is_address(one) and not is_address(other) and os.path.samefile(one, other)
-    except OSError:  # one of them is not there
-        return False
+def _file(word: str) -> Path | None:
+    """The file that a word of the command line means; None for an address, a device and standard output."""
+    return None if is_address(word) or is_device(word) or word == "-" else Path(word)
+
+
+def _check_filtered(status: LiveStatus, output: str) -> None:
+    """Raise FailedClosed where a replayed file is at its end, and nothing of it came out."""
+    if not status.filtered:
+        raise FailedClosed(
+            f"not one frame of the recording is in {shown(output)}: {status.source.dropped} came too fast for this "
+            f"machine and were left out, {status.withheld} were withheld; without --realtime none is left out"
+        )
 
 
 def _ended(
@@ -82,12 +101,13 @@ def _ended(
     status = live_filter.status()
     if arguments.json:
         if _takes(sys.stdout):
-            print(json.dumps(asdict(status)), flush=True)
+            say_json(asdict(status))
     elif not arguments.quiet and _takes(sys.stderr):
         spared = f", {status.source.spared} more than wanted" if status.source.spared else ""
         lost = f"{spared}, {status.source.dropped} left out before the filter (never shown), {status.withheld} withheld"
         seconds = time.monotonic() - begun
-        _say(f"{shown(output)}: {status.filtered} frames in {seconds:.0f} s{lost}; {_faces(status)}")
+        line = f"{shown(output)}: {status.filtered} frames in {seconds:.0f} s{lost}; {_faces(status)}"
+        say(f"streamdeid: {line}", to=sys.stderr)
     return code
 
 
@@ -114,7 +134,7 @@ def _told(live_filter: LiveFilter, arguments: argparse.Namespace) -> Iterator[No
 def _status_reporter(arguments: argparse.Namespace) -> Callable[[LiveStatus], None]:
     """How the state is told: as JSON, as a line that is written over, or each change on a line of its own."""
     if arguments.json:
-        return lambda status: print(json.dumps(asdict(status)), flush=True)
+        return lambda status: say_json(asdict(status))
     if arguments.quiet:
         return lambda status: None
     terminal, begun = sys.stderr.isatty(), time.monotonic()
@@ -125,12 +145,13 @@ def _status_reporter(arguments: argparse.Namespace) -> Callable[[LiveStatus], No
         soon = status.state == "starting" and time.monotonic() - begun < _STARTING  # nothing is wrong yet
         if [now] != last and not soon:
             last[:] = [now]
-            _say(("\r\033[K" if terminal else "") + f"{datetime.now(timezone.utc):%H:%M:%S} {now}")
+            line = f"{datetime.now(timezone.utc):%H:%M:%S} {now}"
+            say(line if terminal else f"streamdeid: {line}", to=sys.stderr, before=_CLEARED if terminal else "")
         if terminal:
             line = (
                 f"{status.rate:.1f} per s, {status.filtered} frames, {_faces(status)}, {status.source.dropped} dropped"
             )
-            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+            say(line, to=sys.stderr, before=_CLEARED, end="")
 
     return tell
 
@@ -146,7 +167,3 @@ def _takes(stream: TextIO) -> bool:
 def _faces(status: LiveStatus) -> str:
     covered = ", ".join(f"{count} {level}" for level, count in status.faces.items())
     return f"covers: {covered}" if covered else "no faces"
-
-
-def _say(text: str) -> None:
-    print(f"streamdeid: {text}" if not text.startswith("\r") else text, file=sys.stderr, flush=True)

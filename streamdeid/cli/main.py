@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import io
 import os
 import signal
 import sys
@@ -44,6 +45,9 @@ def run() -> NoReturn:
     """Entry point of the program: ends the process with the exit code."""
     no_core_files()  # faces and keys are in memory
     hide_passwords()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # not where it is closed
+            stream.reconfigure(errors="backslashreplace")  # what a terminal's encoding lacks is no reason to fail
     gc.disable()  # until everything is imported (`main`): it would look through what only grows, a tenth of the start
     # Read when NumPy is imported. The products here are small: more BLAS threads only spin, 40 % of the CPU time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

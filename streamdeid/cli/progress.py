@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from streamdeid.cli.error_text import check_stopped
+from streamdeid.core.shown_text import plain
 
 
 class Bar:
@@ -27,7 +28,7 @@ class Bar:
             TimeRemainingColumn(elapsed_when_finished=True),
             TextColumn("{task.fields[faces]} faces"),
         )
-        self._task = self._progress.add_task(label, total=None, of="?", rate="", faces=0)
+        self._task = self._progress.add_task(plain(label), total=None, of="?", rate="", faces=0)
 
     def __enter__(self) -> Bar:
         self._progress.start()
@@ -89,7 +90,7 @@ class ShareBar:
             BarColumn(),
             TextColumn("{task.percentage:.0f} %"),
             TimeRemainingColumn(elapsed_when_finished=True),
-            TextColumn("{task.fields[now]}"),
+            TextColumn("{task.fields[now]}", markup=False),
         )
         self._task = self._progress.add_task(label, total=1.0, now="")
 
@@ -104,7 +105,7 @@ class ShareBar:
 
     def __call__(self, share: float, text: str) -> None:
         """`share` is done, and `text` is being done."""
-        self._progress.update(self._task, completed=min(max(share, 0.0), 1.0), now=text)
+        self._progress.update(self._task, completed=min(max(share, 0.0), 1.0), now=plain(text))
 
     def part(self, start: float, end: float) -> Callable[[float, str], None]:
         """A progress function for a part of the whole, from share `start` to `end`."""
@@ -114,5 +115,5 @@ class ShareBar:
 def _display(shown: bool, *columns: ProgressColumn) -> Progress:
     """A bar with these columns behind its label; it stays dark unless it is to be shown and stderr is a terminal."""
     dark = not (shown and sys.stderr.isatty())
-    label = TextColumn("{task.description}")
+    label = TextColumn("{task.description}", markup=False)  # a name of a file may have brackets
     return Progress(label, *columns, console=Console(stderr=True), transient=True, disable=dark)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from streamdeid.core.named_files import KEY, LOCK, REGISTER, Named, check_named, lock_of
+from streamdeid.core.shown_text import say, say_json
 from streamdeid.errors import ExitCode, SettingsError
 from streamdeid.identity.registered import PeopleRegister, RegisteredPerson, unexpired, without
 from streamdeid.runs.register_file import RegisterFile, private_key
@@ -72,6 +73,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     path, *more = arguments.arguments
     if more and arguments.action != "forget":
         raise SettingsError(f"unrecognized arguments: {' '.join(more)} (see --help)")
+    check_named(
+        "register",
+        [Named(REGISTER, Path(path)), Named(LOCK, lock_of(Path(path))), Named(KEY, arguments.key_file)],
+    )
     file = RegisterFile(Path(path), private_key(arguments.key_file))
     if arguments.action == "list":
         register = file.read()
@@ -117,15 +122,15 @@ def _tell(arguments: argparse.Namespace, outcome: _Outcome) -> None:
     people = sorted(outcome.people, key=lambda one: one.number)
     if arguments.json:
         rows = [{"number": one.number, "first_seen": _time(one.first), "last_seen": _time(one.last)} for one in people]
-        print(json.dumps({"people": rows, "forgotten": outcome.gone, "days": outcome.days}), flush=True)
+        say_json({"people": rows, "forgotten": outcome.gone, "days": outcome.days})
         return
     if arguments.action == "list":
-        print(f"{'number':>6}  {'first seen (UTC)':<19}  {'last seen (UTC)':<19}")
+        say(f"{'number':>6}  {'first seen (UTC)':<19}  {'last seen (UTC)':<19}")
         for one in people:
-            print(f"{one.number:>6}  {_time(one.first):<19}  {_time(one.last):<19}")
-        print(f"{_many(len(people))}, forgotten {outcome.days:g} days after they were last seen", flush=True)
+            say(f"{one.number:>6}  {_time(one.first):<19}  {_time(one.last):<19}")
+        say(f"{_many(len(people))}, forgotten {outcome.days:g} days after they were last seen")
         return
-    print(f"{_many(len(outcome.gone))} forgotten, {len(people)} left", flush=True)
+    say(f"{_many(len(outcome.gone))} forgotten, {len(people)} left")
 
 
 def _many(count: int) -> str:

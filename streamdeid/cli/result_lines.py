@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from dataclasses import asdict
 
+from streamdeid.core.shown_text import say, say_json
 from streamdeid.report.redaction_report import FileFailure, FileReport, left_visible
 
 
@@ -14,31 +14,30 @@ def tell(result: FileReport | FileFailure, output: str, arguments: argparse.Name
     """Print what came of a file, whose result is at `output`, as the options want it; `more` is added to the line."""
     if isinstance(result, FileReport) and (arguments.json or arguments.quiet):
         for line in left_visible([result]):  # is never kept quiet
-            print(line, file=sys.stderr, flush=True)
+            say(line, to=sys.stderr)
     if arguments.json:
-        print(json.dumps(asdict(result), ensure_ascii=False), flush=True)
+        say_json(asdict(result))
     elif isinstance(result, FileReport) and not arguments.quiet:
         people = "" if result.people is None else f" of {result.people} {'person' if result.people == 1 else 'people'}"
         levels = ", ".join(f"{count} {name}" for name, count in result.levels.items())
         by_hand = left_visible([result])
         shown = f", {result.shown} {_whose(result)}faces NOT covered" if result.shown else ""
         for line in by_hand:
-            print(line, flush=True)
+            say(line)
         if result.review is not None and result.review.analysis:
             shown += f"; {result.review.analysis}"
         if result.one_pass:
             shown += f"; decided by look-ahead in one pass, {result.one_pass}"
-        print(
+        say(
             f"{output}: {result.frames} frames, {result.faces} faces{people}{f' ({levels})' if levels else ''}"
-            f"{shown}, {result.timings.frames_per_second:.1f} frames per second{more}",
-            flush=True,
+            f"{shown}, {result.timings.frames_per_second:.1f} frames per second{more}"
         )
 
 
 def tell_failure(failure: FileFailure, input: str, output: str) -> None:
     """Print on stderr why a file failed; its name is said once."""
     named = input in failure.error or output in failure.error
-    print(f"streamdeid: {'' if named else f'{input}: '}{failure.error}", file=sys.stderr, flush=True)
+    say(f"streamdeid: {'' if named else f'{input}: '}{failure.error}", to=sys.stderr)
 
 
 def _whose(result: FileReport) -> str:

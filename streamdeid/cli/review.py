@@ -17,6 +17,8 @@ from pathlib import Path
 from streamdeid.analysis.edits_lock import lock_edits
 from streamdeid.cli.inputs import plan
 from streamdeid.core.child_process import child_command, child_environment
+from streamdeid.core.named_files import ANALYSIS, EDITS, INPUT, KEY, LOCK, OUTPUT, Named, check_named, lock_of
+from streamdeid.core.shown_text import say
 from streamdeid.errors import ExitCode, InputError, OutputError, SettingsError
 from streamdeid.review.app import Open
 from streamdeid.review.opening import Files, open_review
@@ -57,6 +59,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     files = _files(arguments)
     if not os.path.isfile(files.recording):
         raise InputError(f"{files.recording} cannot be read: it is no file")
+    named = [Named(INPUT, files.recording), Named(OUTPUT, files.output), Named(ANALYSIS, files.analysis)]
+    named += [Named(EDITS, files.edits), Named(LOCK, lock_of(files.edits))]
+    named += [] if arguments.key_file is None else [Named(KEY, arguments.key_file)]
+    check_named("review", named)
     with lock_edits(files.edits):
         if os.path.exists(files.output) and not os.path.isfile(files.output):
             raise InputError(f"{files.output} cannot be read: it is no file")
@@ -67,8 +73,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         with contextlib.ExitStack() as safe:
 
             def ready(address: str) -> None:
-                print(f"review of {files.recording.name}: {address}", flush=True)
-                print("close it with Finish, or Ctrl-C", flush=True)
+                say(f"review of {files.recording.name}: {address}")
+                say("close it with Finish, or Ctrl-C")
                 if not arguments.no_browser:
                     safe.enter_context(_browser(address))
 

@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from streamdeid.core.shown_text import say as say_plainly
 from streamdeid.errors import ExitCode, SettingsError
 from streamdeid.service.cameras_file import read_cameras
 from streamdeid.service.running import Place
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
                 camera.settings.check_gallery(donors)
             except SettingsError as error:
                 raise SettingsError(f"{arguments.file}: camera {camera.name}: {error}") from None
-        print(f"{arguments.file}: {', '.join(camera.name for camera in file.cameras)}")
+        say_plainly(f"{arguments.file}: {', '.join(camera.name for camera in file.cameras)}")
         return ExitCode.DONE
 
     if arguments.ray is None:

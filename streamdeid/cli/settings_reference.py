@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamdeid.core.settings_table import reference
+from streamdeid.core.shown_text import say
 from streamdeid.runs.profiles import profile_reference
 from streamdeid.settings import Settings
 from streamdeid.video.live.settings import LiveSettings
@@ -30,4 +31,4 @@ def settings_reference() -> str:
 
 
 if __name__ == "__main__":
-    print(settings_reference(), end="")
+    say(settings_reference(), end="", keep="\n")

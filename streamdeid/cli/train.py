@@ -16,16 +16,20 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel, load_model, save_model
 from streamdeid.aam.pca import Components
-from streamdeid.aam.photographs import NEUTRAL, label_rows, pictures_in
+from streamdeid.aam.photographs import LABELS, NEUTRAL, label_rows, pictures_in
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.reconstruction import ReconstructionError, reconstruction_error
 from streamdeid.aam.same_space import in_space_of
 from streamdeid.aam.smile import amounts_left_out
 from streamdeid.aam.train import Annotate, Sample, Settings, annotate, pairs_of, texture_of_sample, train
 from streamdeid.aam.variations import variation
+from streamdeid.core.atomic_file import check_paths, write_whole
 from streamdeid.core.faces import Face, Points
-from streamdeid.errors import ExitCode, InputError, OutputError
+from streamdeid.core.named_files import MODELS, PHOTOGRAPH, TABLE, Named, check_named
+from streamdeid.core.shown_text import say
+from streamdeid.errors import ExitCode, InputError, OutputError, StreamdeidError
 from streamdeid.runs.components import photograph_detector, still_detector
+from streamdeid.runs.named_by_settings import files_of_models
 from streamdeid.surrogates.gallery import UNKNOWN_AGE, Gallery, GenderRule, save_gallery
 from streamdeid.surrogates.gender_rule import learn_gender, rightness
 from streamdeid.surrogates.models import GALLERY, HASHES, MODEL, load_models, write_hashes
@@ -38,6 +42,9 @@ From a sub-directory "smiling" it is learnt what a smile does to a face.
 An `info.csv` (face_id, face_age, face_gender, face_eth) gives labels. The photographs themselves enter no file."""
 
 SMILING = "smiling"
+CARD = "CARD.md"
+_CARD_HEAD = "# Model card"
+_PARTS = (MODEL, GALLERY, HASHES)
 _ROUNDING = 1e-4
 """Share of the largest entry by which identities of one photograph differ between processors at most (float32)."""
 _VARIATIONS, _VARIED = 6, 2014
@@ -50,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--images", type=Path, required=True, metavar="DIR", help="the photographs")
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="where the models go; replaces older ones"
+        "--out", type=Path, required=True, metavar="DIR", help="where the models go; replaces whole older ones"
     )
     parser.add_argument(
         "--space-of",
@@ -59,17 +66,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep components and donors of these models bit for bit, so that a key gives the faces it gave; refused "
         "when the photographs give another identity space",
     )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace files of the models' names that are no models"
+    )
     parser.add_argument("--source", default="not stated", help="origin, licence and consent, for the model card")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Run the command. Raises InputError and OutputError."""
     neutral, others = photographs(arguments.images)
+    _check_out(arguments, [*neutral, *others])
     with contextlib.closing(still_detector()) as detector:
         detect = _counted(photograph_detector(detector), len(neutral) + len(others))
         paths = train_models(arguments.images, arguments.out, detect, source=arguments.source, space=arguments.space_of)
-    print(", ".join(str(path) for path in paths))
+    say(", ".join(str(path) for path in paths))
     return ExitCode.DONE
+
+
+def _check_out(arguments: argparse.Namespace, pictures: Sequence[Path]) -> None:
+    """Raise SettingsError where the models would replace a photograph, or what is not a whole set of models."""
+    out: Path = arguments.out
+    made = [out / name for name in (*_PARTS, CARD)]
+    named = [Named(PHOTOGRAPH, path) for path in pictures] + [Named(TABLE, arguments.images / LABELS)]
+    named += [] if arguments.space_of is None else files_of_models(arguments.space_of)
+    check_named("train", [*named, *(Named(MODELS, path) for path in made)])
+    again = arguments.overwrite or _is_trained(out)
+    for path in made if out.is_dir() else ():
+        check_paths(path, None, again)
+
+
+def _is_trained(out: Path) -> bool:
+    """Whether an earlier training wrote what is there."""
+    try:
+        load_models(out)
+        return (out / CARD).read_text(encoding="utf-8").startswith(_CARD_HEAD)
+    except (StreamdeidError, ValueError, OSError):
+        return False
 
 
 def _counted(detect: Annotate, total: int) -> Callable[[NDArray[np.uint8]], Sequence[Face]]:
@@ -80,8 +112,9 @@ def _counted(detect: Annotate, total: int) -> Callable[[NDArray[np.uint8]], Sequ
         nonlocal done
         done += 1
         if sys.stderr.isatty():
-            then = "\rtraining, which takes a minute or two\n" if done == total else ""
-            print(f"\rphotograph {done} of {total} {then}", end="", file=sys.stderr, flush=True)
+            say(f"photograph {done} of {total} ", to=sys.stderr, before="\r", end="")
+            if done == total:
+                say("training, which takes a minute or two", to=sys.stderr, before="\r")
         return detect(image)
 
     return counted
@@ -166,7 +199,7 @@ def train_models(
         gallery_hash = save_gallery(made / GALLERY, gallery)
         write_hashes(made, {MODEL: model.sha256, GALLERY: gallery_hash})
         # Together and last: for as short a time as can be do files and hashes of two trainings lie side by side.
-        for part in (MODEL, GALLERY, HASHES):
+        for part in _PARTS:
             os.replace(made / part, out / part)
     unseen = held_out(samples, neutral, settings)
     facts = [
@@ -183,7 +216,7 @@ def train_models(
         ("gender", gender_fact(rule, donors)),
         ("smile", smile_fact(samples, smiles_among(list(samples), neutral), model)),
     ]  # fmt: skip
-    (out / "CARD.md").write_text(card(facts), encoding="utf-8")
+    write_whole(out / CARD, card(facts).encode("utf-8", "backslashreplace"), overwrite=True)
     return out / MODEL, out / GALLERY
 
 
@@ -283,7 +316,7 @@ def model_facts(model: AppearanceModel, settings: Settings) -> list[tuple[str, s
 def card(facts: Sequence[tuple[str, str]]) -> str:
     """The model card, Markdown."""
     rows = "\n".join(f"| {name} | {value} |" for name, value in facts)
-    return f"""# Model card
+    return f"""{_CARD_HEAD}
 
 Appearance model `{MODEL}` and gallery `{GALLERY}`, written by `streamdeid train`. `{HASHES}` names their hashes.
 They hold means, components and parameter vectors: no photograph of a person.

@@ -6,6 +6,7 @@ import argparse
 import importlib
 from pathlib import Path
 
+from streamdeid.core.shown_text import say
 from streamdeid.errors import ExitCode, OutputError
 from streamdeid.runs.warm_up import warm_up
 
@@ -43,9 +44,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if done.kept < done.kernels:
         raise OutputError("no place for compiled kernels can be written: every start will compile again (see --help)")
     if not arguments.quiet:
-        print(f"{done.kernels} kernels in {done.seconds:.1f} s, {done.compiled} compiled; they lie in")
+        say(f"{done.kernels} kernels in {done.seconds:.1f} s, {done.compiled} compiled; they lie in")
         for place in done.places:
-            print(f"  {place}")
+            say(f"  {place}")
         if done.bytecode:
-            print(f"bytecode of {done.bytecode} modules was missing and was written")
+            say(f"bytecode of {done.bytecode} modules was missing and was written")
     return ExitCode.DONE

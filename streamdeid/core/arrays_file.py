@@ -18,7 +18,6 @@ import hashlib
 import io
 import math
 import mmap
-import os
 import re
 import struct
 import zipfile
@@ -29,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.atomic_file import put_in_place, reason_of, reserve
 from streamdeid.errors import ModelError, OutputError
 
 Arrays = dict[str, NDArray[Any]]
@@ -78,9 +78,9 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
         members[name] = _plain(array)
     sha256 = content_sha256(members)
     members[_HASH_MEMBER] = np.array(sha256)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    growing = reserve(path)
     try:
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
+        with growing.opened() as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name in sorted(members):
                 buffer = io.BytesIO()
                 np.save(buffer, members[name], allow_pickle=False)
@@ -88,11 +88,12 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
                 info.create_system = 3  # otherwise Windows and Linux would write different bytes
                 info.external_attr = 0o644 << 16
                 archive.writestr(info, buffer.getbuffer())
-        os.replace(partial, path)
+        put_in_place(growing, path, overwrite=True)
     except OSError as error:
-        raise OutputError(f"cannot write model file {path}: {error.strerror or error}") from error
+        raise OutputError(f"{path} cannot be written: {reason_of(error)}") from error
     finally:
-        partial.unlink(missing_ok=True)
+        growing.discard()
+        growing.let_go()
     return sha256
 
 

@@ -6,11 +6,13 @@ import contextlib
 import itertools
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 from streamdeid.errors import OutputError, SettingsError
 
 _LONGEST_NAME = 255
 """Bytes a file name may have on common file systems."""
+_NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def check_paths(path: Path, source: Path | None, overwrite: bool) -> None:
@@ -32,23 +34,108 @@ def check_paths(path: Path, source: Path | None, overwrite: bool) -> None:
         raise SettingsError(f"{path} exists already; use --overwrite to replace it")
 
 
-def reserve(path: Path) -> Path:
+class Growing:
+    """A file that is written beside the name that it gets in the end; made by `reserve`.
+
+    It is held open until it has its name or is given up. So nobody who may write to the folder can have something else
+    written to: where the system has names for what is held open (Linux), `place` is that name, and a link that was put
+    in the file's place is never followed; elsewhere the exchange is found before the file gets its name.
+    """
+
+    def __init__(self, name: Path, descriptor: int | None) -> None:
+        """descriptor: None on Windows, which renames no open file; links need rights there."""
+        self.name, self._descriptor = name, descriptor
+        held = Path(f"/proc/self/fd/{descriptor}")
+        self.place = held if descriptor is not None and held.exists() else name
+        """What it is opened by."""
+
+    def write(self, data: bytes) -> None:
+        """Write all of a file. Raises OSError."""
+        descriptor = self._descriptor
+        with open(self.name, "wb") if descriptor is None else open(descriptor, "wb", closefd=False) as file:
+            file.write(data)
+
+    def opened(self) -> BinaryIO:
+        """The file, opened for writing; the caller closes it. Raises OSError."""
+        return self.name.open("wb") if self._descriptor is None else os.fdopen(os.dup(self._descriptor), "wb")
+
+    def sync(self) -> None:
+        """Make its content survive a power cut. Raises OSError, and OutputError where its name is another file's."""
+        if self._descriptor is None:
+            _sync(self.name)
+            return
+        os.fsync(self._descriptor)
+        if not os.path.samestat(os.lstat(self.name), os.fstat(self._descriptor)):
+            raise OutputError(f"{self.name} is not what was written: somebody exchanged it")
+
+    def let_go(self) -> None:
+        """Hold it no longer. Harmless when repeated."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def discard(self) -> None:
+        """Delete it, where it has not got its name. Harmless when repeated.
+
+        Whatever else has it open by `place`, and opens it so once more, reads nothing.
+        """
+        remove(self.name)
+        if self._descriptor is not None and self.place != self.name:
+            nothing = os.open(os.devnull, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+            os.dup2(nothing, self._descriptor, inheritable=False)
+            os.close(nothing)
+
+
+def reserve(path: Path, *, mode: int = 0o666, name: Path | None = None) -> Growing:
     """Create the temporary file beside `path`, hidden. Raises OutputError.
 
-    A leftover of a killed run with the same process number is stepped over.
+    mode: who may read and write it, at most; the user's mask takes away from that, and so does a file that is there
+    now and that fewer may use. name: of the temporary file, one that nobody else takes; None: a leftover of a
+    killed run with the same process number is stepped over.
     """
+    rights = mode & _rights_at(path) | 0o600
     for attempt in itertools.count():
         ending = f".partial-{os.getpid()}{f'-{attempt}' if attempt else ''}{path.suffix}"
         stem = os.fsencode(path.stem)[: _LONGEST_NAME - 1 - len(os.fsencode(ending))]
-        temporary = path.parent / f".{os.fsdecode(stem)}{ending}"
+        temporary = name or path.parent / f".{os.fsdecode(stem)}{ending}"
         try:
-            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-            return temporary
-        except FileExistsError:
-            continue
+            descriptor = os.open(temporary, _NEW, rights)
+        except FileExistsError as error:
+            if name is None:
+                continue
+            raise OutputError(f"{path} cannot be written: {reason_of(error)}") from error
         except OSError as error:
             raise OutputError(f"{path} cannot be written: {reason_of(error)}") from error
+        if os.name == "nt":
+            os.close(descriptor)
+            return Growing(temporary, None)
+        return Growing(temporary, descriptor)
     raise AssertionError("count() does not end")
+
+
+def _rights_at(path: Path) -> int:
+    """The rights of a file that is to be replaced; where there is none, those that any new file has."""
+    try:
+        return os.stat(path).st_mode & 0o666
+    except OSError:
+        return 0o666
+
+
+def write_whole(path: Path, data: bytes, *, overwrite: bool, mode: int = 0o666) -> None:
+    """Write a small file, whole and safe on the disk; it replaces a link, and never what the link leads to.
+
+    mode: as for `reserve`. Raises OutputError, and SettingsError for a file that is there and is to stay.
+    """
+    check_paths(path, None, overwrite)
+    growing = reserve(path, mode=mode)
+    try:
+        growing.write(data)
+        put_in_place(growing, path, overwrite=overwrite)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {reason_of(error)}") from error
+    finally:
+        growing.discard()
+        growing.let_go()
 
 
 def reason_of(error: BaseException) -> str:
@@ -57,12 +144,13 @@ def reason_of(error: BaseException) -> str:
     return str(text).lower() if text else "the encoder or the file system refused"
 
 
-def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
+def put_in_place(growing: Growing, path: Path, *, overwrite: bool) -> None:
     """Sync a whole file and give it its final name. Raises OutputError and OSError."""
-    _sync(temporary)
+    growing.sync()
     if path.exists() and not overwrite:
         raise OutputError(f"{path} was not written: another file took its name in the meantime")
-    os.replace(temporary, path)
+    os.replace(growing.name, path)
+    growing.let_go()
     _sync(path.parent)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from streamdeid.core.atomic_file import reason_of
+from streamdeid.core.named_files import lock_of
 from streamdeid.errors import OutputError, SettingsError
 
 if sys.platform == "win32":
@@ -29,7 +30,7 @@ def locked(path: Path, taken_by: str, wait: float = 0.0) -> Iterator[None]:
     taken_by: words that finish "FILE is …". Raises SettingsError with them when somebody, in this process or another,
     has it, and does not let go of it for `wait` seconds; OutputError when no lock can be set.
     """
-    lock = path.parent / f".{path.name}.lock"
+    lock = lock_of(path)
     latest = time.monotonic() + wait
     while True:
         descriptor = _opened(path, lock)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from streamdeid.aam.photographs import Detect, Photograph, read_labels, read_photographs, reduced
 from streamdeid.cli.progress import ShareBar
 from streamdeid.core.faces import Points
+from streamdeid.core.named_files import INPUT, PHOTOGRAPH, RECOGNISER, REPORT, TABLE, Named, check_named
+from streamdeid.core.shown_text import say
 from streamdeid.errors import ExitCode, FailedClosed, InputError, OutputError, SettingsError
 from streamdeid.identity.picture_recognisers import DlibResnet, OnnxRecogniser
 from streamdeid.lab.attacks.campaign import FULL, QUICK
@@ -32,6 +35,7 @@ from streamdeid.lab.picture_attacks.other_photographs import people_rows, read_p
 from streamdeid.lab.tables import Chapter, write_chapters
 from streamdeid.lab.utility.measure import measure_utility
 from streamdeid.runs.components import photograph_detector, still_detector
+from streamdeid.runs.named_by_settings import files_of_models
 from streamdeid.surrogates.choice import METHODS
 from streamdeid.surrogates.models import Models, load_models
 
@@ -94,8 +98,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     part, out = arguments.part, arguments.out
     if part != "attacks" and (arguments.videos or arguments.people or arguments.recogniser):
         raise SettingsError(f"--videos, --people and --recogniser belong to attacks, not to {part}")
-    if (out / f"{part}.md").exists() and not arguments.overwrite:
-        raise OutputError(f"{out / part}.md exists; use --overwrite to replace it")
+    _check_out(arguments)
     # Looked at now, not after half an hour of measuring.
     for name in _WANTED[part]:
         if not (arguments.faces / name).is_dir():
@@ -123,6 +126,25 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if off:
         raise FailedClosed(f"the run says nothing, {len(off)} of its controls are off: {off[0]}")
     return ExitCode.DONE
+
+
+def _check_out(arguments: argparse.Namespace) -> None:
+    """Raise SettingsError where the report would replace what is read, OutputError where it would what is there."""
+    part, out = arguments.part, arguments.out
+    made = {out / f"{part}.md", out / f"{part}.json"}
+    if part == "papers" and out.is_dir():  # its pictures lie beside it, by many names
+        made |= set(out.glob("*.png"))
+    named = [Named(REPORT, path) for path in sorted(made)] + list(files_of_models(arguments.models))
+    named += [Named(TABLE, arguments.people)] if arguments.people else []
+    named += [Named(RECOGNISER, arguments.recogniser)] if arguments.recogniser else []
+    for role, folder in ((PHOTOGRAPH, arguments.faces), (INPUT, arguments.videos)):
+        # What is written lies right in the report's folder, so only what is read from there can be met.
+        if folder is not None and out.resolve().is_relative_to(folder.resolve()) and out.is_dir():
+            named += [Named(role, path) for path in out.iterdir()]
+    check_named("evaluate", named)
+    for path in sorted(made):
+        if os.path.lexists(path) and not arguments.overwrite:
+            raise OutputError(f"{path} exists; use --overwrite to replace it")
 
 
 class _Sets:
@@ -242,5 +264,5 @@ def _summary(report: Path, chapters: Sequence[Chapter]) -> None:
     verdicts = [verdict for chapter in chapters for verdict in chapter.verdicts]
     missed = [verdict for verdict in verdicts if not verdict.met]
     for verdict in missed:
-        print(f"missed: {verdict.claim}: expected {verdict.expected}, measured {verdict.measured}")
-    print(f"{len(verdicts) - len(missed)} of {len(verdicts)} claims met; {report} has the tables")
+        say(f"missed: {verdict.claim}: expected {verdict.expected}, measured {verdict.measured}")
+    say(f"{len(verdicts) - len(missed)} of {len(verdicts)} claims met; {report} has the tables")

@@ -17,6 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from streamdeid.core.atomic_file import write_whole
 from streamdeid.errors import OutputError
 
 _SIZE = (7.0, 4.2)
@@ -91,6 +92,6 @@ def _write(path: Path, title: str, x_label: str, y_label: str, draw: Callable[[A
         canvas.print_png(picture, metadata={"Software": None})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(picture.getvalue())
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from error
+    write_whole(path, picture.getvalue(), overwrite=True)

@@ -11,6 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from streamdeid.core.atomic_file import write_whole
+from streamdeid.core.shown_text import json_bytes
 from streamdeid.errors import OutputError
 from streamdeid.lab.identification import Interval
 
@@ -104,9 +106,9 @@ def write_chapters(
 def _write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from error
+    write_whole(path, json_bytes(text), overwrite=True)
 
 
 def _plain(value: object) -> object:

@@ -9,9 +9,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.atomic_file import check_paths, write_whole
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.frames import Planes
-from streamdeid.errors import OutputError, SettingsError
+from streamdeid.errors import SettingsError
 
 Picture = NDArray[np.uint8]
 Box = tuple[float, float, float, float]
@@ -65,16 +66,13 @@ def check_sheet_path(path: Path, *, overwrite: bool) -> None:
     """Raises SettingsError for a name that is no picture's or is taken, OutputError when its directory is missing."""
     if path.suffix.lower() not in _FORMATS:
         raise SettingsError(f"a sheet is a {', '.join(_FORMATS[:-1])} file, not {path.name}")
-    if path.exists() and not overwrite:
-        raise SettingsError(f"{path} exists already; use --overwrite to replace it")
-    if not path.absolute().parent.is_dir():
-        raise OutputError(f"{path} cannot be written: its directory does not exist")
+    check_paths(path, None, overwrite)
 
 
-def write_sheet(path: Path, sheet: Picture) -> None:
-    """Write an RGB sheet (h, w, 3). Raises OutputError."""
+def write_sheet(path: Path, sheet: Picture, *, overwrite: bool, mode: int = 0o666) -> None:
+    """Write an RGB sheet (h, w, 3), whole or not at all. mode: who may read and write it, at most.
+
+    Raises OutputError, and SettingsError for a file that is there and is to stay.
+    """
     _, data = cv2.imencode(path.suffix, cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))
-    try:
-        path.write_bytes(data.tobytes())
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from error
+    write_whole(path, data.tobytes(), overwrite=overwrite, mode=mode)

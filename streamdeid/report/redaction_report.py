@@ -18,12 +18,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from streamdeid.errors import OutputError
+from streamdeid.core.atomic_file import check_paths, write_whole
+from streamdeid.core.shown_text import json_bytes
 
 SCHEMA = "streamdeid.report"
 VERSION = 2
 """2: protection levels are called so, and the leakage of preserved attributes; `audit` reads version 1 too."""
 
+_MOST_BYTES = 1 << 28
+"""No report is larger: one over a hundred thousand files takes a tenth of it."""
 _LIBRARIES = ("streamdeid", "mediapipe", "ai-edge-litert", "opencv-python", "numpy", "numba", "av")
 
 
@@ -248,13 +251,32 @@ def left_visible(files: Sequence[FileReport]) -> list[str]:
     return visible + removed
 
 
-def write_report(path: Path, report: Report) -> None:
-    """Write a report as indented JSON. Raises OutputError."""
-    text = json.dumps(as_json(report), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+def check_report_path(path: Path, *, overwrite: bool = False) -> None:
+    """Raise SettingsError where something is there that is no report and is to stay, OutputError where no file can be.
+
+    An earlier report is replaced without a word.
+    """
+    check_paths(path, None, overwrite or is_report(path))
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file is a report that this program wrote, of whatever version."""
     try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from error
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+            return False
+        with path.open("rb") as file:
+            if file.read(1) != b"{":
+                return False
+        values = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(values, dict) and values.get("schema") == SCHEMA
+
+
+def write_report(path: Path, report: Report, *, overwrite: bool = False) -> None:
+    """Write a report as indented JSON; it is whole, or as it was. Raises as `check_report_path` does."""
+    text = json.dumps(as_json(report), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    write_whole(path, json_bytes(text), overwrite=overwrite or is_report(path))
 
 
 def finite(value: float) -> float | None:

@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from streamdeid.core.shown_text import plain
 from streamdeid.errors import FailedClosed, InputError, OutputError, SettingsError
 from streamdeid.review.desk import Desk
 from streamdeid.review.edit_requests import edit_of, keys_of, whole
@@ -137,7 +138,7 @@ class DeskPages:
             except SettingsError as error:
                 return JSONResponse({"wrong": str(error)}, 422)
             except OutputError as error:
-                return JSONResponse({"wrong": f"nothing was changed: {error}"}, 507)
+                return JSONResponse({"wrong": plain(f"nothing was changed: {error}")}, 507)
             return JSONResponse({"said": said, "state": desk.state()})
 
         return answer
@@ -171,7 +172,7 @@ class DeskPages:
             try:
                 data = await asyncio.get_running_loop().run_in_executor(self._threads, make)
             except (InputError, FailedClosed) as error:
-                return PlainTextResponse(f"{error}\n", 503)
+                return PlainTextResponse(f"{plain(str(error))}\n", 503)
             saved = {}
             if request.scope["path"].startswith("/snapshot/"):
                 saved = {"Content-Disposition": f'attachment; filename="frame-{number}.jpg"'}

@@ -14,6 +14,8 @@ from streamdeid.analysis.edits_check import check_edits
 from streamdeid.analysis.edits_file import read_edits, write_edits
 from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis
+from streamdeid.core.file_identity import FileIdentity
+from streamdeid.core.shown_text import plain
 from streamdeid.errors import InputError
 from streamdeid.report.redaction_report import FileSide
 from streamdeid.review.app import Open
@@ -41,6 +43,7 @@ def open_review(files: Files, reviewer: str = "") -> Open:
     Raises InputError for files that cannot be read or that are not of one recording, SettingsError for edits that do
     not fit it.
     """
+    seen = {path: FileIdentity.of(path) for path in (files.recording, files.output)}
     with ThreadPoolExecutor(2, "hash") as threads:  # they wait for the disk, and the columns for nobody
         hashes = [threads.submit(_sha256, path) for path in (files.recording, files.output)]
         analysis = read_analysis(files.analysis)
@@ -49,6 +52,8 @@ def open_review(files: Files, reviewer: str = "") -> Open:
         pictures = Pictures(files.recording, files.output, recorded.times)
         pictures.prepare()
     sha256, output = (one.result() for one in hashes)
+    for path, identity in seen.items():
+        identity.check(path)  # what is looked at is what the hash is of
     if analysis.header.input.sha256 != sha256:
         raise InputError(f"{files.analysis} is of another recording than {files.recording}")
     edits = read_edits(files.edits) if os.path.lexists(files.edits) else Edits(sha256, len(analysis.frames))
@@ -56,13 +61,15 @@ def open_review(files: Files, reviewer: str = "") -> Open:
     edits = replace(edits, places_sha256=recorded.places.fingerprint)
     _check_output(files, output, analysis, edits)
 
+    rights = os.stat(files.recording).st_mode & 0o666
+
     def save(changed: Edits) -> None:
         if reviewer:
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
             changed = replace(changed, reviewer=reviewer, reviewed=now)
-        write_edits(files.edits, changed)
+        write_edits(files.edits, changed, mode=rights)
 
-    names = Names(files.recording.name, files.output.name, files.edits.name)
+    names = Names(plain(files.recording.name), plain(files.output.name), plain(files.edits.name))
     desk = Desk(names, recorded, doubts(analysis, columns), edits, save)
     return Open(pictures, desk)
 

@@ -8,6 +8,7 @@ import secrets
 import signal
 from collections.abc import Callable, Sequence
 
+from streamdeid.core.shown_text import plain
 from streamdeid.errors import StreamdeidError
 from streamdeid.review.app import DeskPages, Open, Opening
 from streamdeid.service.http_settings import HttpSettings
@@ -65,5 +66,5 @@ def _opened(opening: Opening, read: Callable[[], Open]) -> None:
     try:
         opening.open = read()
     except StreamdeidError as error:
-        opening.failed = str(error)
+        opening.failed = plain(str(error))
         raise

@@ -22,6 +22,7 @@ from streamdeid.analysis.edits import AnotherSurrogate, Edit, PartPerson
 from streamdeid.analysis.places import SHOWN, Places
 from streamdeid.analysis.records import Analysis
 from streamdeid.core.faces import Face, Track
+from streamdeid.core.file_identity import FileIdentity
 from streamdeid.core.frames import Frame
 from streamdeid.errors import FailedClosed, InputError
 from streamdeid.identity.recorded_identity import KnownTrack
@@ -140,17 +141,18 @@ class Again:
         done: Callable[[Done[None]], None],
         *,
         overwrite: bool,
+        identity: FileIdentity | None = None,
     ) -> None:
         """Render segments of the earlier output anew and put the output together; it appears when it is whole.
 
-        done: told of each frame that was rendered for it. Raises InputError, OutputError, FailedClosed and, where the
-        files cannot be put together, NotSplicedError.
+        done: told of each frame that was rendered for it. identity: as for `spliced.splice`. Raises InputError,
+        OutputError, FailedClosed and, where the files cannot be put together, NotSplicedError.
         """
         with tempfile.TemporaryDirectory(prefix="streamdeid-") as place:
             pieces = {one: Path(place) / f"{number}{output.suffix}" for number, one in enumerate(segments)}
             for segment, path in pieces.items():
                 self._piece(segment, path, done)
-            splice(earlier, pieces, output, overwrite=overwrite)
+            splice(earlier, pieces, output, overwrite=overwrite, identity=identity)
 
     def _piece(self, segment: Segment, path: Path, done: Callable[[Done[None]], None]) -> None:
         analysis = self.recorded.analysis

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from streamdeid.core.addresses import is_address, scrubbed, shown
-from streamdeid.core.atomic_file import check_paths, put_in_place, remove
+from streamdeid.core.atomic_file import check_paths, put_in_place, remove, reserve
 from streamdeid.errors import InputError, OutputError, SettingsError, StreamdeidError
 
 ATTEMPTS = 5
@@ -195,14 +195,16 @@ def store(path: Path, place: str, token: str, *, overwrite: bool) -> None:
 
 def _store_here(path: Path, place: Path, token: str, overwrite: bool) -> None:
     check_paths(place, None, overwrite)
-    partial = Path(partial_of(str(place), token) or "")
+    growing = reserve(place, name=Path(partial_of(str(place), token) or ""))
     try:
-        shutil.copyfile(path, partial)
-        put_in_place(partial, place, overwrite=overwrite)
+        with path.open("rb") as source, growing.opened() as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+        put_in_place(growing, place, overwrite=overwrite)
     except OSError as error:
         raise OutputError(f"{place} cannot be written: {(error.strerror or str(error)).lower()}") from error
     finally:
-        remove(partial)
+        growing.discard()
+        growing.let_go()
 
 
 def remove_from(place: str) -> None:

@@ -16,7 +16,8 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.analysis.stored_faces import stored
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face, Track
-from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.file_identity import FileIdentity
+from streamdeid.core.frames import Frame
 from streamdeid.core.protocols import Detector, RemembersPictures
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.detection.guard import Watch
@@ -273,9 +274,9 @@ def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
     return min(math.ceil(settings.lookahead * info.average_rate), _MOST_WAITING // max(picture, 1))
 
 
-def open_source(path: Path, settings: Settings) -> FileSource:
-    """The source for a file. Raises InputError."""
-    return FileSource(path, tolerant=settings.tolerant)
+def open_source(path: Path, settings: Settings, identity: FileIdentity | None = None) -> FileSource:
+    """The source for a file; identity: which one it must be, where it was looked at before. Raises InputError."""
+    return FileSource(path, tolerant=settings.tolerant, identity=identity)
 
 
 def open_sink(
@@ -300,9 +301,8 @@ def open_sink(
     )
 
 
-def write_drawing(path: Path, pictures: Iterable[Planes], rate: int) -> None:
-    """Write pictures that were drawn, never a camera's. Raises OutputError."""
-    write_drawn_clip(path, pictures, rate)
+write_drawing = write_drawn_clip
+"""Writes pictures that were drawn, never a camera's."""
 
 
 def read_ahead(frames: Iterable[Frame]) -> Generator[Frame, None, None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,11 +10,13 @@ from pathlib import Path
 from types import TracebackType
 
 from streamdeid.analysis.columns import exact_times
-from streamdeid.core.atomic_file import check_paths
+from streamdeid.core.atomic_file import check_paths, reason_of
+from streamdeid.core.file_identity import FileIdentity
 from streamdeid.core.held_signals import signals_held
+from streamdeid.core.named_files import check_named
 from streamdeid.core.process_usage import cpu_seconds, let_go_of_code
 from streamdeid.detection.deadline import TimedDetector
-from streamdeid.errors import SettingsError
+from streamdeid.errors import InputError, SettingsError
 from streamdeid.identity.recognised_faces import Known
 from streamdeid.report.redaction_report import Choice, FileReport, FileSide, Picture, Timings, finite, peak_memory_mib
 from streamdeid.runs.again import Again, Counted
@@ -34,6 +35,7 @@ from streamdeid.runs.components import (
     whitelisted,
     write_behind,
 )
+from streamdeid.runs.named_by_settings import files_of_run
 from streamdeid.runs.register_file import open_register
 from streamdeid.runs.reviewed_file import Asked, ReviewedFile
 from streamdeid.runs.segments.registered_faces import SharedRegister
@@ -111,6 +113,7 @@ class FileRun:
         asked: for its analysis and edits. workers: processes for its segments, where it is filtered in two passes; the
         result is the same with any number. Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
         """
+        check_named("filter", files_of_run(self.settings, [(input, output)], asked.analysis, asked.edits))
         if asked and self.settings.register is not None:
             raise SettingsError("a register and an analysis do not go together: an analysis is of one recording alone")
         source = open_source(input, self.settings)
@@ -125,10 +128,9 @@ class FileRun:
                     report = self._whole(source, output, reviewed, progress)
                     return replace(report, one_pass=f"since {reason}")
             if asked:
-                _check_names(input, output, asked)
-                header = header_of(self.settings, self.start().models, source.info, FileSide.of(input))
+                header = header_of(self.settings, self.start().models, source.info, _hashed(source))
                 with signals_held():
-                    reviewed = ReviewedFile(asked, header, self.key, self.settings.overwrite)
+                    reviewed = ReviewedFile(asked, header, self.key, self.settings.overwrite, _rights(input))
                     kept.callback(reviewed.abort)
                 if reviewed.edits is not None:
                     try:
@@ -175,8 +177,10 @@ class FileRun:
             stream.end()  # before the output is: a register that cannot be written leaves none
             if reviewed is not None:
                 reviewed.check_length(count)
+            # Before the output is there, too: it is not made of a recording that was exchanged meanwhile.
+            side = _hashed(source) if reviewed is None else reviewed.input(source.path)
         report = FileReport(
-            input=FileSide.of(source.path) if reviewed is None else reviewed.input(source.path),
+            input=side,
             output=FileSide.of(output),
             picture=Picture(info.codec, info.width, info.height, float(info.average_rate)),
             frames=file_sink.frames,
@@ -204,7 +208,7 @@ class FileRun:
         begun = time.perf_counter()
         models = load_models(settings.models)
         settings.check_gallery(len(models.gallery.identities))
-        side = FileSide.of(source.path)
+        side = _hashed(source)
         header = header_of(settings, models, info, side)
         surrogates = choosing(settings, models, self.key)
         self.choice = self.choice or _choice(settings, models, surrogates)
@@ -240,6 +244,7 @@ class FileRun:
         Raises NotSplicedError where that is not possible, besides what `filter` raises.
         """
         settings, info = self.settings, source.info
+        earlier = FileIdentity.of(output) if output.is_file() else None
         held, recorded = reviewed.held_by(output), reviewed.recorded()
         check_paths(output, source.path, settings.overwrite)
         check_copyable(output, audio=settings.audio, keep_metadata=settings.keep_metadata)
@@ -262,8 +267,10 @@ class FileRun:
 
         if segments:
             Again(recorded, source, method, write, exact_times(recorded.analysis.frames)).render(
-                segments, output, output, told, overwrite=True
+                segments, output, output, told, overwrite=True, identity=earlier
             )
+        elif earlier is not None:
+            earlier.check(output)
         counted.copied(recorded, segments, "solid" if settings.strict or not settings.synthesises else "soft redaction")
         frames = recorded.analysis.frames
         reviewed.told = f"{counted.frames} frames were rendered again, the others copied from the earlier output"
@@ -293,15 +300,20 @@ class FileRun:
         return report
 
 
-def _check_names(input: Path, output: Path, asked: Asked) -> None:
-    """Raise SettingsError where two of the files of a run are one."""
-    named = {"recording": input, "output": output, "analysis": asked.analysis, "edits": asked.edits}
-    taken: dict[str, str] = {}
-    for role, path in named.items():
-        if path is not None:
-            other = taken.setdefault(os.path.realpath(path), role)
-            if other != role:
-                raise SettingsError(f"{path} cannot be {other} and {role} at once")
+def _hashed(source: FileSource) -> FileSide:
+    """The recording as it is read: its hash is that of the file that was looked at first. Raises InputError."""
+    source.check()
+    try:
+        side = FileSide.of(source.path)
+    except OSError as error:
+        raise InputError(f"{source.path} cannot be read: {reason_of(error)}") from error
+    source.check()
+    return side
+
+
+def _rights(path: Path) -> int:
+    """Who may read and write a recording: nobody else needs what was found in it."""
+    return path.stat().st_mode & 0o666
 
 
 def _timings(frames: int, begun: float, started: float, cpu: float) -> Timings:

@@ -14,16 +14,16 @@ from pathlib import Path
 
 from streamdeid.analysis.plain_file import open_plain
 from streamdeid.analysis.strict_json import Unfit
-from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
+from streamdeid.core.atomic_file import check_paths, write_whole
 from streamdeid.core.file_lock import locked
 from streamdeid.core.held_signals import signals_held
-from streamdeid.errors import InputError, OutputError, SettingsError
+from streamdeid.errors import InputError, SettingsError
 from streamdeid.identity.person_recogniser import installed_weights
 from streamdeid.identity.register_coding import MOST_BYTES, decoded, encoded
 from streamdeid.identity.registered import PeopleRegister
 from streamdeid.settings import Settings
 from streamdeid.surrogates.encryption import Kind, NotDecryptedError, OtherKeyError
-from streamdeid.surrogates.key import read_key_file
+from streamdeid.surrogates.key import read_by_everybody, read_key_file
 from streamdeid.surrogates.models import Models
 
 KIND = Kind(b"streamdeid register\n", 1, b"register", "a register of streamdeid")
@@ -36,11 +36,8 @@ def private_key(path: Path) -> bytes:
 
     Raises SettingsError.
     """
-    with contextlib.suppress(OSError):  # whatever is wrong is said when it is read
-        if os.name == "posix" and path.stat().st_mode & stat.S_IROTH:
-            raise SettingsError(
-                f"key file {path} can be read by everybody: a register needs one of your own (chmod o-r)"
-            )
+    if read_by_everybody(path):
+        raise SettingsError(f"key file {path} can be read by everybody: a register needs one of your own (chmod o-r)")
     return read_key_file(path)
 
 
@@ -105,16 +102,9 @@ class RegisterFile:
     def _write(self, register: PeopleRegister) -> None:
         data = KIND.encrypted(self._key, encoded(register))
         with signals_held():
-            temporary = reserve(self.path)
-            try:
-                os.chmod(temporary, 0o600)
-                temporary.write_bytes(data)
-                put_in_place(temporary, self.path, overwrite=True)
+            write_whole(self.path, data, overwrite=True, mode=0o600)
+            with contextlib.suppress(OSError):  # just taken away: whoever asks next is told
                 self._known = _state(os.stat(self.path))
-            except OSError as error:
-                raise OutputError(f"{self.path} cannot be written: {reason_of(error)}") from error
-            finally:
-                remove(temporary)
 
 
 def open_register(settings: Settings, models: Models, key: bytes | None) -> RegisterFile | None:

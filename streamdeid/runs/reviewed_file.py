@@ -70,10 +70,13 @@ class Asked:
 class ReviewedFile:
     """An analysis that is read and written, and edits that are applied, for one file."""
 
-    def __init__(self, asked: Asked, header: AnalysisHeader, key: bytes | None, overwrite: bool) -> None:
-        """Read what there is. Raises InputError for files that are damaged, SettingsError for those that do not fit."""
+    def __init__(self, asked: Asked, header: AnalysisHeader, key: bytes | None, overwrite: bool, rights: int) -> None:
+        """Read what there is. rights: of the recording, which its analysis gets at most.
+
+        Raises InputError for files that are damaged, SettingsError for those that do not fit.
+        """
         self.header = header
-        self._key, self._asked = key, asked
+        self._key, self._asked, self._rights = key, asked, rights
         self.analysis: Analysis | None = None
         self.edits: Edits | None = None
         self.told = ""
@@ -92,7 +95,7 @@ class ReviewedFile:
         if self.edits is None:  # an analysis tells of the filter alone; edits stand beside it
             with contextlib.ExitStack() as ours:
                 ours.enter_context(written_by_us(path))
-                self._writer = AnalysisWriter(path, header, overwrite=True, key=key)
+                self._writer = AnalysisWriter(path, header, overwrite=True, key=key, mode=rights)
                 self._ours = ours.pop_all()
         self._chosen = ChosenSurrogates({})
 
@@ -184,7 +187,7 @@ class ReviewedFile:
                     rendered = Rendered(output.sha256, self.edits.done)
                     if self._key is not None:
                         rendered = replace(rendered, seal=seal_of(rendered, now, self._key))
-                    write_edits(path, replace(now, rendered=rendered))
+                    write_edits(path, replace(now, rendered=rendered), mode=self._rights)
             except (InputError, SettingsError):  # taken away, or a desk has them open
                 _log.warning("%s is in use: the next run with it renders the whole recording", path)
 

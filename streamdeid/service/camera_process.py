@@ -21,6 +21,7 @@ from typing import BinaryIO
 
 from streamdeid.core.addresses import scrubbed
 from streamdeid.core.process_usage import be_frugal
+from streamdeid.core.shown_text import say
 from streamdeid.core.status import LiveStatus
 from streamdeid.errors import ExitCode, FailedClosed, StreamdeidError
 from streamdeid.runs.components import secret
@@ -116,7 +117,7 @@ def main() -> int:
             with unpacked_order(order, _exactly(given, order.sent)) as (camera, key):
                 _run(camera, key, given, pipe, stop)
     except Exception as error:
-        print(f"streamdeid: {name}: {_line(error)}", file=sys.stderr, flush=True)
+        say(f"streamdeid: {name}: {_line(error)}", to=sys.stderr)
         return int(error.exit_code if isinstance(error, StreamdeidError) else ExitCode.FAILED_CLOSED)
     return int(ExitCode.TERMINATED if signals else ExitCode.DONE)
 

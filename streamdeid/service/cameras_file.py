@@ -29,7 +29,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamdeid.core.addresses import is_address, is_device, scrubbed
+from streamdeid.core.named_files import CAMERAS, TOKEN, Named, check_named
 from streamdeid.errors import SettingsError
+from streamdeid.runs.named_by_settings import files_of_run
 from streamdeid.runs.register_file import private_key
 from streamdeid.service.camera import CHOICES, KEY, Camera, read_camera, unused_by
 from streamdeid.service.http_settings import HttpSettings, read_http
@@ -38,12 +40,12 @@ from streamdeid.service.toml_values import (
     check_names,
     filled_in,
     holds_password,
-    read_by_others,
     table,
     text,
     texts,
 )
-from streamdeid.surrogates.key import read_key_file
+from streamdeid.surrogates.key import read_by_everybody, read_key_file, warning_of
+from streamdeid.video.live.files import deletes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -117,8 +119,11 @@ def _read(file: Path, environment: Mapping[str, str]) -> CamerasFile:
     warnings = [
         f"{place} holds {what} and can be read by everybody (chmod o-r)"
         for place, what in secrets.items()
-        if read_by_others(place)
+        if read_by_everybody(place)
     ]
+    keys = {one.settings.key_file: None for one in cameras if one.settings.key_file is not None}
+    warnings += [line for line in map(warning_of, keys) if line is not None]
+    _check_files(file, http, cameras)
     return CamerasFile(tuple(cameras), http, tuple(warnings), frozenset(variables))
 
 
@@ -178,6 +183,25 @@ def _filled(
     if isinstance(recogniser, str) and recogniser.endswith(".onnx"):
         camera["whitelist_recogniser"] = str(directory / recogniser)
     return camera, names
+
+
+def _check_files(file: Path, http: HttpSettings | None, cameras: list[Camera]) -> None:
+    """Raise SettingsError where a file that a camera writes is something else to the service, too."""
+    named = [Named(CAMERAS, file)]
+    if http is not None and http.token_file is not None:
+        named.append(Named(TOKEN, http.token_file))
+    for one in cameras:
+        source, target = _local(one.source), _local(one.output)
+        named += files_of_run(one.settings, [(source, target)])
+        keeps = one.live.keep_files is not None
+        if source is not None and deletes(one.output, source, keeps=keeps, overwrite=one.settings.overwrite):
+            raise SettingsError(f"camera {one.name}: {source} would be deleted as an earlier file of its output")
+    check_named("serve", named)
+
+
+def _local(place: str) -> Path | None:
+    """A source or an output as a file of this machine; None for any other."""
+    return None if is_address(place) or is_device(place) else Path(place)
 
 
 def _check_apart(cameras: list[Camera]) -> None:

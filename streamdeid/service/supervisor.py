@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from streamdeid.core import shown_text
 from streamdeid.core.addresses import scrubbed
 from streamdeid.core.child_process import child_environment
 from streamdeid.errors import FailedClosed, SettingsError
@@ -188,4 +189,4 @@ class Supervisor:
 def say(line: str) -> None:
     """A line for the user, without a password."""
     with contextlib.suppress(OSError):
-        print(f"streamdeid: {scrubbed(line)}", file=sys.stderr, flush=True)
+        shown_text.say(f"streamdeid: {scrubbed(line)}", to=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -110,14 +109,6 @@ def filled_in(name: str, value: str, environment: Mapping[str, str]) -> tuple[st
 def holds_password(value: str) -> bool:
     """Whether an address, as it stands in the file, holds a password or another secret itself, not by `${NAME}`."""
     return _PASSWORD.search(_VARIABLE.sub("", value)) is not None
-
-
-def read_by_others(file: Path) -> bool:
-    """Whether people outside the owner and group may read the file; False where it has just gone."""
-    try:
-        return bool(os.stat(file).st_mode & 0o004)
-    except OSError:
-        return False
 
 
 def _kind(value: object) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import secrets
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +46,23 @@ def read_key_file(path: Path) -> bytes:
     if len(key) > MOST_KEY_BYTES:
         raise SettingsError(f"key file {path} is larger than {MOST_KEY_BYTES} bytes")
     return check_key(key)
+
+
+def read_by_everybody(path: Path) -> bool:
+    """Whether everybody on the machine may read a file, as far as its own rights go; False where it is not there."""
+    if os.name != "posix":
+        return False
+    try:
+        return bool(path.stat().st_mode & stat.S_IROTH)
+    except OSError:
+        return False
+
+
+def warning_of(path: Path) -> str | None:
+    """What to tell whoever names a key file that everybody may read; None for any other."""
+    if not read_by_everybody(path):
+        return None
+    return f"key file {path} can be read by everybody, who can make its faces again with it (chmod o-r)"
 
 
 def generator(key: bytes, purpose: str, person: int = 0, attempt: int = 0) -> np.random.Generator:

@@ -20,8 +20,15 @@ _TS_PACKET_SIZES = ((188, 0), (192, 4), (204, 0))
 def cut_off(path: Path) -> str | None:
     """Why the file cannot be whole, in words that finish "the file …", or None when nothing speaks against it.
 
-    Knows MP4/MOV boxes, Matroska/WebM segments, AVI chunks and MPEG-TS packets. Raises OSError.
+    Knows MP4/MOV boxes, Matroska/WebM segments, AVI chunks and MPEG-TS packets.
     """
+    try:
+        return _cut_off(path)
+    except OSError as error:  # it was taken away meanwhile, or its disk
+        return f"cannot be looked at any more: {(error.strerror or str(error)).lower()}"
+
+
+def _cut_off(path: Path) -> str | None:
     size = path.stat().st_size
     with path.open("rb") as file:
         start = file.read(4096)

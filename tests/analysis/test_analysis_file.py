@@ -17,6 +17,7 @@ from streamdeid.analysis.columns import columns_of
 from streamdeid.analysis.read_analysis import AnalysisFrames, read_analysis
 from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, Decision, FrameRecord
 from streamdeid.analysis.write_analysis import AnalysisWriter
+from streamdeid.core.atomic_file import Growing
 from streamdeid.core.faces import Face
 from streamdeid.errors import InputError, OutputError, SettingsError
 from tests.analysis.made_recordings import END, HEADER, assert_kept, made_record, write_recording
@@ -165,8 +166,10 @@ def test_an_existing_file_needs_overwrite_and_stays_until_the_new_one_is_whole(t
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streamdeid.analysis.write_analysis.reserve", lambda path: tmp_path / "full")
-    (tmp_path / "full").symlink_to("/dev/full")
+    full = os.open("/dev/full", os.O_RDWR)
+    monkeypatch.setattr(
+        "streamdeid.analysis.write_analysis.reserve", lambda path, mode: Growing(tmp_path / "full", full)
+    )
     record = made_record(np.random.default_rng(0), 0, 2)
     with pytest.raises(OutputError, match="no space left"):
         _written(tmp_path / "a", *[record] * 70)

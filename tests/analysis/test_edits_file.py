@@ -118,7 +118,7 @@ def test_a_file_that_cannot_be_written_leaves_the_one_before(tmp_path: Path, mon
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("streamdeid.analysis.edits_file.put_in_place", full)
+    monkeypatch.setattr("streamdeid.core.atomic_file.put_in_place", full)
     with pytest.raises(OutputError, match="no space left"):
         write_edits(path, replace(EDITS, done=()))
     assert read_edits(path) == EDITS and list(tmp_path.iterdir()) == [path]

@@ -6,16 +6,18 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from streamdeid.cli import live_signals
+from streamdeid.cli import filter_live, live_signals
 from streamdeid.cli.error_text import Stopped
 from streamdeid.cli.live_signals import heeded
 from streamdeid.cli.main import main
+from streamdeid.core.status import LiveStatus, SourceState
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
 
@@ -104,3 +106,36 @@ filter_live._ended(Filter(), arguments, "-", 0.0, 0)
         finally:
             process.kill()
     assert time.monotonic() - begun > 2.0
+
+
+class _Replayed:
+    """A live filter at the end of a recording, of which so many frames were filtered."""
+
+    def __init__(self, filtered: int) -> None:
+        self._status = LiveStatus(filtered=filtered, withheld=3, source=SourceState(dropped=37))
+
+    def __enter__(self) -> _Replayed:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing to end."""
+
+    def run(self, stop: threading.Event) -> None:
+        """It is at its end already."""
+
+    def status(self) -> LiveStatus:
+        """What came of it."""
+        return self._status
+
+
+@pytest.mark.parametrize(("filtered", "code"), [(0, 4), (1, 0)])
+def test_a_replay_of_which_nothing_came_out_has_failed(
+    filtered: int, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(filter_live, "open_live", lambda *words, **more: _Replayed(filtered))
+    assert main(["filter", "--realtime", str(tmp_path / "a.mp4"), str(tmp_path / "b.mkv"), "--quiet"]) == code
+    said = capsys.readouterr().err
+    assert (code == 0) == (said == "")
+    if code:
+        assert "not one frame of the recording is in" in said and said.count("\n") == 1
+        assert "37 came too fast for this machine and were left out, 3 were withheld" in said

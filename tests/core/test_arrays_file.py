@@ -72,7 +72,7 @@ def test_what_a_model_file_cannot_hold_is_not_written(tmp_path: Path, bad: dict[
 
 
 def test_a_disk_that_refuses_is_an_output_error(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="cannot write"):
+    with pytest.raises(OutputError, match="cannot be written"):
         write_arrays(tmp_path / "missing" / "a.npz", ARRAYS)
 
 

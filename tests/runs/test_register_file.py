@@ -14,12 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamdeid.core import file_lock
+from streamdeid.core import atomic_file, file_lock
 from streamdeid.core.file_lock import locked
 from streamdeid.errors import InputError, OutputError, SettingsError, StreamdeidError
 from streamdeid.identity.register_coding import encoded
 from streamdeid.identity.registered import PeopleRegister, registered
-from streamdeid.runs import register_file
 from streamdeid.runs.register_file import KIND, RegisterFile, check_made_by, private_key
 from tests.registers import KEY, empty, key_file, of, somebody
 
@@ -132,14 +131,14 @@ def test_a_lock_is_had_as_soon_as_it_is_free(tmp_path: Path, monkeypatch: pytest
         assert len(waited) == 1
 
 
-@pytest.mark.parametrize("where", ["write_bytes", "put_in_place", "chmod"])
+@pytest.mark.parametrize("where", ["write", "put_in_place", "fsync"])
 def test_a_full_disk_leaves_the_old_file(file: RegisterFile, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     before = file.path.read_bytes()
 
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    place: object = {"write_bytes": Path, "put_in_place": register_file, "chmod": os}[where]
+    place: object = {"write": atomic_file.Growing, "put_in_place": atomic_file, "fsync": os}[where]
     with monkeypatch.context() as patched:
         patched.setattr(place, where, full)
         with pytest.raises(OutputError, match="no space left on device") as caught:

@@ -451,7 +451,7 @@ def test_what_does_not_fit_is_refused(recording: Recording, tmp_path: Path) -> N
         filter_file(other, tmp_path / "o.mp4", replace(recording.settings, overwrite=False), analysis=kept)
     assert kept.read_bytes() == recording.analysis_path.read_bytes() and not (tmp_path / "o.mp4").exists()
     for one, two in ((tmp_path / "o.mp4", tmp_path / "o.mp4"), (tmp_path / "o.mp4", recording.path)):
-        with pytest.raises(SettingsError, match="at once"):
+        with pytest.raises(SettingsError, match="itself; choose another"):
             filter_file(recording.path, one, recording.settings, analysis=two)
 
 

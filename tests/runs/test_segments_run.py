@@ -174,8 +174,11 @@ def test_what_does_not_go_together(place: Path, tmp_path: Path, capsys: pytest.C
         chosen(place, whitelist=(place / "a.png",))
     with pytest.raises(SettingsError, match="look-ahead"):
         filter_file(place / "in.mp4", tmp_path / "out.mp4", chosen(place), analysis=tmp_path / "in.analysis")
+    (tmp_path / "there.mp4").touch()
     with pytest.raises(SettingsError, match="exists already"):
-        filter_file(place / "in.mp4", place / "key", chosen(place))
+        filter_file(place / "in.mp4", tmp_path / "there.mp4", chosen(place))
+    with pytest.raises(SettingsError, match="is the key file itself; choose another output"):
+        filter_file(place / "in.mp4", place / "key", chosen(place, overwrite=True))
     words = ["filter", str(place / "in.mp4"), str(tmp_path / "out.mp4"), "--decisions", "whole-file", "--workers", "2"]
     assert main([*words, "--quiet", "--report", str(tmp_path / "r.json")]) == 0
     assert main(["audit", str(tmp_path / "r.json")]) == 0 and "1 file in two passes" in capsys.readouterr().out

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.photographs import Detect, read_photographs
 from streamdeid.aam.procrustes import align, generalised_procrustes
-from streamdeid.errors import InputError, OutputError
+from streamdeid.core.atomic_file import write_whole
+from streamdeid.errors import InputError
 from streamdeid.k_same.diff_furthest import k_diff_furthest
 from streamdeid.k_same.furthest import k_same_furthest
 from streamdeid.k_same.m import k_same_m
@@ -222,7 +223,4 @@ def _write_sheet(path: Path, model: PlainModel, vectors: Vectors) -> None:
     sets = [vectors, *_one_run(vectors).values()]
     rows = [np.concatenate([model.decode(face) for face in each[:_SHOWN]], axis=1) for each in sets]
     sheet = np.ascontiguousarray(np.concatenate(rows, axis=0)[:, :, ::-1])
-    try:
-        path.write_bytes(cv2.imencode(".png", sheet)[1].tobytes())
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from error
+    write_whole(path, cv2.imencode(".png", sheet)[1].tobytes(), overwrite=True)

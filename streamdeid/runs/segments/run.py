@@ -90,13 +90,14 @@ def filter_segments(
         times, keys = frame_times(source.path, info.time_base)
     except InputError as error:
         raise NotCutError("the times of its frames cannot be told beforehand") from error
+    source.check()
     lookahead = lookahead_frames(settings, info)
     spans = cut_up(times, keys, lookahead) if length is None else cut_up(times, keys, lookahead, length)
     told = _Progress(progress, len(times))
     with contextlib.ExitStack() as safe:
         with signals_held():
             place = safe.enter_context(scratch(output.parent, f".{output.stem[:40]}.segments-"))
-        doing = _doing(Recording(source.path, settings, header), min(workers, len(spans)), safe)
+        doing = _doing(Recording(source.path, source.identity, settings, header), min(workers, len(spans)), safe)
         studies = _studied(doing, spans, place, told)
         whole = decide(
             spans,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamdeid.analysis.records import AnalysisHeader
+from streamdeid.core.file_identity import FileIdentity
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.runs.components import default_detector, in_time, open_source, tested
 from streamdeid.runs.segments.cutting import Span
@@ -26,6 +27,8 @@ class Recording:
     """What all segments of a recording have in common."""
 
     input: Path
+    identity: FileIdentity
+    """What the input was when the run looked at it first."""
     settings: Settings
     header: AnalysisHeader
 
@@ -62,7 +65,7 @@ class SegmentWork:
         self._recording = recording
         self._cleanup = contextlib.ExitStack()
         with contextlib.ExitStack() as safe:
-            self._source = open_source(recording.input, recording.settings)
+            self._source = open_source(recording.input, recording.settings, recording.identity)
             self._models = load_models(recording.settings.models)
             detect = default_detector(recording.settings)
             self._detect: TimedDetector = safe.enter_context(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 
 import av
 
+from streamdeid.core.atomic_file import put_in_place, reserve
 from streamdeid.core.frames import Planes
 from streamdeid.errors import OutputError
 from streamdeid.video.picture_memory import picture_of
@@ -20,9 +19,9 @@ def write_drawn_clip(path: Path, pictures: Iterable[Planes], rate: int) -> None:
 
     Sizes are even. Raises OutputError, and then nothing remains.
     """
-    temporary = path.with_name(f".{path.stem}.partial-{os.getpid()}{path.suffix}")
+    growing = reserve(path)
     try:
-        with av.open(f"file:{temporary}", mode="w", format="mp4") as output:
+        with av.open(f"file:{growing.place}", mode="w", format="mp4") as output:
             stream: av.VideoStream | None = None
             for index, planes in enumerate(pictures):
                 if stream is None:
@@ -34,9 +33,9 @@ def write_drawn_clip(path: Path, pictures: Iterable[Planes], rate: int) -> None:
                 output.mux(stream.encode(picture))
             if stream is not None:
                 output.mux(stream.encode(None))
-        os.replace(temporary, path)
+        put_in_place(growing, path, overwrite=True)
     except (av.FFmpegError, OSError) as error:
         raise OutputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from error
     finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        growing.discard()
+        growing.let_go()

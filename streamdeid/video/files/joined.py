@@ -13,7 +13,7 @@ from typing import Any
 
 import av
 
-from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
+from streamdeid.core.atomic_file import Growing, check_paths, put_in_place, reason_of, reserve
 from streamdeid.core.held_signals import signals_held
 from streamdeid.errors import OutputError
 from streamdeid.video.files.copied_streams import CopiedStreams
@@ -47,11 +47,13 @@ def join(
     check_paths(path, info.path, overwrite)
     with contextlib.ExitStack() as safe:
         with signals_held():
-            temporary = reserve(path)
-            safe.callback(remove, temporary)
+            growing = reserve(path)
+            safe.callback(growing.let_go)
+            safe.callback(growing.discard)
         try:
-            dropped = _write(pieces, times, info, temporary, path, audio, keep_metadata, tolerant)
-            put_in_place(temporary, path, overwrite=overwrite)
+            dropped = _write(pieces, times, info, growing, path, audio, keep_metadata, tolerant)
+            info.identity.check(info.path)
+            put_in_place(growing, path, overwrite=overwrite)
         except (av.FFmpegError, OSError) as error:
             raise OutputError(f"{path} cannot be written: {reason_of(error)}") from error
     return info.dropped_streams + dropped
@@ -61,7 +63,7 @@ def _write(
     pieces: Sequence[Path],
     times: Sequence[Fraction],
     info: SourceInfo,
-    temporary: Path,
+    growing: Growing,
     path: Path,
     audio: bool,
     keep_metadata: bool,
@@ -71,7 +73,7 @@ def _write(
     options = muxer_options(kind, info.time_base)
     with (
         opened_video(pieces[0]) as (_, first),
-        av.open(f"file:{temporary}", mode="w", format=kind.muxer, container_options=options) as output,
+        av.open(f"file:{growing.place}", mode="w", format=kind.muxer, container_options=options) as output,
     ):
         output.flags |= BITEXACT
         if keep_metadata:
@@ -82,6 +84,7 @@ def _write(
             info.path, output, audio=audio, shift=shift, keep_metadata=keep_metadata, tolerant=tolerant
         )
         with contextlib.closing(copied):
+            info.identity.check(info.path)
             base = fraction_of(first.time_base)
             assert base is not None
             stamps = []

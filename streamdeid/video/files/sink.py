@@ -12,7 +12,7 @@ from types import TracebackType
 import av
 from av.container import OutputContainer
 
-from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, remove, reserve
+from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, reserve
 from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.core.process_usage import clear_new_memory
 from streamdeid.errors import FailedClosed, OutputError, SettingsError
@@ -84,12 +84,12 @@ class FileSink:
         self._open = True
         self.dropped_streams: tuple[str, ...] = info.dropped_streams
         """Streams of the input that are not in the output, in words."""
-        self._temporary = reserve(self.path)
+        self._growing = reserve(self.path)
         clear_new_memory(True)
         self._output: OutputContainer | None = None
         with self._aborting():
             self._output = av.open(
-                f"file:{self._temporary}",
+                f"file:{self._growing.place}",
                 mode="w",
                 format=self._container.muxer,
                 container_options=muxer_options(self._container, info.time_base),
@@ -109,6 +109,7 @@ class FileSink:
                     tolerant=tolerant,
                 )
                 self.dropped_streams += tuple(self._copied.dropped)
+                info.identity.check(info.path)  # the sound is of the recording whose pictures come
             self._start(self._output)
 
     def __enter__(self) -> FileSink:
@@ -145,7 +146,8 @@ class FileSink:
                 clear_new_memory(False)
 
     def finish(self) -> None:
-        """Flush, sync and give the file its name. Raises OutputError, and then nothing remains."""
+        """Flush, sync and give the file its name. Raises OutputError, and InputError where the recording is another
+        one by now; then nothing remains."""
         with self._aborting():
             output = self._writable()
             if self.frames == 0:
@@ -156,7 +158,8 @@ class FileSink:
                 self._copied.close()
             output.close()
             clear_new_memory(False)
-            put_in_place(self._temporary, self.path, overwrite=self._overwrite)
+            self._info.identity.check(self._info.path)
+            put_in_place(self._growing, self.path, overwrite=self._overwrite)
             self._open = False
 
     def abort(self) -> None:
@@ -168,11 +171,12 @@ class FileSink:
         if self._copied is not None:
             self._copied.close()
         # Unlinked first: closing writes the trailer, and for MP4 that means reading the whole file once more.
-        remove(self._temporary)
+        self._growing.discard()
         if self._output is not None:
             with contextlib.suppress(av.FFmpegError, OSError, ValueError):
                 self._output.close()
-        remove(self._temporary)
+        self._growing.discard()
+        self._growing.let_go()
 
     def _add_video(self, output: OutputContainer, options: dict[str, str], threads: int) -> av.VideoStream:
         info = self._info

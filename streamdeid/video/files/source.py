@@ -14,6 +14,7 @@ from pathlib import Path
 import av
 from av.container import InputContainer
 
+from streamdeid.core.file_identity import FileIdentity
 from streamdeid.core.frames import Colour, Frame
 from streamdeid.errors import InputError
 from streamdeid.video.pictures import Orientation, colour_of, is_rgb, orientation_of, planes_of, turn_upright
@@ -41,6 +42,8 @@ class SourceInfo:
     """What is known of a video file before it is read, and what the sink needs to write one like it."""
 
     path: Path
+    identity: FileIdentity = field(compare=False, repr=False)
+    """Which file it was, and in what state, when it was first looked at; two files can be alike."""
     container: str
     """FFmpeg's name of the container, as in `mov,mp4,m4a,3gp,3g2,mj2`."""
     codec: str
@@ -87,11 +90,15 @@ class FileSource:
     tolerant: what decodes is yielded, but for pictures from a place of damage to the next key frame; damage is counted
     in `damaged` and its first kind told in `damage`.
     threads: decoder threads; 1 decodes in the calling thread.
+    identity: of the file that is meant, where it was looked at before. Each time that the file is opened, and when it
+    was read to its end, it must be the one that was looked at first, unchanged.
 
     Raises InputError, in the constructor too, with one line for the user.
     """
 
-    def __init__(self, path: Path | str, *, tolerant: bool = False, threads: int = 1) -> None:
+    def __init__(
+        self, path: Path | str, *, tolerant: bool = False, threads: int = 1, identity: FileIdentity | None = None
+    ) -> None:
         self.path = Path(path)
         self.tolerant = tolerant
         self.damaged = 0
@@ -102,10 +109,15 @@ class FileSource:
         reason = why_unreadable(self.path)
         if reason:
             raise InputError(f"{self.path} cannot be read: {reason}")
+        self.identity = FileIdentity.of(self.path) if identity is None else identity
         self.info: SourceInfo = self._probe()
 
     def __iter__(self) -> Iterator[Frame]:
         return self._frames()
+
+    def check(self) -> None:
+        """Raise InputError where the file is no more the one that was looked at first, or was changed since."""
+        self.identity.check(self.path)
 
     def between(
         self, times: Sequence[Fraction], first: int, last: int, *, number: int = 0
@@ -116,7 +128,7 @@ class FileSource:
         or its frames have other times.
         """
         index_of = {time: index for index, time in enumerate(times, number)}
-        reading = Reading(self.path, self.tolerant, self._threads)
+        reading = self._opened(self.tolerant)
         expected: int | None = None
         with reading.container:
             start = times[first - number]
@@ -135,15 +147,26 @@ class FileSource:
                     return
         raise InputError(f"{self.path} cannot be read from frame {first} to {last}")
 
+    def _opened(self, tolerant: bool) -> Reading:
+        """The file, opened, and the same before and after. Raises InputError."""
+        self.check()
+        reading = Reading(self.path, tolerant, self._threads)
+        try:
+            self.check()
+        except InputError:
+            reading.container.close()
+            raise
+        return reading
+
     def _probe(self) -> SourceInfo:
-        probe = Reading(self.path, True, self._threads)
+        probe = self._opened(True)
         with probe.container:
             for picture in probe.pictures():
-                return _describe(self.path, probe.container, probe.stream, picture)
+                return _describe(self.path, self.identity, probe.container, probe.stream, picture)
         raise InputError(f"{self.path} is not a readable video: not one picture of it can be decoded")
 
     def _frames(self) -> Generator[Frame, None, None]:
-        reading = Reading(self.path, self.tolerant, self._threads)
+        reading = self._opened(self.tolerant)
         self.damaged, self.damage = 0, None
         width, height = self.info.coded_size
         time, step = None, 1 / self.info.average_rate
@@ -179,12 +202,15 @@ class FileSource:
                 index += 1
                 self.damaged, self.damage = reading.damaged, reading.damage
         self.damaged, self.damage = reading.damaged, reading.damage
+        self.check()
         if self.damage and not self.tolerant:
             place = f" after frame {index} ({float(time):.2f} s)" if time is not None else " at its first frame"
             raise InputError(f"{self.path} is damaged or cut off{place}: {self.damage}")
 
 
-def _describe(path: Path, container: InputContainer, stream: av.VideoStream, picture: av.VideoFrame) -> SourceInfo:
+def _describe(
+    path: Path, identity: FileIdentity, container: InputContainer, stream: av.VideoStream, picture: av.VideoFrame
+) -> SourceInfo:
     codec = stream.codec_context
     tags = ColourTags(codec.colorspace, codec.color_primaries, codec.color_trc, codec.color_range)
     if is_rgb(picture):
@@ -208,6 +234,7 @@ def _describe(path: Path, container: InputContainer, stream: av.VideoStream, pic
     ]
     return SourceInfo(
         path=path,
+        identity=identity,
         container=container.format.name,
         codec=codec.codec.canonical_name,
         width=width,

@@ -15,7 +15,8 @@ from typing import Any
 import av
 from av.container import InputContainer
 
-from streamdeid.core.atomic_file import put_in_place, reason_of, remove, reserve
+from streamdeid.core.atomic_file import Growing, put_in_place, reason_of, reserve
+from streamdeid.core.file_identity import FileIdentity
 from streamdeid.errors import InputError, OutputError
 from streamdeid.video.files.sink import BITEXACT, muxer_options
 from streamdeid.video.formats import container_for
@@ -86,37 +87,43 @@ def touched_segments(segments: Sequence[Segment], spans: Sequence[tuple[int, int
     return found
 
 
-def splice(earlier: Path, pieces: Mapping[Segment, Path], path: Path, *, overwrite: bool) -> None:
+def splice(
+    earlier: Path, pieces: Mapping[Segment, Path], path: Path, *, overwrite: bool, identity: FileIdentity | None = None
+) -> None:
     """Write `path`: the earlier file with some of its segments taken from other files, which hold nothing else.
 
-    pieces: by segments of the earlier file (several in a row may be one). `path` appears when it is whole. Raises
-    InputError, OutputError, and NotSplicedError when a piece was coded otherwise.
+    pieces: by segments of the earlier file (several in a row may be one). `path` appears when it is whole. identity:
+    of the earlier file, where it was looked at before. Raises InputError, also when that is another one by now,
+    OutputError, and NotSplicedError when a piece was coded otherwise.
     """
-    temporary = reserve(path)
+    growing = reserve(path)
     try:
         with opened_video(earlier) as (container, stream):
-            _write(container, stream, sorted(pieces.items(), key=lambda one: one[0].first), temporary, path)
-        if _times(temporary) != _times(earlier):
+            _write(container, stream, sorted(pieces.items(), key=lambda one: one[0].first), growing, path)
+        if _times(growing.place) != _times(earlier):
             raise NotSplicedError("the frames would not have the times they had")
-        put_in_place(temporary, path, overwrite=overwrite)
+        if identity is not None:
+            identity.check(earlier)
+        put_in_place(growing, path, overwrite=overwrite)
     except (av.FFmpegError, OSError) as error:
         raise OutputError(f"{path} cannot be written: {reason_of(error)}") from error
     finally:
-        remove(temporary)
+        growing.discard()
+        growing.let_go()
 
 
 def _write(
     container: InputContainer,
     stream: av.VideoStream,
     pieces: Sequence[tuple[Segment, Path]],
-    temporary: Path,
+    growing: Growing,
     path: Path,
 ) -> None:
     kind = container_for(path.suffix)
     base = fraction_of(stream.time_base)
     assert base is not None
     outs: dict[int, Any] = {}
-    output = av.open(f"file:{temporary}", mode="w", format=kind.muxer, container_options=muxer_options(kind, base))
+    output = av.open(f"file:{growing.place}", mode="w", format=kind.muxer, container_options=muxer_options(kind, base))
     with output:
         output.flags |= BITEXACT
         output.metadata.update((key, text) for key, text in container.metadata.items() if key not in _MUXER_TAGS)

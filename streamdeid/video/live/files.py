@@ -10,6 +10,7 @@ import time
 from collections import deque
 from pathlib import Path
 
+from streamdeid.core.addresses import is_address
 from streamdeid.core.atomic_file import remove
 from streamdeid.errors import OutputError, SettingsError
 
@@ -51,18 +52,13 @@ class FileNames:
         return path
 
     def _fields(self) -> str:
-        """The last part of the path with fields of strftime in any case."""
-        stem, extension = self._path.stem, self._path.suffix
-        return self._path.name if "%" in stem else f"{stem}-{_STAMP}{extension}"
+        return _with_fields(self._path)
 
     def _earlier(self) -> list[Path]:
         """Files of earlier runs that such names can stand for, oldest first; none where a field is no plain number."""
-        stem, extension = Path(self._fields()).stem, self._path.suffix
-        parts = re.split(r"(%.)", stem)
-        if any(part.startswith("%") and part not in _DIGITS for part in parts):
+        name = _names_of(self._fields())
+        if name is None:
             return []
-        pattern = "".join(_DIGITS.get(part, re.escape(part)) for part in parts)
-        name = re.compile(rf"{pattern}(-\d+)?{re.escape(extension)}")
         with contextlib.suppress(OSError):
             found = [path for path in self._path.parent.iterdir() if name.fullmatch(path.name) and path.is_file()]
             return sorted(found, key=lambda path: path.stat().st_mtime)
@@ -109,24 +105,59 @@ class Playlist:
         """Say in the list that nothing more comes."""
         with contextlib.suppress(OSError):
             temporary = self.path.with_name(f"{self._prefix}list.tmp")
-            temporary.write_text(self.path.read_text() + "#EXT-X-ENDLIST\n")
+            temporary.write_bytes(self.path.read_bytes() + b"#EXT-X-ENDLIST\n")
             os.replace(temporary, self.path)
 
     def _clear(self) -> None:
         """Delete what a killed muxer did not put into the list."""
         with contextlib.suppress(OSError):
-            listed = set(self.path.read_text().splitlines())
+            listed = set(self.path.read_bytes().splitlines())  # a name need not be UTF-8
             for path in self.path.parent.iterdir():
-                if path.name.startswith(self._prefix) and path.name not in listed:
+                if path.name.startswith(self._prefix) and os.fsencode(path.name) not in listed:
                     remove(path)
 
     def _clear_earlier(self) -> None:
         """Delete the segments of earlier runs, whose list is about to be overwritten: nobody else ever would."""
-        segment = re.compile(re.escape(self.path.stem) + r"-\d{8}-\d{6}-\d+-\d{6,}\.ts(\.tmp)?")
+        segment = _segments_of(self.path)
         with contextlib.suppress(OSError):
             for path in self.path.parent.iterdir():
                 if segment.fullmatch(path.name) and not path.name.startswith(self._prefix):
                     remove(path)
+
+
+def deletes(output: str, path: Path, *, keeps: bool, overwrite: bool) -> bool:
+    """Whether a live output deletes a file that is there, since it has the name of one of an earlier run.
+
+    keeps: whether only so many files are kept.
+    """
+    if is_address(output):
+        return False
+    target = Path(output).absolute()
+    if path.resolve().parent != target.resolve().parent:
+        return False
+    if target.suffix.lower() == ".m3u8":
+        return overwrite and _segments_of(target).fullmatch(path.resolve().name) is not None
+    names = _names_of(_with_fields(target)) if keeps else None
+    return names is not None and names.fullmatch(path.resolve().name) is not None
+
+
+def _with_fields(path: Path) -> str:
+    """The last part of a path with fields of strftime in any case."""
+    return path.name if "%" in path.stem else f"{path.stem}-{_STAMP}{path.suffix}"
+
+
+def _names_of(fields: str) -> re.Pattern[str] | None:
+    """The names that fields of strftime can stand for; None where a field is no plain number."""
+    parts = re.split(r"(%.)", Path(fields).stem)
+    if any(part.startswith("%") and part not in _DIGITS for part in parts):
+        return None
+    pattern = "".join(_DIGITS.get(part, re.escape(part)) for part in parts)
+    return re.compile(rf"{pattern}(-\d+)?{re.escape(Path(fields).suffix)}")
+
+
+def _segments_of(playlist: Path) -> re.Pattern[str]:
+    """The names that segments of a playlist have, whichever run they are of."""
+    return re.compile(re.escape(playlist.stem) + r"-\d{8}-\d{6}-\d+-\d{6,}\.ts(\.tmp)?")
 
 
 def _size(path: Path) -> int:

@@ -1,0 +1,44 @@
+"""Whether a file still is the one that was looked at first.
+
+A recording is opened more than once: to see what it is, to be hashed, for its pictures, for its sound, and again for a
+second pass. Whoever puts another file in its place meanwhile would have faces covered where the first one had them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamdeid.errors import InputError
+
+
+@dataclass(frozen=True)
+class FileIdentity:
+    """Which file it is, and what state it is in."""
+
+    device: int
+    inode: int
+    size: int
+    """Bytes."""
+    changed: int
+    """When it was last written to, ns."""
+
+    @staticmethod
+    def of(path: Path) -> FileIdentity:
+        """Look at a file, links followed. Raises InputError."""
+        try:
+            state = os.stat(path)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "its name cannot be used"
+            raise InputError(f"{path} cannot be read: {str(reason).lower()}") from error
+        return FileIdentity(state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)
+
+    def check(self, path: Path) -> None:
+        """Raise InputError unless the file is the same, and as it was."""
+        try:
+            same = FileIdentity.of(path) == self
+        except InputError:
+            same = False
+        if not same:
+            raise InputError(f"{path} was replaced or changed while it was read; nothing was made of it")
