@@ -46,6 +46,12 @@ class Clip:
     half: str
     heads: dict[int, Sequence[Head]]
 
+    def until(self, most: int | None) -> Clip:
+        """The same without the frames from `most` on; the first one stays. None: all stay."""
+        first = min(self.heads)
+        kept = {frame: heads for frame, heads in self.heads.items() if most is None or frame < most or frame == first}
+        return Clip(self.name, self.half, kept)
+
 
 def read_clips(labels: Path = LABELS) -> list[Clip]:
     """All clips, by name. Raises ValueError for a head in a frame that was not looked at, and for unknown words."""

@@ -191,11 +191,12 @@ def test_a_drawn_clip_is_filtered_and_counted(drawn: Path, capsys: pytest.Captur
 def test_what_is_open_or_on_no_head_is_pictured(
     drawn: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same clip with labels beside the face."""
-    beside = truth.Clip("drawn", "choosing", {0: [head((5.0, 5.0, 30.0, 35.0))]})
+    """The same clip with labels beside the face, and frames that are not asked for."""
+    beside = truth.Clip("drawn", "choosing", {0: [head((5.0, 5.0, 30.0, 35.0))], 1: [], 99: []})
     monkeypatch.setattr(recall, "read_clips", lambda: [beside])
     paths = [drawn / "open.png", drawn / "false.png"]
-    assert recall.main([str(drawn), "--sheet-open", str(paths[0]), "--sheet-false", str(paths[1])]) == 0
+    given = [str(drawn), "--most", "1"]
+    assert recall.main([*given, "--sheet-open", str(paths[0]), "--sheet-false", str(paths[1])]) == 0
     assert "| drawn | choosing | 1 |" in capsys.readouterr().out
     assert all(path.stat().st_size > 0 for path in paths)
 
@@ -206,6 +207,7 @@ def test_what_is_open_or_on_no_head_is_pictured(
         ([], "no video elsewhere"),
         (["--only", "nobody"], "no labels of nobody"),
         (["--only", "drawn", "--half", "confirming"], "none of these clips"),
+        (["--most", "0"], "--most"),
     ],
 )
 def test_clips_that_cannot_be_had_are_told(
