@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +44,7 @@ class Clip:
 
     name: str
     half: str
-    heads: dict[int, Sequence[Head]]
+    heads: Mapping[int, Sequence[Head]]
 
     def until(self, most: int | None) -> Clip:
         """The same without the frames from `most` on; the first one stays. None: all stay."""
@@ -70,7 +70,8 @@ def read_clips(labels: Path = LABELS) -> list[Clip]:
 
 
 def _head(row: dict[str, str]) -> Head:
-    box = Box(int(row["frame"]), *(float(row[key]) for key in ("x0", "y0", "x1", "y1")), 1.0)
+    x0, y0, x1, y1 = (float(row[key]) for key in ("x0", "y0", "x1", "y1"))
+    box = Box(int(row["frame"]), x0, y0, x1, y1, 1.0)
     face = row["face"] == "1"
     if row["kind"] not in (KINDS if face else OTHERS) or box.side < (CLASSES[0][0] if face else 1):
         raise ValueError(f"heads.csv: {row['clip']}, frame {box.frame}: {row['kind']} of {box.side:.0f} pixels")
