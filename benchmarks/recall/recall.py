@@ -39,6 +39,10 @@ from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models, load_models
 
 
+_PATIENCE = 300.0
+"""Seconds that the detector has for a frame: a busy machine must not end a measurement of minutes."""
+
+
 def measure(video: Path, clip: Clip, settings: Settings, models: Models) -> Score:
     """Filter a clip up to its last labelled frame, and count the labelled ones.
 
@@ -120,7 +124,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--sheet-false", type=Path, metavar="PNG", help="pictures of redactions on no head or on hair")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     given = parser.parse_args(argv)
-    settings = replace(Settings(), lookahead=0.0) if given.live else Settings()
+    settings = replace(Settings(), detector_deadline=_PATIENCE)
+    if given.live:
+        settings = replace(settings, lookahead=0.0)
     try:
         scores = measured(clips_of(given.directory, given.only, given.half, given.most), settings, given.workers)
     except (ValueError, OSError, StreamdeidError) as error:
