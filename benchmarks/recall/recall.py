@@ -38,7 +38,6 @@ from streamdeid.lab.attacks.gaps import Box
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models, load_models
 
-
 _PATIENCE = 300.0
 """Seconds that the detector has for a frame: a busy machine must not end a measurement of minutes."""
 
