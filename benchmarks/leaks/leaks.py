@@ -43,7 +43,7 @@ from streamdeid.surrogates.models import Models, load_models
 CAUSES = ("never seen", "not believed", "late or lost", "misplaced")
 _AROUND = 1
 """Seconds before and after in which something found or covered at the place counts."""
-_KEPT = 0.25
+KEPT = 0.25
 """Share of the pixels in the middle half of a box that are the original's, from which a face is exposed."""
 _REMEMBERED = 2
 """Seconds for which a place that was covered is remembered, though no box was seen there."""
@@ -72,7 +72,7 @@ class Leaks:
 
     def row(self) -> dict[str, object]:
         """A line of the table."""
-        sizes = {name: f"{self.exposed[name]} of {self.faces[name]}" for name in map(_named, CLASSES)}
+        sizes = {name: f"{self.exposed[name]} of {self.faces[name]}" for name in map(named, CLASSES)}
         return {
             "clip": self.clip,
             **sizes,
@@ -102,21 +102,21 @@ def measure(video: Path, models: Models, settings: Settings, misses: int | None)
         here = boxes.pop(index, [])
         for redaction in moment.redactions:
             if not any(_touch(redaction, box.corners) for box in here):
-                leaks.false.append(_picture(planes, Box(index, *redaction, 0.0)))
+                leaks.false.append(picture(planes, Box(index, *redaction, 0.0)))
         covered = [one for one in covered if moment.time - one.time <= _REMEMBERED]
         for box in (box for box in here if box.score >= gaps.LEAST_SCORE):
-            kept = kept_share(planes, output, box) > _KEPT
+            kept = kept_share(planes, output, box) > KEPT
             known = any(one.is_at(box, moment.time) for one in covered)
             if known or not kept:
                 covered.append(_Covered(moment.time, box))
-            size = next((_named(sizes) for sizes in CLASSES if sizes[0] <= box.side < sizes[1]), None)
+            size = next((named(sizes) for sizes in CLASSES if sizes[0] <= box.side < sizes[1]), None)
             if size is None:
                 continue
             leaks.faces[size] += 1
             if kept:
                 leaks.exposed[size] += 1
                 leaks.after_a_cover += known and box.side >= LEAST_SIDE
-                leaks.pictures.append(_picture(planes, box))
+                leaks.pictures.append(picture(planes, box))
                 exposed.append((index, box))
     if boxes:
         raise ValueError(f"{video.name} has no frame {max(boxes)}, but its table of faces has")
@@ -167,7 +167,8 @@ def cause(moments: Sequence[Moment], index: int, box: Corners) -> str:
     return "never seen"
 
 
-def _named(sizes: tuple[float, float]) -> str:
+def named(sizes: tuple[float, float]) -> str:
+    """A class of sizes in words: `16-24 px`."""
     return f"{sizes[0]:.0f}-{sizes[1]:.0f} px" if math.isfinite(sizes[1]) else f"{sizes[0]:.0f} px and up"
 
 
@@ -180,8 +181,8 @@ def _middle(box: Corners) -> Corners:
     return box[0] + dx, box[1] + dy, box[2] - dx, box[3] - dy
 
 
-def _picture(planes: Planes, box: Box) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """The surroundings of an exposed face, three times as wide, with its box."""
+def picture(planes: Planes, box: Box) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    """The surroundings of a box, three times as wide, with the box: uint8 (120, 120, 3), BGR."""
     reach = 1.5 * max(box.x1 - box.x0, box.y1 - box.y0)
     corners = []
     for low, high, limit in zip((box.x0, box.y0), (box.x1, box.y1), planes.size, strict=True):
@@ -190,10 +191,10 @@ def _picture(planes: Planes, box: Box) -> np.ndarray[tuple[int, ...], np.dtype[n
     (x0, x1), (y0, y1) = corners
     rgb = rectangle_to_rgb(planes, x0, y0, x1, y1)
     fx, fy = _TILE / (x1 - x0), _TILE / (y1 - y0)
-    picture = np.ascontiguousarray(cv2.resize(rgb, (_TILE, _TILE), interpolation=cv2.INTER_CUBIC)[:, :, ::-1], np.uint8)
+    tile = np.ascontiguousarray(cv2.resize(rgb, (_TILE, _TILE), interpolation=cv2.INTER_CUBIC)[:, :, ::-1], np.uint8)
     ends = [(round((x - x0) * fx), round((y - y0) * fy)) for x, y in ((box.x0, box.y0), (box.x1, box.y1))]
-    cv2.rectangle(picture, *ends, (0, 0, 255))
-    return picture
+    cv2.rectangle(tile, *ends, (0, 0, 255))
+    return tile
 
 
 def main(argv: list[str]) -> int:
@@ -217,10 +218,10 @@ def main(argv: list[str]) -> int:
     rows = [leaks.row() for leaks in [*results, total(results)]]
     print(as_json(rows) if given.json else markdown(list(rows[0]), [list(row.values()) for row in rows]))
     if given.sheet is not None:
-        write_sheet(given.sheet, [picture for leaks in results for picture in leaks.pictures])
+        write_sheet(given.sheet, [one for leaks in results for one in leaks.pictures])
     if given.false_sheet is not None:
-        write_sheet(given.false_sheet, [picture for leaks in results for picture in leaks.false])
-    large = [_named(sizes) for sizes in CLASSES if sizes[0] >= LEAST_SIDE]
+        write_sheet(given.false_sheet, [one for leaks in results for one in leaks.false])
+    large = [named(sizes) for sizes in CLASSES if sizes[0] >= LEAST_SIDE]
     bad = sum(one.after_a_cover if given.live else sum(one.exposed[size] for size in large) for one in results)
     return 1 if bad else 0
 

@@ -33,6 +33,8 @@ class Moment:
     time: Fraction
     found: Sequence[Corners]
     redactions: Sequence[Corners]
+    levels: Sequence[str] = ()
+    """Labels of the protection levels of the redactions."""
 
 
 def frames_of(
@@ -53,7 +55,8 @@ def frames_of(
         for done in filtered(source, step, lookahead_frames(settings, info)):
             pending, published = done.pending, done.frame
             boxes = [one.box for one in pending.tracks]
-            moment = Moment(pending.frame.time, boxes, [one.box for one in published.redactions])
+            covers = published.redactions
+            moment = Moment(pending.frame.time, boxes, [one.box for one in covers], [one.level for one in covers])
             yield pending.frame.planes, published.planes, moment
 
 

@@ -1,0 +1,1 @@
+"""Which faces are found and covered, and what is covered that is none, against heads that were labelled by eye."""
