@@ -117,8 +117,8 @@ def track(face: Face, number: int = 1, **changes: Any) -> Track:
     return replace(Track(number, face.box, face, 0, False), **changes)
 
 
-def lost(box: tuple[float, float, float, float], number: int = 1) -> Track:
-    return Track(number, box, None, 1, False)
+def lost(box: tuple[float, float, float, float], number: int = 1, sides: tuple[float, float] | None = None) -> Track:
+    return Track(number, box, None, 1, False, sides=sides)
 
 
 def grown(box: tuple[float, float, float, float], times: float) -> tuple[float, float, float, float]:

@@ -185,10 +185,11 @@ def test_two_people_have_faces_of_their_own_and_keep_them(fitting: FitModel, dra
 def test_the_redaction_of_a_lost_face_is_bounded_and_holds_the_last_face(fitting: FitModel, drawn: Drawn) -> None:
     one = drawn()
     x0, y0, x1, y1 = one.face.box
+    sides = x1 - x0, y1 - y0
     for times in (1.0, 1.6):
         filmed = Filmed(fitting)
         filmed.show(one.planes, track(one.face), times=3)
-        done = filmed.show(one.planes, lost(grown(one.face.box, times)))
+        done = filmed.show(one.planes, lost(grown(one.face.box, times), sides=sides))
         assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOFT, 0)]
         (redaction,) = done.redactions
         assert (redaction.box[2] - redaction.box[0]) <= 2.2 * (x1 - x0)
@@ -196,7 +197,9 @@ def test_the_redaction_of_a_lost_face_is_bounded_and_holds_the_last_face(fitting
         other = Filmed(fitting)
         other.show(one.planes, track(one.face), times=3)
         noisy = filled(one.planes, drawn_faces.inside_hull(one.points, SIZE, -1.0))
-        assert same(done.planes, other.show(noisy, lost(grown(one.face.box, times))).planes), "all of the face"
+        assert same(done.planes, other.show(noisy, lost(grown(one.face.box, times), sides=sides)).planes), (
+            "all of the face"
+        )
     assert filmed.filter.causes == {Cause.LOST: 1}
 
 
