@@ -23,6 +23,7 @@ from streamdeid.errors import FailedClosed
 from streamdeid.protect.soft_field import WAVES, paint_field
 from streamdeid.protect.soft_head import FEATHER, Head, head_of
 from streamdeid.render.masks import Box
+from streamdeid.render.soft_tone import in_light, tone_of, tone_step
 
 __all__ = ["Head", "SoftMemory", "head_of", "soft_redaction"]
 
@@ -37,22 +38,7 @@ _FAR = (1.8, 2.3, 3.0)
 _FAR_WEIGHT = 0.05
 _UNSEEN = 0.1
 """Weight of the rim's mean at angles at which nothing is to be seen: without it the waves would swing there."""
-_SKIN = np.array([[-0.53, 0.848], [0.848, 0.53]])
-"""Axes of chroma: the one along which skin of all kinds lies from grey on, and the one across it."""
-_LUMA_STEP, _SKIN_STEP = 1.5, 14.0
-"""Steps of the tone: a ratio of luma, and grey levels of chroma along the axis of skin, whose middles are 7, 21, 35: no
-head is ashen. Over people under one lamp this tells about a bit; more of somebody whose skin is rare among them. At
-steps of 12, 3 and 3 levels of Y, U and V a learnt inversion named 10 to 14 points more of 102 people than from the
-surroundings alone, at 24 and 6 still 9, at these 0 and -1 (the same photograph, another one). Chosen on London; on 40
-Canadian and 37 Danish faces they cost 1.5 and 0.5."""
-_CAST = 4.0
-"""How far from the axis of skin the tone may lie, grey levels: as far as the rim does, which tells the colour of the
-light. It is not taken from the head."""
-_MIDDLE, _DARK = 136.0, 16.0
-"""Luma in the middle of a step, and what is added to luma before the logarithm: dark pixels are mostly noise."""
 _GREY = 128.0
-_STAY = 0.8
-"""Distance from the middle of a step, in steps, from which another is taken: no flicker between two of them."""
 _TONE_RADII = np.array([0.15, 0.4, 0.6])
 _NEWEST = 0.15
 """Weight of the newest frame in the running means."""
@@ -117,7 +103,7 @@ def soft_redaction(
         _remember_tone(memory, _middle(original, head, others), weight)
     memory.check()
     rim_mean = memory.waves[0] if memory.waves is not None else np.full(3, _GREY)
-    middle = _in_light(memory.shown, rim_mean) if tone and memory.shown is not None else rim_mean
+    middle = in_light(memory.shown, rim_mean) if tone and memory.shown is not None else rim_mean
     waves = memory.waves if memory.waves is not None else np.vstack([middle, np.zeros((2 * WAVES, 3))])
     lift = middle - waves[0]
     memory.head = head
@@ -151,19 +137,10 @@ def _remember_tone(memory: SoftMemory, middle: Floats | None, weight: float) -> 
     if middle is None:
         return
     memory.middle = middle if memory.middle is None else memory.middle + weight * (middle - memory.middle)
-    luma, skin = memory.middle[0], _SKIN[0] @ (memory.middle[1:] - _GREY)
-    places = np.array([np.log((luma + _DARK) / (_MIDDLE + _DARK)) / np.log(_LUMA_STEP), skin / _SKIN_STEP - 0.5])
-    newest = np.maximum(np.rint(places), (-np.inf, 0.0))  # no head is blue
-    step = newest if memory.step is None else np.where(np.abs(places - memory.step) > _STAY, newest, memory.step)
-    wanted = np.array([(_MIDDLE + _DARK) * _LUMA_STEP ** step[0] - _DARK, _SKIN_STEP * (step[1] + 0.5)])
+    memory.step = tone_step(memory.middle, memory.step)
+    wanted = tone_of(memory.step)
     last = wanted if memory.shown is None or weight >= 1 else memory.shown
-    memory.step, memory.shown = step, last + _TOWARDS * (wanted - last)
-
-
-def _in_light(tone: Floats, rim: Floats) -> Floats:
-    """The colour (3,) of a tone (2,) in the light of a rim's mean colour (3,)."""
-    across = np.clip(_SKIN[1] @ (rim[1:] - _GREY), -_CAST, _CAST)
-    return np.array([tone[0], *(_GREY + tone[1] * _SKIN[0] + across * _SKIN[1])])
+    memory.shown = last + _TOWARDS * (wanted - last)
 
 
 def _seen_rim(planes: Planes, head: Head, others: Sequence[Head]) -> tuple[Floats, Floats]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.positive_system import solved
 from streamdeid.core.kernel_cache import kernel, reordering_kernel
 
 
@@ -39,7 +40,7 @@ def _robust_fit(terms, level, weights, usual, ridge, scale, rounds):  # type: ig
         for j in range(q):
             matrix[j, j] += total * ridge[j]
             right[j] += total * ridge[j] * usual[j]
-        found = _solved(matrix, right)
+        found = solved(matrix, right)
         for i in range(n):
             away[i] = level[i]
             for j in range(q):
@@ -99,27 +100,3 @@ def _normal_equations(terms, level, weights):  # type: ignore[no-untyped-def]
                 total += weighted[i] * columns[k, i]
             matrix[j, k] = matrix[k, j] = total
     return matrix, right
-
-
-@kernel
-def _solved(matrix, right):  # type: ignore[no-untyped-def]
-    """Solution of a symmetric, positive system (q, q), (q,), by Cholesky's way; numbers that are none when it is not
-    positive. In place."""
-    q = len(right)
-    for j in range(q):
-        for k in range(j):
-            matrix[j, j] -= matrix[j, k] * matrix[j, k]
-        matrix[j, j] = np.sqrt(matrix[j, j]) if matrix[j, j] > 0 else np.nan
-        for i in range(j + 1, q):
-            for k in range(j):
-                matrix[i, j] -= matrix[i, k] * matrix[j, k]
-            matrix[i, j] /= matrix[j, j]
-    for j in range(q):
-        for k in range(j):
-            right[j] -= matrix[j, k] * right[k]
-        right[j] /= matrix[j, j]
-    for j in range(q - 1, -1, -1):
-        for k in range(j + 1, q):
-            right[j] -= matrix[k, j] * right[k]
-        right[j] /= matrix[j, j]
-    return right

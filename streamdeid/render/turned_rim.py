@@ -165,7 +165,7 @@ def _filled(
     colours = skin, skin if background is None else background
     _fill(filled, depth, wanted, reach.profile.line, *origin, numbers, *colours)
     out = filled.copy()
-    _without_steps(filled, inside, depth, whole, out)
+    without_steps(filled, inside, depth, whole, out)
     return out, whole
 
 
@@ -173,6 +173,15 @@ def _filled(
 def _beyond(x, y, line):  # type: ignore[no-untyped-def]
     """How far a place lies beyond the line of a profile, and how far down it (`Profile.line`)."""
     return line[0] * x + line[1] * y + line[2], line[3] * x + line[4] * y + line[5]
+
+
+@kernel
+def share_beyond(x, y, line, edge, farther):  # type: ignore[no-untyped-def]
+    """How much a place lies beyond a profile (`Profile.line`), 0 to 1, whose line is so many pixels broad; farther:
+    its ends do not fade."""
+    side, down = _beyond(x, y, line)
+    before = 1.0 if farther else min(max(min(down - _LENGTH[0], _LENGTH[1] - down) / _FADES, 0.0), 1.0)
+    return before * min(max(side / edge, 0.0), 1.0)
 
 
 @kernel
@@ -215,13 +224,7 @@ def _fill(out, depth, wanted, line, x0, y0, numbers, skin, background):  # type:
             deep = depth[y, x]
             if deep >= inset or (deep == 0 and wanted[y, x] == 0):
                 continue
-            share = 0.0
-            if behind > 0:
-                side, down = _beyond(x + x0, y + y0, line)
-                before = min(max(min(down - _LENGTH[0], _LENGTH[1] - down) / _FADES, 0.0), 1.0)
-                if wanted[y, x] == _FARTHER:
-                    before = 1.0
-                share = behind * before * min(max(side / edge, 0.0), 1.0)
+            share = behind * share_beyond(x + x0, y + y0, line, edge, wanted[y, x] == _FARTHER) if behind > 0 else 0.0
             gx, gy = (x + 0.5) * across_grid - 0.5, (y + 0.5) * down_grid - 0.5
             for c in range(channels):
                 carried = _at(skin, first + c, gx, gy)
@@ -234,7 +237,7 @@ def _fill(out, depth, wanted, line, x0, y0, numbers, skin, background):  # type:
 
 
 @kernel
-def _without_steps(filled, inside, depth, whole, out):  # type: ignore[no-untyped-def]
+def without_steps(filled, inside, depth, whole, out):  # type: ignore[no-untyped-def]
     """The picture (h, w, c) with the edge of what was rendered softened where it meets what was filled in: nothing else
     is anti-aliased there."""
     height, width, channels = filled.shape

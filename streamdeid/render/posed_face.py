@@ -1,0 +1,200 @@
+"""The posed face: a surrogate rendered rigidly at a pose, over the whole region of a face (docs/architecture.md, 4).
+
+For faces whose landmarks cannot be had or trusted: small, turned, profiles. Nothing original is left in the region: it
+is the surrogate's solid with a z-buffer, its skin beside it, the background beyond its profile. Of the person it has
+the pose, six numbers, and the light, five (`posed_light`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import cv2
+import numpy as np
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.mesh_render import render_turned
+from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.pose import HeadPose
+from streamdeid.aam.solid_face import seen as seen_by
+from streamdeid.core.frames import Planes
+from streamdeid.core.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE
+from streamdeid.core.mesh_triangles import MOUTH, TRIANGLES
+from streamdeid.observe.keypoint_pose import KeypointPose
+from streamdeid.observe.turned_view import Gesture
+from streamdeid.render.blend import Blend, composed, no_membrane
+from streamdeid.render.eyes import narrowed, render_eye
+from streamdeid.render.light import LightFrame
+from streamdeid.render.lit_face import at_eye, lit_eye, lit_texture
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.posed_fill import filled
+from streamdeid.render.posed_light import LitSkin, PosedLight
+from streamdeid.render.posed_region import HeadOutline, posed_region
+from streamdeid.render.scene_grain import SceneGrain
+from streamdeid.render.turned_face import LitFace, TurnedPatch, plain_sides
+from streamdeid.render.turned_mouth import render_inside
+from streamdeid.render.turned_rim import Profile
+from streamdeid.render.turned_shape import RestingSolid, gestured
+
+STILL = Gesture(0.0, 0.0, 0.0, 0.0, (1.0, 1.0), (0.0, 0.0))
+"""Mouth shut, eyes open: what is shown where nothing tells them."""
+_SMALLEST = 8.0
+"""Width in pixels below which no face is drawn."""
+_RIM, _LEAST_RIM = 0.08, 3.0
+"""Soft rim outside the region, share of the face's width, and in pixels at least."""
+_EYES_FROM = 12.0
+"""Width in pixels from which eyes are drawn; below, the texture's dark lids are all that can be seen."""
+_SIZES = 1.2
+"""Ratio of the sizes in which a texture is kept: it is finer than the picture by less than that."""
+_PLAIN_FROM, _PLAIN_OVER = 0.35, 0.3
+"""Yaw in radians from which the rim of the texture is replaced by plain skin, and over which it is."""
+_GRAIN_FROM = 24.0
+"""Width in pixels from which a face gets the scene's sharpness and grain."""
+
+
+@dataclass(frozen=True)
+class PosedFrame:
+    """What is constant in drawing posed faces."""
+
+    fitting: FitModel
+    light: LightFrame
+    outline: HeadOutline
+    skin: LitSkin
+
+    @classmethod
+    def of(cls, fitting: FitModel, light: LightFrame) -> PosedFrame:
+        """Of a model."""
+        return cls(fitting, light, HeadOutline.of(fitting), LitSkin.of(fitting))
+
+
+@dataclass(frozen=True)
+class PosedHead:
+    """A head that is to be shown as a posed face."""
+
+    pose: KeypointPose
+    ellipse: Points
+    """float64 (n, 2): of the face in its detection's box (`posed_region.face_ellipse`), pixels."""
+    gesture: Gesture = STILL
+
+    def region(self, frame: PosedFrame, mesh: Points | None = None) -> Points:
+        """The region (n, 2) that is replaced at least; with the surrogate's mesh (m, 3) in the picture, the region."""
+        others = [self.ellipse] if mesh is None else [self.ellipse, mesh[:, :2]]
+        return posed_region(self.pose, frame.outline, others)
+
+
+@dataclass
+class PosedMemory:
+    """What drawing remembers of a track from frame to frame."""
+
+    light: PosedLight = field(default_factory=PosedLight)
+    scene: SceneGrain = field(default_factory=SceneGrain)
+    _of: NewFace | None = None
+    _gesture: Gesture | None = None
+    _rest: RestingSolid | None = None
+    _shape: tuple[Points, RestingSolid] | None = None
+    _plain: Pixels | None = None
+    _small: tuple[Pixels, Pixels] | None = None
+
+    def shape(self, face: NewFace, gesture: Gesture, frame: PosedFrame) -> tuple[Points, RestingSolid]:
+        """The surrogate's mesh (468, 3) and points in the model's frame; kept as long as nothing of it changes."""
+        if self._of is not face:
+            self._of, self._shape, self._plain, self._small = face, None, None, None
+            self._rest = RestingSolid.of(face.shape, frame.fitting.model, frame.light.slopes)
+            self.light = PosedLight()
+        if self._shape is None or self._gesture != gesture:
+            assert self._rest is not None
+            moved = gestured(self._rest, gesture, frame.fitting.model.smile)
+            self._shape, self._gesture = (frame.fitting.solid.solid(moved.shape, moved.depth), moved), gesture
+        return self._shape
+
+    def texture(self, face: NewFace, pose: KeypointPose, frame: PosedFrame) -> Pixels:
+        """The surrogate's picture (h, w, 3), about as fine as the face is large, its rim plain when it is turned."""
+        share = min(1.0, _SIZES ** math.ceil(math.log(max(pose.size, 24.0) / face.picture.shape[1], _SIZES)))
+        size = round(share * face.picture.shape[1]), round(share * face.picture.shape[0])
+        if self._plain is None:
+            self._plain = plain_sides(face.picture, frame.fitting.model)
+        if self._small is None or self._small[0].shape[1::-1] != size:
+            self._small = (
+                np.asarray(cv2.resize(face.picture, size, interpolation=cv2.INTER_AREA), np.float32),
+                np.asarray(cv2.resize(self._plain, size, interpolation=cv2.INTER_AREA), np.float32),
+            )
+        turned = np.float32(np.clip((abs(pose.yaw) - _PLAIN_FROM) / _PLAIN_OVER, 0, 1))
+        own, plain = self._small
+        return own + turned * (plain - own) if turned > 0 else own
+
+
+def render_posed_face(
+    out: Planes,
+    original: Planes,
+    head: PosedHead,
+    face: NewFace,
+    frame: PosedFrame,
+    memory: PosedMemory,
+    others: Sequence[Points] = (),
+) -> Points | None:
+    """Render a surrogate over a head, in place; the region (n, 2) that was replaced, its corners in turn in pixels.
+
+    out: the picture as it is published so far, from which the surroundings are taken. original: of its pixels in the
+    region only the light is read. others: regions (m, 2) of other heads, from which nothing is taken. None, and nothing
+    drawn, when the face is smaller than 8 pixels, lies outside the picture, or anything is not finite.
+    """
+    pose = head.pose
+    if not (np.isfinite([pose.x, pose.y, pose.yaw, pose.nod, pose.roll]).all() and np.isfinite(head.ellipse).all()):
+        return None
+    if not _SMALLEST <= pose.size < math.inf:
+        return None
+    view = pose.head_pose(frame.outline.head)
+    solid, shape = memory.shape(face, head.gesture, frame)
+    mesh = seen_by(solid, view)
+    region = head.region(frame, mesh)
+    rim = max(_LEAST_RIM, _RIM * pose.size)
+    room = 2 * rim + 4
+    corners = np.stack([region.min(axis=0) - room, region.max(axis=0) + room])
+    memory.light.read(original, view, head.ellipse, frame.skin, face)
+    picture, towards = memory.texture(face, pose, frame), memory.light.towards
+    lit = LitFace(memory.light.field(frame.skin, pose.yaw), picture, face, frame.light, out.colour, towards)
+    texture = lit_texture(picture, lit.field, lit.colour)
+    places = (frame.fitting.solid.mesh[:, :2] + 0.5) * (texture.shape[1] / frame.outline.head.width) - 0.5
+    rendered = render_turned(texture, places, mesh, TRIANGLES, out.size, corners)
+    if rendered is None:
+        return None
+    none = np.zeros((0, 0), np.float32)
+    points = seen_by(np.column_stack([shape.shape, shape.depth]), view)[:, :2]
+    patch = TurnedPatch(rendered.patch, points, none, rendered.owner, rendered.owner_chroma)
+    if pose.size >= _EYES_FROM:
+        _render_eyes(patch, shape, view, lit, narrowed(pose.yaw), frame.fitting.model)
+    if head.gesture.gape > 0:
+        _render_mouth(patch, head.gesture, view, frame.fitting.model)
+    whole = filled(rendered, mesh, out, region, rim, Profile.of(mesh, pose.yaw), others)
+    if whole is None:
+        return None
+    if pose.size >= _GRAIN_FROM:
+        memory.scene.match(whole.patch, out, region)
+    return region if composed(whole.patch, Blend(whole.weights, no_membrane()), out) else None
+
+
+def _render_eyes(
+    patch: TurnedPatch, shape: RestingSolid, view: HeadPose, lit: LitFace, squash: float, model: AppearanceModel
+) -> None:
+    """Render eyes that look straight ahead. squash: width of an iris over its height."""
+    for i, lids in enumerate((LEFT_EYE, RIGHT_EYE)):
+        x, y, radius = (float(value) for value in model.iris[i])
+        middle = np.array([x, y]) + (shape.shape - model.mean_shape)[lids].mean(axis=0)
+        iris = view.to_image(middle[None], shape.depth[lids].mean(keepdims=True))[0]
+        colours = lit_eye(lit.face, i, at_eye(lit.field, i, model), lit.colour)
+        with patch.only(i + 1, patch.points[lids]) as only:
+            render_eye(only, patch.points[lids], iris, radius * view.scale, colours, squash, lit.towards)
+
+
+def _render_mouth(patch: TurnedPatch, gesture: Gesture, view: HeadPose, model: AppearanceModel) -> None:
+    """Render the inside of an open mouth."""
+    mouth, covered = patch.points[INNER_LIP], patch.patch.covered_luma > 0
+    if covered.any():
+        across = float(np.linalg.norm(model.mean_shape[64] - model.mean_shape[60])) * view.scale
+        chroma = patch.patch.uv[patch.patch.covered > 0]
+        skin = np.array([np.median(patch.patch.y[covered]), *np.median(chroma, axis=0)], np.float32)
+        with patch.only(MOUTH, mouth) as only:
+            render_inside(only, mouth, skin, across, gesture.smile, 1.0)

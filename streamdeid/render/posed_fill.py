@@ -1,0 +1,227 @@
+"""What of a posed face's region its mesh leaves free: skin beside the face, the background beyond the profile.
+
+Everything is told by the direction from the middle of the head: how far the mesh and the region reach, the skin at the
+mesh's rim, and what is published just outside the region. Nothing inside the region is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from streamdeid.aam.mesh_render import Solid
+from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.synthesise import Mask, Patch
+from streamdeid.core.frames import Planes
+from streamdeid.core.kernel_cache import kernel
+from streamdeid.render.turned_rim import Profile, share_beyond, without_steps
+
+_ANGLES = 64
+_INSET = 0.05
+"""Rim of the rendered face that goes over into the skin beside it, share of its width: it is seen edge on there."""
+_DEPTHS = np.array([0.06, 0.1, 0.15])
+"""How far inside the mesh's rim its skin is looked at, shares of the face's width."""
+_OUTSIDE = np.array([0.0, 0.25, 0.5, 0.75])
+"""How far outside the region the picture is looked at, in breadths of its soft rim."""
+_GOES_OVER = 0.1, 0.6
+"""Where, between mesh and edge of the region, skin begins to go over into what is outside, and over what share."""
+_EDGE = 0.03
+"""Breadth of the line between skin and background, share of the face's width."""
+_TURN = 2 * np.pi / _ANGLES
+
+
+def _blurring() -> Points:
+    """Weights (a, a) of a blur over the angles: near ones where they are seen, far ones where nothing nearer is."""
+    apart = np.abs(np.arange(_ANGLES)[:, None] - np.arange(_ANGLES))
+    apart = np.minimum(apart, _ANGLES - apart)
+    weights: Points = np.exp(-0.5 * (apart / 1.5) ** 2) + 1e-3 * np.exp(-0.5 * (apart / 8) ** 2) + 1e-9
+    return weights
+
+
+_BLUR = _blurring()
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A posed face with all of its region filled."""
+
+    patch: Patch
+    """Covered wherever it is drawn or filled, the soft rim included."""
+    weights: Pixels
+    """float32 (ceil(h / 2), ceil(w / 2)): 1 wherever a pixel of the region is, falling to 0 across the soft rim."""
+
+
+def filled(
+    solid: Solid,
+    mesh: Points,
+    out: Planes,
+    region: Points,
+    rim: float,
+    profile: Profile,
+    others: Sequence[Points] = (),
+) -> Filled | None:
+    """A rendered head with the rest of its region filled; None when nothing of its skin is to be seen.
+
+    mesh (m, 3): what was rendered, pixels of the picture. out: the picture as it is published so far. region (n, 2):
+    convex, its corners in turn, pixels of the picture. rim: breadth of the soft rim outside of it, pixels. others:
+    regions (k, 2) of heads from which nothing may be carried.
+    """
+    patch, origin = solid.patch, np.array([solid.patch.x0, solid.patch.y0], np.float64)
+    inside = _mask(patch, (region,))
+    barred = _mask(patch, (region, *others)) if others else inside
+    middle, width = mesh[:, :2].mean(axis=0) - origin, float(np.ptp(mesh[:, 0]))
+    reaches = np.zeros((_ANGLES, 2))
+    _reach(middle, region - origin, patch.covered_luma, reaches)
+    skin, outside = np.zeros((_ANGLES, 4)), np.zeros((_ANGLES, 4))
+    _look_inside(patch.y, patch.uv, patch.covered_luma, patch.covered, middle, reaches, width * _DEPTHS, skin)
+    _look_outside(out.y, out.u, out.v, barred, patch.x0, patch.y0, middle, reaches, 1 + rim * _OUTSIDE, outside)
+    if not skin[:, 3].any():
+        return None
+    colours = np.concatenate([_carried(skin), _carried(outside if outside[:, 3].any() else skin)], axis=1)
+    line = profile.line
+    line[2] += line[:2] @ origin
+    line[5] += line[3:5] @ origin
+    numbers = np.array([*middle, rim, max(1.0, _INSET * width), profile.background, max(1.0, _EDGE * width)])
+    y, uv = patch.y[:, :, None].copy(), patch.uv.copy()
+    _fill(y, patch.covered_luma, 1, 0, reaches, colours, line, numbers)
+    _fill(uv, patch.covered, 2, 1, reaches, colours, line, numbers)
+    weights = cv2.dilate(inside, np.ones((6, 6), np.uint8), anchor=(2, 2))[::2, ::2].astype(np.float32)
+    _feather(weights, reaches, numbers)
+    whole = np.ones_like(patch.covered), np.ones_like(patch.covered_luma)
+    soft = y.copy()
+    depth = cv2.distanceTransform(patch.covered_luma, cv2.DIST_L2, 3)
+    without_steps(y, patch.covered_luma, depth, whole[1], soft)
+    return Filled(Patch(patch.x0, patch.y0, np.ascontiguousarray(soft[:, :, 0]), uv, *whole), weights)
+
+
+def _mask(patch: Patch, polygons: Sequence[Points]) -> Mask:
+    """uint8 (h, w): 1 where a patch's pixels lie in one of some polygons (n, 2) of the picture."""
+    mask = np.zeros(patch.y.shape, np.uint8)
+    for polygon in polygons:
+        corners = np.round((polygon - (patch.x0, patch.y0)) * 16).astype(np.int32)
+        cv2.fillConvexPoly(mask, corners, (1,), cv2.LINE_8, 4)
+    return mask
+
+
+def _carried(seen: Points) -> Points:
+    """Colours (a, 3) at every angle, of sums of colours and their number (a, 4)."""
+    blurred = _BLUR @ seen
+    colours: Points = blurred[:, :3] / blurred[:, 3:]
+    return colours
+
+
+@kernel
+def _reach(middle, region, covered, reaches):  # type: ignore[no-untyped-def]
+    """How far from a place the rendered mesh and a convex region (n, 2) reach in every direction: (a, 2), pixels."""
+    height, width = covered.shape
+    for k in range(len(reaches)):
+        dx, dy = np.cos(_TURN * k), np.sin(_TURN * k)
+        far = 0.0
+        for i in range(len(region)):
+            ax, ay = region[i - 1, 0] - middle[0], region[i - 1, 1] - middle[1]
+            bx, by = region[i, 0] - middle[0], region[i, 1] - middle[1]
+            before, after = dx * ay - dy * ax, dx * by - dy * bx
+            if before * after <= 0 and before != after:
+                share = before / (before - after)
+                far = max(far, dx * (ax + share * (bx - ax)) + dy * (ay + share * (by - ay)))
+        near = far
+        while near > 0:
+            x, y = round(middle[0] + near * dx), round(middle[1] + near * dy)
+            if 0 <= x < width and 0 <= y < height and covered[y, x]:
+                break
+            near -= 0.5
+        reaches[k, 0], reaches[k, 1] = max(near, 0.0), far
+
+
+@kernel
+def _look_inside(luma, chroma, covered, halved, middle, reaches, depths, seen):  # type: ignore[no-untyped-def]
+    """Add up the rendered colours so far inside the mesh's rim, and their number, in every direction: (a, 4)."""
+    height, width = covered.shape
+    for k in range(len(reaches)):
+        for i in range(len(depths)):
+            r = reaches[k, 0] - depths[i]
+            x = round(middle[0] + r * np.cos(_TURN * k))
+            y = round(middle[1] + r * np.sin(_TURN * k))
+            if r > 0 and 0 <= x < width and 0 <= y < height and covered[y, x] and halved[y // 2, x // 2]:
+                seen[k, 0] += luma[y, x]
+                seen[k, 1] += chroma[y // 2, x // 2, 0]
+                seen[k, 2] += chroma[y // 2, x // 2, 1]
+                seen[k, 3] += 1
+
+
+@kernel
+def _look_outside(luma, u, v, barred, x0, y0, middle, reaches, beyond, seen):  # type: ignore[no-untyped-def]
+    """The same of the picture, so far beyond the region's edge: of cells of chroma none of whose pixels is barred."""
+    height, width = luma.shape
+    for k in range(len(reaches)):
+        for i in range(len(beyond)):
+            r = reaches[k, 1] + beyond[i]
+            x = round(middle[0] + r * np.cos(_TURN * k))
+            y = round(middle[1] + r * np.sin(_TURN * k))
+            free = 0 <= x < barred.shape[1] and 0 <= y < barred.shape[0]
+            for row in range(y & ~1, (y & ~1) + 2):
+                for column in range(x & ~1, (x & ~1) + 2):
+                    if free and row < barred.shape[0] and column < barred.shape[1]:
+                        free = barred[row, column] == 0
+            x, y = x + x0, y + y0
+            if free and x < width and y < height:
+                seen[k, 0] += luma[y, x]
+                seen[k, 1] += u[y // 2, x // 2]
+                seen[k, 2] += v[y // 2, x // 2]
+                seen[k, 3] += 1
+
+
+@kernel
+def _fill(out, covered, scale, first, reaches, colours, line, numbers):  # type: ignore[no-untyped-def]
+    """Fill a plane (h, w, c), `scale` times as coarse as luma, where the mesh does not cover it (h, w), and let its rim
+    go over into that. colours (a, 6): skin, and what is outside, of which this plane's are from the first on."""
+    height, width, channels = out.shape
+    mx, my, rim, inset, behind, edge = numbers
+    near, far = reaches[:, 0].min() - inset, reaches[:, 1].max() + rim + 2
+    for y in range(height):
+        for x in range(width):
+            px, py = scale * x + 0.5 * (scale - 1), scale * y + 0.5 * (scale - 1)
+            r = np.sqrt((px - mx) ** 2 + (py - my) ** 2)
+            if r > far or (covered[y, x] and r < near):
+                continue
+            a, b, f = _between(px - mx, py - my)
+            mesh = reaches[a, 0] + f * (reaches[b, 0] - reaches[a, 0])
+            end = reaches[a, 1] + f * (reaches[b, 1] - reaches[a, 1])
+            share = behind * share_beyond(px, py, line, edge, False) if behind > 0 else 0.0
+            soft = 1.0
+            if covered[y, x]:
+                soft = min(max(1 - (mesh - r) / inset, 0.0), 1.0) * (1 - share)
+            t = min(max(((r - mesh) / max(end - mesh, 1.0) - _GOES_OVER[0]) / _GOES_OVER[1], 0.0), 1.0)
+            away = t * t * (3 - 2 * t)
+            away += share * (1 - away)
+            for c in range(channels):
+                skin = colours[a, first + c] + f * (colours[b, first + c] - colours[a, first + c])
+                there = colours[a, 3 + first + c] + f * (colours[b, 3 + first + c] - colours[a, 3 + first + c])
+                value = skin if covered[y, x] else skin + away * (there - skin)
+                out[y, x, c] += soft * (value - out[y, x, c])
+
+
+@kernel
+def _feather(weights, reaches, numbers):  # type: ignore[no-untyped-def]
+    """Weights (h, w) on the grid of chroma, falling to 0 across the soft rim where they are not 1 already."""
+    mx, my, rim = numbers[:3]
+    for y in range(weights.shape[0]):
+        for x in range(weights.shape[1]):
+            if weights[y, x] == 0:
+                dx, dy = 2 * x + 0.5 - mx, 2 * y + 0.5 - my
+                a, b, f = _between(dx, dy)
+                end = reaches[a, 1] + f * (reaches[b, 1] - reaches[a, 1])
+                t = min(max(1 - (np.sqrt(dx * dx + dy * dy) - end) / rim, 0.0), 1.0)
+                weights[y, x] = t * t * (3 - 2 * t)
+
+
+@kernel
+def _between(dx, dy):  # type: ignore[no-untyped-def]
+    """The angles before and behind a direction, and how far it is from the first to the second."""
+    place = np.arctan2(dy, dx) / _TURN
+    place = place + _ANGLES if place < 0 else place
+    k = int(place)
+    return k % _ANGLES, (k + 1) % _ANGLES, place - k

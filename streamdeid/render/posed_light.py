@@ -1,0 +1,203 @@
+"""The light on a posed face: level, slope across and down, and one tint, held slow and within bounds (methods.md 8).
+
+It is read from the skin that the posed head covers, at vertices of the mean mesh that face the camera. A pose may be
+wrong, and what lies under it paper or a wall: so level and tint stay within one step of the soft tone of the place, the
+one that a soft redaction would show. Five numbers of the person pass, fewer than in an own face.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.aam.pose import HeadPose
+from streamdeid.aam.zones import Zones
+from streamdeid.core.colour import LUMA, rgb_from_yuv, yuv_from_rgb
+from streamdeid.core.frames import Colour, Planes
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.robust_fit import robust_fit
+from streamdeid.render.soft_tone import DARK, GREY, LUMA_STEP, SKIN, SKIN_STEP, tone_of, tone_step
+
+_GRID = 20, 24
+"""Width and height of the field of light."""
+_PLAIN = 0.9
+"""How plain skin has to be at a vertex for it to count."""
+_BEARD = 0.2
+"""What the lower face counts."""
+_FACING = 0.25, 0.35
+"""Cosine to the camera from which a vertex counts, and over which it comes to count in full."""
+_FEWEST = 12
+"""Vertices below which nothing is read."""
+_RIDGE = np.array([0.0, 2e-2, 2e-2])
+_SPREAD = 0.15
+"""Deviation, natural log, from which a vertex counts less."""
+_HUE = 0.08
+"""The same of its hue, natural log of a ratio to brightness."""
+_SHADE = 0.65
+"""Share of a face's general shading (`light.LightFrame`)."""
+_FLOOR = 2.0
+_STEEPEST = 0.5
+"""Largest slope, natural log from the middle of the face to its side."""
+_BEYOND = 0.2
+"""How far a slope goes on beyond the middle of a turned face, halves of the width: what lies there was not seen."""
+_TURNED = 0.3
+"""Yaw in radians from which the far half of a face is taken to be unseen."""
+_ACROSS = 8.0
+"""Grey levels of chroma by which the face may lie off the axis of skin."""
+_TONE_RADII = 0.15, 0.4, 0.6
+"""Where the tone is read, half axes of the ellipse: as a soft redaction reads it."""
+_EVERY = 3
+"""Frames from one reading to the next."""
+_NEWEST = 0.25
+"""What the newest reading counts in the running mean."""
+
+
+@dataclass(frozen=True)
+class LitSkin:
+    """Where the light is read, and the field that it is put into. n vertices."""
+
+    places: Points
+    """float64 (n, 3): pixels of the model's frame, and depth."""
+    normals: Points
+    """float64 (n, 3): right, down and away from the camera."""
+    weights: Points
+    """float64 (n,): what they count."""
+    terms: Points
+    """float64 (n, 3): 1, and the place on the face from -1 to 1, across and down."""
+    shade: Points
+    """float64 (n,): natural log of a face's general shading."""
+    pixels: NDArray[np.intp]
+    """int64 (n,): their pixels in a small texture."""
+    field: Pixels
+    """float32 (h, w): the general shading on the field's grid."""
+
+    @classmethod
+    def of(cls, fitting: FitModel) -> LitSkin:
+        """Of a model."""
+        model, mesh, table = fitting.model, fitting.solid.mesh, fitting.table
+        width, height = model.frame_size
+        zones = Zones.of(model.mean_shape, width, model.frame_size)
+        x, y = (np.clip(mesh[:, i].round().astype(int), 0, limit - 1) for i, limit in enumerate((width, height)))
+        numbers = np.full((table.size[1], table.size[0]), -1)
+        numbers[table.rows, table.columns] = np.arange(len(table.rows))
+        pixels = numbers[y * table.size[1] // height, x * table.size[0] // width]
+        kept = (zones.skin[y, x] > _PLAIN) & (pixels >= 0)
+        x, y = x[kept], y[kept]
+        shade = model.albedo.studio @ LUMA
+        place = np.column_stack([np.ones(len(x)), 2 * x / width - 1, 2 * y / height - 1])
+        normals = model.normals[y, x].astype(np.float64) * (1, 1, -1)
+        weights = 1 - (1 - _BEARD) * zones.lower[y, x].astype(np.float64)
+        field = cv2.resize(shade, _GRID, interpolation=cv2.INTER_AREA)
+        return cls(
+            mesh[kept], normals, weights, place, _SHADE * shade[y, x], pixels[kept], np.asarray(field, np.float32)
+        )
+
+
+@dataclass
+class PosedLight:
+    """The light on one track's posed face: what is remembered from frame to frame."""
+
+    numbers: Points | None = None
+    """float64 (6,): level, slopes across and down, and a tint of RGB without brightness, natural logs."""
+    _tone: Points | None = None
+    frames: int = 0
+    """Frames so far."""
+
+    def read(
+        self,
+        original: Planes,
+        pose: HeadPose,
+        ellipse: Points,
+        skin: LitSkin,
+        face: NewFace,
+    ) -> None:
+        """Look at the original, where that is due. ellipse (m, 2): rim of the face's in its detection's box, which
+        tells the tone, wherever the pose is."""
+        self.frames += 1
+        if self.numbers is not None and self.frames % _EVERY:
+            return
+        middle = ellipse.mean(axis=0)
+        colours, seen = _colours(original, np.concatenate([middle + r * (ellipse - middle) for r in _TONE_RADII]))
+        if not seen.any():
+            return
+        self._tone = tone_step(np.median(colours[seen], axis=0), self._tone)
+        own = face.small_texture[skin.pixels].astype(np.float64)
+        newest = _measured(original, pose, skin, own)
+        if newest is None:
+            newest = np.zeros(6) if self.numbers is None else self.numbers
+        newest = _bounded(newest, own, skin, tone_of(self._tone), original.colour)
+        if self.numbers is None:
+            self.numbers = newest
+        else:
+            self.numbers = self.numbers + _NEWEST * (newest - self.numbers)
+
+    def field(self, skin: LitSkin, yaw: float) -> Pixels:
+        """Natural log of the gain on a surrogate, float32 (h, w, 3), over the model's frame."""
+        numbers = np.zeros(6) if self.numbers is None else self.numbers
+        height, width = skin.field.shape
+        u, v = (2 * (np.arange(n) + 0.5) / n - 1 for n in (width, height))
+        side = np.sign(yaw)
+        across = np.maximum(side * u, -_BEYOND) * side if abs(yaw) > _TURNED else u
+        bright = numbers[0] + numbers[1] * across + numbers[2] * v[:, None] + _SHADE * skin.field
+        return np.asarray(bright[:, :, None] + numbers[3:], np.float32)
+
+    @property
+    def towards(self) -> Points:
+        """Where the light comes from in the picture, float64 (2,), unit length."""
+        across = 0.0 if self.numbers is None else float(self.numbers[1])
+        direction = np.array([0.7 * np.clip(2 * across, -1, 1), -0.75])
+        return np.asarray(direction / np.linalg.norm(direction))
+
+
+def _colours(planes: Planes, places: Points) -> tuple[Points, NDArray[np.bool_]]:
+    """YUV float64 (n, 3) at places (n, 2), and whether each is in the picture (n,)."""
+    width, height = planes.size
+    x, y = np.rint(np.clip(places, -1, (width, height))).astype(int).T
+    seen = (x >= 0) & (y >= 0) & (x < width) & (y < height)
+    x, y = np.clip(x, 0, width - 1), np.clip(y, 0, height - 1)
+    half = y // 2, x // 2
+    return np.column_stack([planes.y[y, x], planes.u[half], planes.v[half]]).astype(np.float64), seen
+
+
+def _measured(original: Planes, pose: HeadPose, skin: LitSkin, own: Points) -> Points | None:
+    """The numbers (6,) of the light that turns a surrogate's skin (n, 3) into what is seen; None where little is."""
+    facing = np.clip((-(skin.normals @ pose.rotation[2]) - _FACING[0]) / _FACING[1], 0, 1)
+    colours, seen = _colours(original, pose.to_image(skin.places[:, :2], skin.places[:, 2]))
+    weights = skin.weights * facing * seen
+    if np.count_nonzero(weights > 0.1) < _FEWEST:
+        return None
+    matrix, offset = rgb_from_yuv(original.colour)
+    rgb = np.maximum(colours @ matrix.T + offset, 0)
+    seen_log, own_log = (np.log(part @ LUMA + _FLOOR) for part in (rgb, own))
+    level = np.asarray(seen_log - own_log - skin.shade, np.float32)
+    found = robust_fit(skin.terms, level, weights, np.zeros(3), _RIDGE, _SPREAD, 5)
+    hue = (np.log(rgb + _FLOOR) - seen_log[:, None]) - (np.log(own + _FLOOR) - own_log[:, None])
+    # What is no skin, background beside a pose that is off, has another hue than most of it.
+    plain = weights / (1 + np.square((level - skin.terms @ found) / _SPREAD))
+    middle = np.median(hue[weights > 0.1], axis=0)
+    plain = plain / (1 + np.square((hue - middle) / _HUE).sum(axis=1)) ** 2
+    tint = (plain @ hue) / plain.sum()
+    slopes = np.clip(found[1:], -_STEEPEST, _STEEPEST)
+    return np.asarray(np.concatenate([found[:1], slopes, tint - tint @ LUMA]), np.float64)
+
+
+def _bounded(numbers: Points, own: Points, skin: LitSkin, tone: Points, colour: Colour) -> Points:
+    """The numbers (6,) with level and tint such that the skin shown is within a step of a tone (2,)."""
+    matrix, offset = yuv_from_rgb(colour)
+    to_rgb, of_rgb = rgb_from_yuv(colour)
+    own_mean = (skin.weights @ own) / skin.weights.sum()
+    gain = numbers[0] + float(skin.weights @ skin.shade) / float(skin.weights.sum()) + numbers[3:]
+    y, u, v = (float(value) for value in matrix @ (own_mean * np.exp(gain)) + offset)
+    low, high = ((tone[0] + DARK) * LUMA_STEP**side - DARK for side in (-1, 1))
+    along, across = SKIN @ (np.array([u, v]) - GREY)
+    along, across = np.clip(along, tone[1] - SKIN_STEP, tone[1] + SKIN_STEP), np.clip(across, -_ACROSS, _ACROSS)
+    wanted = np.array([np.clip(y, low, high), *(GREY + np.array([along, across]) @ SKIN)])
+    rgb = np.maximum(to_rgb @ wanted + of_rgb, 1.0)
+    change = np.log(rgb / np.maximum(own_mean * np.exp(gain), 1.0))
+    level = float(change @ LUMA)
+    return np.concatenate([[numbers[0] + level], numbers[1:3], numbers[3:] + change - level])

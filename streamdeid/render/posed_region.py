@@ -1,0 +1,91 @@
+"""The region that a posed face replaces: nothing of the original stays in it (docs/architecture.md, 4).
+
+It is convex: the mean head at the pose, from the hairline to the chin and over the profile, with the surrogate's own
+outline and the ellipse of the face in its detection's box, all grown by a margin. A pose that is read wrongly leaves
+parts of a face beside the head that it is drawn for; the ellipse and the margin are there for that. Whoever decides
+whether a posed face may be shown asks `holds` (the cover rule).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.aam.solid_face import seen as seen_by
+from streamdeid.observe.keypoint_pose import Box, KeypointPose, MeanHead
+
+_HAIRLINE = np.array(
+    [[18, -4, 56], [40, -26, 30], [68, -38, 10], [99.5, -42, 2], [131, -38, 10], [159, -26, 30], [181, -4, 56]]
+)  # fmt: skip
+"""Where the mean head's hair begins, pixels of the model's frame and depth. The landmarker's mesh ends half-way up the
+forehead; faces are as high from brows to hair as from there to the nose, and from the nose to the chin."""
+_MARGINS = [23.0, 28.0, 40.0, 80.0], [0.2, 0.1, 0.08, 0.05]
+"""Widths of a face in pixels, and how far the region reaches beyond it there, shares of the width."""
+_LEAST = 1.5
+"""The same in pixels, at least."""
+_CIRCLE = np.linspace(0, 2 * np.pi, 12, endpoint=False)
+_ROUND = np.column_stack([np.cos(_CIRCLE), np.sin(_CIRCLE)])
+_RIM = np.linspace(0, 2 * np.pi, 32, endpoint=False)
+_EPSILON = 1e-3
+"""Pixels by which what lies on the line may be outside of it by rounding."""
+
+
+@dataclass(frozen=True)
+class HeadOutline:
+    """The mean head: the landmarker's mesh, and where its hair begins."""
+
+    head: MeanHead
+    points: Points
+    """float64 (n, 3): pixels of the model's frame, and depth."""
+
+    @classmethod
+    def of(cls, fitting: FitModel) -> HeadOutline:
+        """Of a model."""
+        return cls(MeanHead.of(fitting), np.concatenate([fitting.solid.mesh, _HAIRLINE]))
+
+
+def face_ellipse(box: Box) -> Points:
+    """Rim float64 (32, 2), pixels, of the ellipse of the face in a box that reaches from hairline to chin."""
+    middle = np.array([box[0] + box[2], box[1] + box[3]]) / 2
+    half = np.array([box[2] - box[0], box[3] - box[1]]) / 2
+    rim: Points = middle + half * np.column_stack([np.cos(_RIM), np.sin(_RIM)])
+    return rim
+
+
+def posed_region(pose: KeypointPose, outline: HeadOutline, others: Sequence[Points] = ()) -> Points:
+    """The region, float64 (n, 2), the corners of a convex polygon in pixels, in turn.
+
+    others: points (m, 2) in the picture that it has to hold with the same margin: ellipses, the surrogate's mesh.
+    """
+    head = seen_by(outline.points, pose.head_pose(outline.head))[:, :2]
+    hull = _hull(np.concatenate([head[: -len(_HAIRLINE)], *others]))
+    reach = max(_LEAST, float(np.interp(pose.size, *_MARGINS)) * pose.size)
+    # No point of the circle's polygon is nearer than the margin.
+    grown = reach / np.cos(np.pi / len(_ROUND)) * _ROUND
+    return _hull(np.concatenate([(hull[:, None] + grown).reshape(-1, 2), head[-len(_HAIRLINE) :]]))
+
+
+def holds(region: Points, points: Points) -> bool:
+    """Whether a region (n, 2) of `posed_region` contains all points (m, 2): those of `face_ellipse`, say."""
+    return bool(holding(region, points).all())
+
+
+def holding(region: Points, points: Points) -> NDArray[np.bool_]:
+    """Which of the points (m, 2) a convex region (n, 2) contains, (m,)."""
+    along = np.roll(region, -1, axis=0) - region
+    away = points[:, None] - region
+    side = along[:, 0] * away[:, :, 1] - along[:, 1] * away[:, :, 0]
+    x, y = region.T
+    turns = np.sign(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y))
+    inside: NDArray[np.bool_] = (turns * side >= -_EPSILON * np.linalg.norm(along, axis=1)).all(axis=1)
+    return inside
+
+
+def _hull(points: Points) -> Points:
+    return cv2.convexHull(points.astype(np.float32)).reshape(-1, 2).astype(np.float64)
