@@ -107,6 +107,12 @@ class MeanHead:
         return cls((places - middle) / width, middle, width)
 
 
+def points_of_mesh(mesh: Points) -> Points:
+    """The keypoints (5, 2) of the landmarker's mesh, float64 (468, 3), pixels."""
+    points: Points = np.array([mesh[list(some), :2].mean(axis=0) for some in _VERTICES])
+    return points
+
+
 def pose_of_keypoints(keypoints: Points, box: Box, head: MeanHead) -> KeypointPose | None:
     """The pose of a head by its keypoints; None where they are no head's.
 

@@ -3,8 +3,9 @@
 Two questions that were one once are kept apart. *Is this frame good to know somebody by?* (`recognisable`): light from
 aside, a raised eyebrow or a worse fit than a second ago say nothing against who it is. *How is a known person shown?*
 (`Steps`): whoever is known keeps the own face. Where the landmarks are true it is rendered on them, occluded or blurred
-as it may be, and as a solid where the head is turned; where that is too small, or the landmarks are doubted, it is
-posed rigidly ("quiet"). Who is not known, and whose pose nobody knows, gets a soft redaction: there is no shared face.
+as it may be, and as a solid where the head is turned; where that is too small, or there are none that are true, it is
+posed rigidly by five points. Who is not known, and whose pose nobody knows, gets a soft redaction: there is no shared
+face.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ class Level(enum.IntEnum):
 
     OWN_FACE = 1
     """The person's surrogate, rendered on the landmarks."""
-    QUIET = 2
-    """The person's surrogate, posed rigidly inside a soft redaction."""
+    POSED = 2
+    """The person's surrogate, rendered rigidly at a pose, over the whole face."""
     SOFT = 3
     """A soft redaction, with no face in it."""
     SOLID = 4
@@ -36,13 +37,13 @@ class Level(enum.IntEnum):
 
     @property
     def label(self) -> str:
-        """Its name in reports: `own face`, `own face quiet`, `soft redaction`, `solid`, `mask`."""
+        """Its name in reports: `own face`, `posed face`, `soft redaction`, `solid`, `mask`."""
         return _LABELS[self]
 
 
 _LABELS = {
     Level.OWN_FACE: "own face",
-    Level.QUIET: "own face quiet",
+    Level.POSED: "posed face",
     Level.SOFT: "soft redaction",
     Level.SOLID: "solid",
     Level.MASK: "mask",
@@ -213,7 +214,7 @@ def turned_away(seen: Observation) -> bool:
 
 
 class Steps:
-    """Hysteresis between the own face and the quiet one: down at once, up only when every signal is well back and after
+    """Hysteresis between the own face and the posed one: down at once, up only when every signal is well back and after
     a few good frames, so that a face does not flicker between the two."""
 
     def __init__(self) -> None:
@@ -222,7 +223,7 @@ class Steps:
         self._good = 0
 
     def __call__(self, found: Mapping[Cause, float]) -> Cause | None:
-        """Why a known face with these severities is to be shown quietly; None when it is rendered on its landmarks."""
+        """Why a known face with these severities is to be posed; None when it is rendered on its landmarks."""
         known = self._cause is not None or self._good > 0
         self._held = _holding({cause: s for cause, s in found.items() if cause not in TRUE_LANDMARKS}, self._held)
         if self._held:

@@ -22,9 +22,11 @@ from streamdeid.identity.face_look import LEAST_WIDTH, FaceLook, Look
 from streamdeid.identity.identity_check import LEAST, Broken, Estimate, IdentityCheck, Register
 from streamdeid.identity.person_templates import FusedTemplates, Templates
 from streamdeid.identity.recorded_identity import KnownTrack, RecordedIdentity
+from streamdeid.observe.keypoint_pose import MeanHead
 from streamdeid.observe.neutral import NeutralEstimator
 from streamdeid.observe.observation import Observation, Observer, SampledFace, reduced_face, sampled_face
 from streamdeid.observe.occluders import OccluderMask
+from streamdeid.observe.posed_view import PosedReader
 from streamdeid.protect.levels import Cause, Steps, recognisable, severities, shows_a_face
 from streamdeid.protect.pending import Measured, PendingFrame, SeenTrack, Waiting
 from streamdeid.render.face import Blending
@@ -64,6 +66,7 @@ class Followed:
     """Of all frames without doubt: the face at rest, as it is drawn."""
     weak: list[Pixels] = field(default_factory=list, repr=False)
     """Full textures (n, 3) of the first frames, while none is good."""
+    poses: PosedReader | None = None
     steps: Steps = field(default_factory=Steps)
     blending: Blending = field(default_factory=Blending)
 
@@ -90,6 +93,7 @@ class MeasuredFaces:
         is rendered of these frames, so a face is measured only while more would be learned of who it is."""
         self._fitting = fitting
         self._identities_only = identities_only
+        self._head = MeanHead.of(fitting)
         self._judge = judge
         self._look = FaceLook(fitting.table)
         self.templates = FusedTemplates(fitting.model) if templates is None else templates
@@ -124,6 +128,9 @@ class MeasuredFaces:
             if followed is None:
                 followed = Followed(Observer(self._fitting), OccluderMask(self._fitting, self._mean))
                 self._followed[tracklet.number] = followed
+            if track.face is not None and not self._identities_only:
+                followed.poses = followed.poses or PosedReader(self._head)
+                pending.seen[track.number].posed = followed.poses(track.face, float(frame.time))
             pixels = sampled[track.number]
             if pixels is None or (self._identities_only and not self.check.learns(tracklet.number)):
                 continue

@@ -14,6 +14,7 @@ from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
 from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening
+from streamdeid.observe.posed_view import PosedView
 from streamdeid.protect.levels import Cause
 from streamdeid.tracking.lookahead import Noted
 
@@ -40,6 +41,8 @@ class SeenTrack:
     """Whether it is unclear who it shows, as far as is known by now: a later frame may clear that up."""
     measured: Measured | None = None
     """None where no face could be measured."""
+    posed: PosedView | None = None
+    """The pose of the head; None where nothing tells it."""
 
 
 @dataclass(eq=False)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
+from streamdeid.observe.posed_view import PosedView
 from streamdeid.protect.levels import Cause, Level
 from streamdeid.protect.measured_faces import Followed
 from streamdeid.protect.pending import Measured, PendingFrame, Waiting
@@ -35,6 +36,9 @@ class Plan:
     followed: Followed | None = None
     person: int = 0
     face: NewFace | None = None
+    tracklet: int = 0
+    posed: PosedView | None = None
+    """Where a posed face is rendered."""
 
     @cached_property
     def head(self) -> Head:

@@ -21,6 +21,7 @@ from streamdeid.identity.identity_check import Register
 from streamdeid.identity.person_templates import Templates
 from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.k_same.furthest_fet import PaperTransfer
+from streamdeid.observe.posed_view import PosedView
 from streamdeid.protect.levels import Cause, Level, as_drawn, astray, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown
 from streamdeid.protect.measured_faces import Followed, Judge, MeasuredFaces
@@ -31,7 +32,8 @@ from streamdeid.render.face import render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.masks import Box, fill
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.quiet_face import render_quiet_face
+from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face
+from streamdeid.render.posed_region import face_ellipse
 
 _DECODED = 64
 """Surrogates kept decoded; others are decoded again when they are needed."""
@@ -45,6 +47,10 @@ _NOT_DRAWN = ArithmeticError, ValueError, IndexError, cv2.error
 """What arithmetic on points or pixels that are no face's raises (a ValueError is what no linear system solves, too)."""
 _HEAD = 1.36, 1.56
 """A soft redaction is so many times as wide and high as a face's box (`soft_head`)."""
+_FACES = Level.OWN_FACE, Level.POSED
+"""The levels at which a face is shown."""
+_SOON = 5
+"""Frames after which a face that begins is still the one that begins now."""
 _log = logging.getLogger(__name__)
 
 
@@ -103,7 +109,10 @@ class ReplaceFaces:
         mean = NewFace.photographed(np.zeros(len(fitting.model.variances)), fitting).small_texture
         self._light = LightFrame.of(fitting)
         self._faces = MeasuredFaces(fitting, mean, register, self._choose, judge, templates, first, recorded)
+        self._posing = PosedFrame.of(fitting, self._light)
         self._memories: dict[int, SoftMemory] = {}
+        self._posed: dict[int, PosedMemory] = {}
+        """By tracklet, as long as it is shown."""
         self._chosen: dict[int, Chosen] = {}
         self._identities: dict[int, Points] = {}
         """By person: y (d,), for as long as the person is known."""
@@ -126,7 +135,7 @@ class ReplaceFaces:
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
         """Which protection level each track gets, and with whose face. Raises FailedClosed in any doubt."""
-        return [self._plan(pending, track) for track in tracks]
+        return [self._plan(pending, track, later) for track in tracks]
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
         """The frame with every tracked face covered. Raises FailedClosed in any doubt.
@@ -135,14 +144,15 @@ class ReplaceFaces:
         """
         frame, out = pending.frame, pending.frame.planes.copy()
         self._memories = {plan.track.number: self._memories.get(plan.track.number) or SoftMemory() for plan in plans}
+        self._posed = {plan.tracklet: self._posed.get(plan.tracklet) or PosedMemory() for plan in plans}
         for plan in plans:
-            if plan.level is not Level.OWN_FACE:
+            if plan.level not in _FACES:
                 self._redact(out, frame, plan, plans)
         redactions = []
         for plan in sorted(plans, key=_width):
             level, cause = self._show(out, frame, plan, plans)
-            shown = plan.person if level in (Level.OWN_FACE, Level.QUIET) else 0
-            redactions.append(Redaction(plan.track.number, _box(plan), level.label, shown))
+            shown = plan.person if level in _FACES else 0
+            redactions.append(Redaction(plan.track.number, _box(plan, level), level.label, shown))
             self.levels[level] += 1
             if cause is not None:
                 self.causes[cause] += 1
@@ -233,7 +243,7 @@ class ReplaceFaces:
         with contextlib.suppress(FailedClosed):  # counted there; who gets none is redacted softly
             self._chosen[person] = self._surrogates.surrogate(person, y)
 
-    def _plan(self, pending: PendingFrame[Any], track: Track) -> Plan:
+    def _plan(self, pending: PendingFrame[Any], track: Track, later: Waiting) -> Plan:
         """Decide which protection level a face gets in a frame, and why no better one."""
         tracklet, ambiguous = pending.tracklet(track.number), pending.ambiguous(track.number)
         seen = pending.seen.get(track.number)
@@ -244,18 +254,24 @@ class ReplaceFaces:
         place = box, points, pending.frame.planes.size
         if not np.isfinite(box).all() or (points is not None and not np.isfinite(points).all()):
             raise FailedClosed("a face's place is not finite")
-        if followed is None or found is None or track.face is None:
-            cause = Cause.LOST if track.face is None else Cause.NO_LANDMARKS
-            return Plan(track, place, self._hidden, cause, None, None, self._faces.check.person_of(tracklet) or 0, None)
+        if followed is None or seen is None or track.face is None:
+            person = self._faces.check.person_of(tracklet) or 0
+            return Plan(track, place, self._hidden, Cause.LOST, person=person, tracklet=tracklet)
         person, face = (0, None) if ambiguous else self._decide_face(tracklet)
-        quiet = followed.steps(as_drawn(found.severities, found.seen))
+        plan = Plan(track, place, self._hidden, None, found, followed, person, face, tracklet=tracklet)
+        worse: Cause | None = Cause.NO_LANDMARKS
+        if found is not None:
+            worse = followed.steps(as_drawn(found.severities, found.seen))
+            if face is not None and worse is None and followed.rest.ready and not turned_away(found.seen):
+                return replace(plan, level=Level.OWN_FACE)
         if face is None:
-            cause = Cause.DOUBT if ambiguous else Cause.NOBODY
-            return Plan(track, place, self._hidden, cause, found, followed, person, None)
-        if turned_away(found.seen):
-            return Plan(track, place, self._hidden, Cause.TURNED, found, followed, person, None)
-        level = Level.OWN_FACE if quiet is None and followed.rest.ready else Level.QUIET
-        return Plan(track, place, level, quiet, found, followed, person, face)
+            cause = Cause.DOUBT if ambiguous else Cause.NOBODY if found is not None else Cause.NO_LANDMARKS
+            return replace(plan, cause=cause)
+        view = seen.posed
+        if view is None or view.turned_away or not _agreed(track.number, view, later):
+            turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
+            return replace(plan, cause=Cause.TURNED if turned else worse)
+        return replace(plan, level=Level.POSED, cause=worse, posed=view)
 
     @property
     def _hidden(self) -> Level:
@@ -279,23 +295,32 @@ class ReplaceFaces:
 
     def _show(self, out: Planes, frame: Frame, plan: Plan, plans: Sequence[Plan]) -> tuple[Level, Cause | None]:
         """Draw what one of the plans shows, in place; the level that came of it, and why no better one."""
-        if plan.measured is None or plan.followed is None or plan.face is None:
-            if plan.level is Level.OWN_FACE:
-                raise FailedClosed("a face was to be rendered that nobody has")
+        if plan.level not in _FACES:
             return plan.level, plan.cause
-        if plan.level is Level.OWN_FACE:
-            with _or_redacted():
-                if self._draw(out, frame, plan.measured, plan.followed, plan.face):
-                    return plan.level, plan.cause
-            return self._redact(out, frame, replace(plan, level=self._hidden), plans), Cause.NO_LANDMARKS
+        if plan.face is None:
+            raise FailedClosed("a face was to be rendered that nobody has")
         with _or_redacted():
-            if render_quiet_face(out, plan.measured.seen, plan.face, self._fitting, self._light):
+            if plan.level is Level.POSED and self._pose(out, frame, plan, plan.face, plans):
                 return plan.level, plan.cause
-        if self._strict:  # what it was to be drawn into is a soft one
-            self._redact(out, frame, replace(plan, level=self._hidden), plans)
-        return self._hidden, plan.cause
+            own = plan.level is Level.OWN_FACE
+            if own and self._draw(out, frame, plan.measured, plan.followed, plan.face):
+                return plan.level, plan.cause
+        return self._redact(out, frame, replace(plan, level=self._hidden), plans), plan.cause or Cause.NO_LANDMARKS
 
-    def _draw(self, out: Planes, frame: Frame, found: Measured, followed: Followed, face: NewFace) -> bool:
+    def _pose(self, out: Planes, frame: Frame, plan: Plan, face: NewFace, plans: Sequence[Plan]) -> bool:
+        """Render a posed face, in place."""
+        assert plan.posed is not None
+        head = PosedHead(plan.posed.pose, face_ellipse(plan.posed.box))
+        # Nothing is taken from another head that shows a face: it may be the original's still.
+        others = [_rim(other) for other in plans if other.track is not plan.track and other.level in _FACES]
+        memory = self._posed[plan.tracklet]
+        return render_posed_face(out, frame.planes, head, face, self._posing, memory, others) is not None
+
+    def _draw(
+        self, out: Planes, frame: Frame, found: Measured | None, followed: Followed | None, face: NewFace
+    ) -> bool:
+        if found is None or followed is None:
+            return False
         neutral = followed.rest.neutral(float(frame.time))
         shape = None
         if self._transfer is not None:
@@ -362,8 +387,26 @@ def _width(plan: Plan) -> float:
     return plan.track.box[2] - plan.track.box[0]
 
 
-def _box(plan: Plan) -> Box:
+def _box(plan: Plan, level: Level) -> Box:
     """The box, in pixels, that what was done to a face lies in."""
-    if plan.level is Level.OWN_FACE and plan.track.face is not None:
+    if level is Level.OWN_FACE and plan.track.face is not None:
         return face_extent(plan.track, plan.track.face)
+    if level is Level.POSED and plan.posed is not None:
+        return plan.posed.box
     return plan.head.box
+
+
+def _rim(plan: Plan) -> Points:
+    """The rim (n, 2) of the face that one of the plans shows, pixels."""
+    if plan.posed is not None:
+        return face_ellipse(plan.posed.box)
+    assert plan.track.face is not None
+    return face_ellipse(plan.track.face.outline or plan.track.face.box)
+
+
+def _agreed(track: int, view: PosedView, later: Waiting) -> bool:
+    """Whether two networks agree on the face of a track, by the frames before this one or the few after it."""
+    if view.agreed:
+        return True
+    coming = (one.seen.get(track) for one in list(later)[:_SOON])
+    return any(seen is not None and seen.posed is not None and seen.posed.agreed for seen in coming)
