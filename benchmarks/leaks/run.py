@@ -38,7 +38,8 @@ class Moment:
 def frames_of(
     video: Path, models: Models, settings: Settings, misses: int | None, spent: list[float]
 ) -> Iterator[tuple[Planes, Planes, Moment]]:
-    """Every frame's picture before and after the filter, and what led to it; CPU seconds of detection are added up."""
+    """Every frame's stored picture before and after the filter, and what led to it, in its pixels; CPU seconds of
+    detection are added up."""
     source = open_source(video, settings)
     info = source.info
     with contextlib.closing(default_detector(settings)) as own:
@@ -52,9 +53,16 @@ def frames_of(
         step: Step[None] = Step(silent, stream.tracker, stream.deidentifier)
         for done in filtered(source, step, lookahead_frames(settings, info)):
             pending, published = done.pending, done.frame
-            boxes = [one.box for one in pending.tracks]
-            moment = Moment(pending.frame.time, boxes, [one.box for one in published.redactions])
-            yield pending.frame.planes, published.planes, moment
+            frame = pending.frame
+            grown = [new / old for new, old in zip(frame.planes.size, frame.as_stored.size, strict=True)]
+            boxes = [_stored(one.box, *grown) for one in pending.tracks]
+            moment = Moment(frame.time, boxes, [_stored(one.box, *grown) for one in published.redactions])
+            yield frame.as_stored, published.planes, moment
+
+
+def _stored(box: Corners, across: float, down: float) -> Corners:
+    """A box in stored pixels, whose pictures were made larger by these factors to have square ones."""
+    return box[0] / across, box[1] / down, box[2] / across, box[3] / down
 
 
 class _Timed:
