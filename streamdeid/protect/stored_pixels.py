@@ -61,8 +61,10 @@ def _changed(before: Planes, after: Planes) -> Flags:
     """Blocks of 2 x 2 pixels, as large as a chroma sample, in which anything differs: bool, the shape of u."""
     changed: Flags = (before.u != after.u) | (before.v != after.v)
     luma = before.y != after.y
-    luma = np.pad(luma, [(0, side % 2) for side in luma.shape])
-    changed |= luma.reshape(changed.shape[0], 2, changed.shape[1], 2).any(axis=(1, 3))
+    for row in (0, 1):
+        for column in (0, 1):  # at odd sides the last block has one row or column only
+            part = luma[row::2, column::2]
+            changed[: part.shape[0], : part.shape[1]] |= part
     return changed
 
 
