@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from streamdeid.core.settings_table import check, setting
+from streamdeid.core.square_pixels import read_aspect
 from streamdeid.errors import SettingsError
 from streamdeid.protect.mask_faces import MASKS
 from streamdeid.protect.region import Region, read_region
@@ -24,6 +26,8 @@ BUILT_IN, DLIB = "built-in", "dlib"
 """Names for `--whitelist-recogniser`, besides the path of an ONNX file."""
 LOOK_AHEAD, WHOLE_FILE = "look-ahead", "whole-file"
 """Names for `--decisions`."""
+AUTO = "auto"
+"""Name for `--pixel-aspect`: as the stream says."""
 LEAST_FACE = 12.0
 """Pixels below which no face is looked for: pictures are not enlarged for the detector."""
 FACES, WHITELIST, ENCODING, FILES = "faces", "whitelist", "encoding", "files"
@@ -117,9 +121,14 @@ class Settings:
     )  # fmt: skip
     reentry: bool = setting(True, "give who comes back a new face", FACES)
     regions: tuple[Region, ...] = setting(
-        (), "fill this area in every frame: pixels of the upright picture, or percent as in 0,90%,100%,10%; may be "
-        "given more than once (--region=-9,... for a negative X)", FACES, metavar="X,Y,W,H", option="region",
-        read=lambda texts: tuple(map(read_region, texts)), shown="none",
+        (), "fill this area in every frame: pixels of the upright picture as it is stored, or percent as in "
+        "0,90%,100%,10%; may be given more than once (--region=-9,... for a negative X)", FACES, metavar="X,Y,W,H",
+        option="region", read=lambda texts: tuple(map(read_region, texts)), shown="none",
+    )  # fmt: skip
+    pixel_aspect: str = setting(
+        AUTO, "width of a pixel by its height, upright, from 1:4 to 4:1, as in 16:11, for cameras that say none or a "
+        "wrong one; faces are searched for in pixels made square, and the output keeps the input's", FACES,
+        metavar="W:H", shown="auto, what the stream says; in the library 1:1",
     )  # fmt: skip
     whitelist: tuple[Path, ...] = setting(
         (), "one face, frontal, 80 pixels wide or more: who is shown there stays unfiltered while recognition is "
@@ -156,6 +165,11 @@ class Settings:
         if len(set(self.preserve)) < len(self.preserve):
             raise SettingsError(f"an attribute to preserve is named twice: {', '.join(self.preserve)}")
         self._check_register()
+        if self.pixel_aspect != AUTO:
+            try:
+                read_aspect(self.pixel_aspect)
+            except ValueError as error:
+                raise SettingsError(f"pixel aspect {error}, or {AUTO}, not {self.pixel_aspect!r}") from error
         if self.decisions == WHOLE_FILE and self.whitelist:
             raise SettingsError("decisions over the whole file do not know a whitelist; leave one of them out")
         recogniser, threshold = self.whitelist_recogniser, self.whitelist_threshold
@@ -183,6 +197,11 @@ class Settings:
     def days_registered(self) -> float:
         """Days for which a register remembers somebody."""
         return DAYS if self.register_days is None else self.register_days
+
+    @property
+    def given_aspect(self) -> Fraction | None:
+        """Width of a pixel by its height by the user's word; None for the stream's."""
+        return None if self.pixel_aspect == AUTO else read_aspect(self.pixel_aspect)
 
     @property
     def synthesises(self) -> bool:

@@ -40,7 +40,8 @@ class Moment:
 def frames_of(
     video: Path, models: Models, settings: Settings, misses: int | None, spent: list[float]
 ) -> Iterator[tuple[Planes, Planes, Moment]]:
-    """Every frame's picture before and after the filter, and what led to it; CPU seconds of detection are added up."""
+    """Every frame's stored picture before and after the filter, and what led to it, in its pixels; CPU seconds of
+    detection are added up."""
     source = open_source(video, settings)
     info = source.info
     with contextlib.closing(default_detector(settings)) as own:
@@ -54,10 +55,21 @@ def frames_of(
         step: Step[None] = Step(silent, stream.tracker, stream.deidentifier)
         for done in filtered(source, step, lookahead_frames(settings, info)):
             pending, published = done.pending, done.frame
-            boxes = [one.box for one in pending.tracks]
+            frame = pending.frame
+            grown = [new / old for new, old in zip(frame.planes.size, frame.as_stored.size, strict=True)]
+            boxes = [_stored(one.box, *grown) for one in pending.tracks]
             covers = published.redactions
-            moment = Moment(pending.frame.time, boxes, [one.box for one in covers], [one.level for one in covers])
-            yield pending.frame.planes, published.planes, moment
+            places = [_stored(one.box, *grown) for one in covers]
+            yield (
+                frame.as_stored,
+                published.planes,
+                Moment(frame.time, boxes, places, [one.level for one in covers]),
+            )
+
+
+def _stored(box: Corners, across: float, down: float) -> Corners:
+    """A box in stored pixels, whose pictures were made larger by these factors to have square ones."""
+    return box[0] / across, box[1] / down, box[2] / across, box[3] / down
 
 
 class _Timed:

@@ -53,12 +53,14 @@ def read_analysis(path: Path) -> Analysis:
     magic, version, length, check = layout.HEAD.unpack(file.part(0, layout.HEAD.size))
     if magic != layout.MAGIC:
         raise file.wrong("it is no analysis")
-    if version != layout.VERSION:
-        raise file.wrong(f"it is of version {version}, and this program knows version {layout.VERSION}")
+    if version not in (layout.VERSION, layout.SQUARED):
+        raise file.wrong(f"it is of version {version}, and this program knows versions 1 and 2")
     if length > layout.LONGEST_HEADER:
         raise file.wrong("its header is too long")
     try:
         header = layout.header_from(file.checked(layout.HEAD.size, length, check, "header"))
+        if layout.version_of(header) != version:
+            raise Unfit("its header: the pixel aspect does not fit its version")
         known, index, start = _end(file)
     except Unfit as error:
         raise file.wrong(str(error)) from error

@@ -73,7 +73,7 @@ class AnalysisWriter:
         self._open = True
         try:
             self._file = self._growing.opened()
-            self._write(layout.HEAD.pack(layout.MAGIC, layout.VERSION, len(text), zlib.crc32(text)) + text)
+            self._write(layout.HEAD.pack(layout.MAGIC, layout.version_of(header), len(text), zlib.crc32(text)) + text)
         except OSError as error:
             raise self._failed(error) from error
 

@@ -54,10 +54,20 @@ class Frame:
     """A decoded picture, upright (any display rotation is already applied), with its exact presentation time."""
 
     planes: Planes
+    """What faces are searched for and replaced in: pixels are square, or nearly."""
     time: Fraction
     """Presentation time in seconds, exact."""
     index: int
     """Number of the frame in its stream, from 0."""
+    stored: Planes | None = None
+    """The picture as it is stored, where its pixels are not square and `planes` was made of it (`square_pixels`)."""
+    aspect: Fraction | None = None
+    """Width of a stored pixel by its height, by the stream's word; None where it says nothing."""
+
+    @property
+    def as_stored(self) -> Planes:
+        """The picture as it is stored."""
+        return self.planes if self.stored is None else self.stored
 
     @cached_property
     def luma_levels(self) -> tuple[Plane, ...]:
@@ -74,7 +84,7 @@ class Redaction:
     track: int
     """Number of the track; 0 for a place that is no track's."""
     box: tuple[float, float, float, float]
-    """x0, y0, x1, y1 in pixels: the cover lies in here."""
+    """x0, y0, x1, y1 in pixels of the picture that was filtered (`Frame.planes`): the cover lies in here."""
     level: str
     """Its protection level: `own face`, `own face quiet`, `soft redaction`, `solid`; `mask`, `region`."""
     person: int = 0
@@ -86,7 +96,10 @@ class DeidentifiedFrame:
     """A picture that may leave: every face in it was covered. Built by `streamdeid.protect` only."""
 
     planes: Planes
+    """As large as the picture is stored."""
     time: Fraction
     index: int
     redactions: tuple[Redaction, ...] = ()
     """What was covered, in the order of drawing."""
+    aspect: Fraction | None = None
+    """As the frame's."""

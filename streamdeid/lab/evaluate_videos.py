@@ -20,6 +20,7 @@ from streamdeid.cli.inputs import FALLBACK, plan
 from streamdeid.core.faces import Face, Points, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
 from streamdeid.core.protocols import Detector
+from streamdeid.core.square_pixels import resized
 from streamdeid.lab.attacks import gaps
 from streamdeid.lab.attacks.averaged_frames import Aligned, Averages, Recogniser, identity, recognised
 from streamdeid.lab.attacks.filmed import Filmed, Pair, Person, counterpart
@@ -187,7 +188,8 @@ def _filmed(path: Path, settings: Settings, tools: _Tools, most: tuple[int, int]
 
     for shown in _shown(path, settings, tools, more):
         index, time = shown.original.index, float(shown.original.time)
-        before, after = shown.original.planes, shown.published.planes
+        before = shown.original.planes
+        after = resized(shown.published.planes, before.size)
         result.frames += 1
         if boxes is not None and result.findings is not None:
             # Nothing was encoded, so the original "encoded again" is the original itself.

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from streamdeid.core.faces import Track
-from streamdeid.core.frames import DeidentifiedFrame, Redaction
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Redaction
 from streamdeid.protect.pending import PendingFrame, Waiting
 from streamdeid.protect.plan import Deidentifier, Plans
-from streamdeid.protect.region import Region
+from streamdeid.protect.region import Box, Region
 from streamdeid.render.masks import solid_fill
 
 REGION = "region"
@@ -38,7 +38,7 @@ class FixedRegions:
 
         Raises SettingsError when a region lies outside the picture, and what the inner one raises.
         """
-        boxes = [region.on(pending.frame.planes.size) for region in self._regions]
+        boxes = [_on(region, pending.frame) for region in self._regions]
         done = self._inner.render(pending, plans)
         planes = done.planes
         for box in boxes:
@@ -46,3 +46,11 @@ class FixedRegions:
         self.filled += len(boxes)
         redactions = tuple(Redaction(0, box, REGION) for box in boxes)
         return DeidentifiedFrame(planes, done.time, done.index, done.redactions + redactions)
+
+
+def _on(region: Region, frame: Frame) -> Box:
+    """A region, which users give in stored pixels, in pixels of the frame's `planes`. Raises SettingsError."""
+    stored = frame.as_stored.size
+    x0, y0, x1, y1 = region.on(stored)
+    across, down = (new / old for new, old in zip(frame.planes.size, stored, strict=True))
+    return x0 * across, y0 * down, x1 * across, y1 * down

@@ -29,9 +29,16 @@ def again(frame: DeidentifiedFrame, time: Fraction) -> DeidentifiedFrame:
 
 
 def placeholder(
-    size: tuple[int, int], title: str, lines: Sequence[str], time: Fraction, index: int, colour: Colour = Colour()
+    size: tuple[int, int],
+    title: str,
+    lines: Sequence[str],
+    time: Fraction,
+    index: int,
+    colour: Colour = Colour(),
+    aspect: Fraction | None = None,
 ) -> DeidentifiedFrame:
     """A picture of size (width, height) that says why there is none; lines: smaller text below the title.
+    aspect: of its pixels, as the stream's other pictures have it.
 
     Only ASCII is drawn, other characters become question marks. Raises ValueError for a picture below 2 x 2.
     """
@@ -50,6 +57,5 @@ def placeholder(
         place = round((width - broad * scale) / 2), top + row * step + round(high * scale / 2)
         cv2.putText(luma, plain, place, _FONT, scale, (grey,), thickness, cv2.LINE_AA)
     half = (height + 1) // 2, (width + 1) // 2
-    return DeidentifiedFrame(
-        Planes(luma, np.full(half, 128, np.uint8), np.full(half, 128, np.uint8), colour), time, index
-    )
+    planes = Planes(luma, np.full(half, 128, np.uint8), np.full(half, 128, np.uint8), colour)
+    return DeidentifiedFrame(planes, time, index, aspect=aspect)

@@ -15,7 +15,7 @@ _FARTHEST = 1e6
 
 @dataclass(frozen=True)
 class Region:
-    """A rectangle of the upright picture, in pixels or in percent of the picture. Raises SettingsError for none."""
+    """A rectangle of the upright picture as it is stored, in pixels or in percent. Raises SettingsError for none."""
 
     x: float
     y: float

@@ -49,7 +49,7 @@ def open_review(files: Files, reviewer: str = "") -> Open:
         analysis = read_analysis(files.analysis)
         columns = columns_of(analysis.frames)
         recorded = Recorded.of(analysis, columns)
-        pictures = Pictures(files.recording, files.output, recorded.times)
+        pictures = Pictures(files.recording, files.output, recorded.times, (recorded.width, recorded.height))
         pictures.prepare()
     sha256, output = (one.result() for one in hashes)
     for path, identity in seen.items():

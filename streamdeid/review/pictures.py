@@ -20,7 +20,7 @@ from streamdeid.core.frames import Planes
 from streamdeid.errors import InputError
 from streamdeid.review.recorded import Recorded
 from streamdeid.service.preview import planes_as_jpeg
-from streamdeid.video.files.seeking import SeekingSource
+from streamdeid.video.files.seeking import SeekingSource, halves
 
 _QUALITY = 85
 _WIDEST = 1280
@@ -38,11 +38,18 @@ _AROUND = 0.25
 class Pictures:
     """Frames of a recording and of what was published of it. Several threads may ask."""
 
-    def __init__(self, recording: Path, output: Path, times: Sequence[float] | NDArray[np.float64]) -> None:
-        """times: of the recording's frames, seconds. Raises InputError for files that do not fit together."""
-        self._recording = SeekingSource(recording, times)
-        self._output = SeekingSource(output, times)
-        if _size(self._recording) != _size(self._output):
+    def __init__(
+        self,
+        recording: Path,
+        output: Path,
+        times: Sequence[float] | NDArray[np.float64],
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        """times: of the recording's frames, seconds. size: (width, height) of the pictures that were analysed, whose
+        pixels all boxes are in; None: the stored one. Raises InputError for files that do not fit together."""
+        self._recording = SeekingSource(recording, times, size=size)
+        self._output = SeekingSource(output, times, size=size)
+        if halves(self._recording.info.stored_size) != halves(self._output.info.stored_size):
             raise InputError(f"{output} was not made of {recording}: its pictures have another size")
 
     def prepare(self) -> None:
@@ -112,11 +119,6 @@ class Pictures:
         """Let go of everything."""
         self._recording.close()
         self._output.close()
-
-
-def _size(source: SeekingSource) -> tuple[int, int]:
-    """Rounded up: an output has even sizes where its codec needs them."""
-    return (source.info.width + 1) // 2, (source.info.height + 1) // 2
 
 
 def _changes(frame: int, recorded: Recorded, now: FrameEdits, rendered: FrameEdits) -> tuple[list[Box], list[Box]]:

@@ -10,6 +10,7 @@ import hashlib
 import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from streamdeid.analysis.records import (
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
 from streamdeid.core.protocols import Detector
+from streamdeid.core.square_pixels import in_words
 from streamdeid.errors import FailedClosed, InputError
 from streamdeid.report.redaction_report import FileSide
 from streamdeid.runs.step import Done
@@ -35,7 +37,10 @@ from streamdeid.surrogates.choice import SAMPLED, Surrogate
 from streamdeid.surrogates.models import Models
 from streamdeid.video.files.source import SourceInfo
 
-_FOUND_BY = ("threshold", "min_face", "detector_interval", "tolerant")
+_ASPECT, _AS_STORED = "pixel_aspect", in_words(Fraction(1))
+"""Name under which a header says by which pixel aspect the pictures were made square, and what it says where they were
+not, or where it is from before they ever were."""
+_FOUND_BY = ("threshold", "min_face", "detector_interval", "tolerant", _ASPECT)
 """Settings that what is found depends on."""
 _NOT_DECIDED_BY = (
     "key_file", "detector_deadline", "codec", "crf", "preset", "audio", "keep_metadata", "overwrite", "models",
@@ -46,12 +51,15 @@ _NOT_DECIDED_BY = (
 def header_of(settings: Settings, models: Models, info: SourceInfo, side: FileSide) -> AnalysisHeader:
     """What the analysis of a recording by these settings depends on. side: of the recording."""
     names = [one.name for one in fields(settings) if one.name not in _NOT_DECIDED_BY]
+    kept = {name: _plain(getattr(settings, name)) for name in names}
+    # Not the setting: what came of it. All places are in these pixels.
+    kept[_ASPECT] = in_words(info.squared_by) if info.squared else _AS_STORED
     return AnalysisHeader(
         input=Side(side.sha256, side.bytes),
         width=info.width,
         height=info.height,
         rate=info.average_rate,
-        settings={name: _plain(getattr(settings, name)) for name in names},
+        settings=kept,
         model_sha256=models.fitting.model.sha256,
         gallery_sha256=models.gallery.sha256,
     )
@@ -85,8 +93,9 @@ def why_not_decided_so(known: AnalysisHeader, wanted: AnalysisHeader) -> str | N
 
 def _unlike(known: AnalysisHeader, wanted: AnalysisHeader, names: Sequence[str]) -> str | None:
     for name in names:
-        if known.settings.get(name) != wanted.settings.get(name):
-            return f"{name.replace('_', ' ')} was {known.settings.get(name)}, and is {wanted.settings.get(name)}"
+        before, now = (one.settings.get(name, _AS_STORED if name == _ASPECT else None) for one in (known, wanted))
+        if before != now:
+            return f"{name.replace('_', ' ')} was {before}, and is {now}"
     if (known.model_sha256, known.gallery_sha256) != (wanted.model_sha256, wanted.gallery_sha256):
         return "it was made with other models"
     return None

@@ -270,13 +270,12 @@ def tested(settings: Settings, models: Models, detect: TimedDetector) -> None:
 
 def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
     """The look-ahead in frames of a file, shortened where the waiting pictures would fill the memory."""
-    picture = info.width * info.height * 3 // 2
-    return min(math.ceil(settings.lookahead * info.average_rate), _MOST_WAITING // max(picture, 1))
+    return min(math.ceil(settings.lookahead * info.average_rate), _MOST_WAITING // max(info.frame_bytes, 1))
 
 
 def open_source(path: Path, settings: Settings, identity: FileIdentity | None = None) -> FileSource:
     """The source for a file; identity: which one it must be, where it was looked at before. Raises InputError."""
-    return FileSource(path, tolerant=settings.tolerant, identity=identity)
+    return FileSource(path, tolerant=settings.tolerant, identity=identity, pixel_aspect=settings.given_aspect)
 
 
 def open_sink(

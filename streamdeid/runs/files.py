@@ -182,7 +182,7 @@ class FileRun:
         report = FileReport(
             input=side,
             output=FileSide.of(output),
-            picture=Picture(info.codec, info.width, info.height, float(info.average_rate)),
+            picture=Picture(info.codec, *info.stored_size, float(info.average_rate)),
             frames=file_sink.frames,
             faces=stream.covered,
             people=stream.people,
@@ -222,7 +222,7 @@ class FileRun:
         return FileReport(
             input=side,
             output=FileSide.of(output),
-            picture=Picture(info.codec, info.width, info.height, float(info.average_rate)),
+            picture=Picture(info.codec, *info.stored_size, float(info.average_rate)),
             frames=rendered.frames,
             faces=sum(rendered.levels.values()),
             people=len(rendered.persons.keys() - {"0"}) if people else None,
@@ -278,7 +278,7 @@ class FileRun:
         report = FileReport(
             input=reviewed.input(source.path),
             output=FileSide.of(output),
-            picture=Picture(info.codec, info.width, info.height, float(info.average_rate)),
+            picture=Picture(info.codec, *info.stored_size, float(info.average_rate)),
             frames=len(frames),
             faces=counted.faces,
             people=counted.people if settings.synthesises else None,

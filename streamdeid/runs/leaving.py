@@ -151,9 +151,10 @@ class Leaving:
         """The placeholder of the moment; drawn anew only when it says something else."""
         size = _FIRST_SIZE if last is None else last.planes.size
         colour = Colour() if last is None else last.planes.colour
-        says = size, colour, self._reason(), self._since
+        aspect = None if last is None else last.aspect
+        says = size, colour, self._reason(), self._since, aspect
         if self._placeholder is None or self._placeholder[0] != says:
             lines = [says[2], f"since {self._since:%H:%M:%S} UTC"]
-            drawn = placeholder(size, "NO PICTURE", lines, Fraction(0), 0 if last is None else last.index, colour)
-            self._placeholder = says, drawn
+            index = 0 if last is None else last.index
+            self._placeholder = says, placeholder(size, "NO PICTURE", lines, Fraction(0), index, colour, aspect)
         return self._placeholder[1]

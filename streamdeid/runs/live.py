@@ -95,7 +95,7 @@ class LiveFilter:
         self._step: Step[Arrival] | None = None
         """Of the stream; None before the first and while there is none to be used."""
         self._fits: tuple[object, ...] = ()
-        """Connection, size and colour that the stream was built for; empty when it is not to be used again."""
+        """Connection, sizes and colour that the stream was built for; empty when it is not to be used again."""
         self._size: tuple[int, int] | None = None
         self._faces: Counter[str] = Counter()
         self._filtered = self._withheld = self._skipped = 0
@@ -207,17 +207,18 @@ class LiveFilter:
 
     def _filter(self, arrival: Arrival) -> None:
         frame = arrival.frame
-        fits = arrival.connection, frame.planes.size, frame.planes.colour
+        stored = frame.as_stored.size
+        fits = arrival.connection, frame.planes.size, stored, frame.planes.colour
         if fits != self._fits or self._stream is None:
             self._skipped += self._let_go()
             stream = self._parts(frame.planes.size, Fraction(arrival.rate).limit_denominator(1000), self._stream)
-            self._stream, self._fits, self._size = stream, fits, frame.planes.size
+            self._stream, self._fits, self._size = stream, fits, stored
             self._step = stream.step()
         step = self._step
         assert step is not None
         step.analyse(frame, arrival)
-        width, height = frame.planes.size
-        most = min(self._lookahead * arrival.rate, _MOST_WAITING // max(width * height * 3 // 2, 1))
+        pixels = sum(planes.y.size for planes in (frame.planes, frame.stored) if planes is not None)
+        most = min(self._lookahead * arrival.rate, _MOST_WAITING // max(pixels * 3 // 2, 1))
         # A camera may send fewer frames than it says, so the age counts too.
         while len(step.waiting) > most or (step.waiting and _age(step.waiting[0].origin) > self._lookahead):
             self._publish(step)

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
-from streamdeid.core.frames import Colour, Frame, Planes
+from streamdeid.core.frames import Colour, Planes
 from streamdeid.core.protocols import Detector
+from streamdeid.core.square_pixels import frame_of, square_size
 from streamdeid.errors import SettingsError
 from streamdeid.identity.recognised_faces import Recogniser
 from streamdeid.protect.fixed_regions import REGION
@@ -73,6 +74,7 @@ class Filter:
             timed = in_time(detect, settings, getattr(detect, "close", None))
         self._detect = self._cleanup.enter_context(contextlib.closing(timed))
         self._self_test = self_test
+        self._aspect = settings.given_aspect or Fraction(1)
         self._size: tuple[int, int] | None = None
         self._stream: Stream | None = None
         self._time: Fraction | None = None
@@ -103,7 +105,7 @@ class Filter:
         following = Fraction(0) if self._time is None else self._time + _STEP
         now = following if time is None else Fraction(time)
         planes = planes_from_rgb(np.ascontiguousarray(picture[:, :, ::-1]), _COLOUR)
-        frame = Frame(planes, now, self._index)
+        frame = frame_of(planes, now, self._index, None, self._aspect)
         step: Step[None] = stream.step()
         step.analyse(frame, None)
         result = step.render().frame
@@ -111,8 +113,10 @@ class Filter:
         out = _pasted(picture, planes, result.planes)
         for redaction in result.redactions:
             if redaction.level == REGION:  # nothing of the original there, whether the planes changed or not
-                x0, y0 = (max(0, math.floor(side)) & ~1 for side in redaction.box[:2])
-                x1, y1 = (min(math.ceil(side), most) for side, most in zip(redaction.box[2:], size, strict=True))
+                grown = [new / old for new, old in zip(frame.planes.size, size, strict=True)] * 2
+                box = [side / by for side, by in zip(redaction.box, grown, strict=True)]
+                x0, y0 = (max(0, math.floor(side)) & ~1 for side in box[:2])
+                x1, y1 = (min(math.ceil(side), most) for side, most in zip(box[2:], size, strict=True))
                 out[y0:y1, x0:x1] = rectangle_to_rgb(result.planes, x0, y0, x1, y1)[:, :, ::-1]
         return out
 
@@ -131,7 +135,7 @@ class Filter:
                 self._models,
                 self._detect,
                 key=self._key,
-                size=size,
+                size=square_size(size, self._aspect),
                 tested=self._self_test,
                 known=self._known,
                 live=True,

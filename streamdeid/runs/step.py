@@ -15,6 +15,7 @@ from streamdeid.core.frames import DeidentifiedFrame, Frame
 from streamdeid.core.protocols import Detector, Tracker
 from streamdeid.protect.pending import Origin, PendingFrame, Waiting
 from streamdeid.protect.plan import Deidentifier, Plans
+from streamdeid.protect.stored_pixels import as_stored
 from streamdeid.tracking.lookahead import LookAhead, Noted
 
 
@@ -61,7 +62,7 @@ class Step(Generic[Origin]):
     def render(self) -> Done[Origin]:
         """Decide about the oldest frame that waits, and render it."""
         pending, plans = self.decide()
-        return Done(pending, plans, self._deidentifier.render(pending, plans))
+        return Done(pending, plans, as_stored(pending.frame, self._deidentifier.render(pending, plans)))
 
 
 def filtered(frames: Iterable[Frame], step: Step[None], lookahead: int = 0) -> Iterator[Done[None]]:

@@ -6,6 +6,7 @@ import cv2
 
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.frames import DeidentifiedFrame, Planes
+from streamdeid.core.square_pixels import possible, resized, square_size
 from streamdeid.errors import FailedClosed
 
 PREVIEW_WIDTH = 640
@@ -16,10 +17,13 @@ SNAPSHOT_QUALITY = 95
 
 
 def jpeg(frame: DeidentifiedFrame, widest: int | None = None, quality: int = SNAPSHOT_QUALITY) -> bytes:
-    """The frame as a JPEG file, no wider than `widest` pixels. Raises FailedClosed for a raw one."""
+    """The frame with square pixels as a JPEG file, no wider than `widest` pixels. Raises FailedClosed for a raw one."""
     if not isinstance(frame, DeidentifiedFrame):
         raise FailedClosed("a frame that was not filtered was to be shown")
-    return planes_as_jpeg(frame.planes, widest, quality)
+    aspect = frame.aspect
+    known = aspect is not None and possible(aspect)
+    shown = resized(frame.planes, square_size(frame.planes.size, aspect)) if aspect and known else frame.planes
+    return planes_as_jpeg(shown, widest, quality)
 
 
 def planes_as_jpeg(planes: Planes, widest: int | None = None, quality: int = SNAPSHOT_QUALITY) -> bytes:

@@ -67,8 +67,10 @@ def test_every_length_but_its_own_is_refused(tmp_path: Path, small: bytes) -> No
 
 def test_another_version_is_named(tmp_path: Path, small: bytes) -> None:
     at = len(layout.MAGIC)
+    (tmp_path / "a").write_bytes(small[:at] + b"\3\0" + small[at + 2 :])
+    assert "version 3" in _outcome(tmp_path / "a")
     (tmp_path / "a").write_bytes(small[:at] + b"\2\0" + small[at + 2 :])
-    assert "version 2" in _outcome(tmp_path / "a")
+    assert "pixel aspect does not fit its version" in _outcome(tmp_path / "a")
 
 
 @given(data=st.binary(max_size=400), tail=st.booleans())

@@ -80,7 +80,8 @@ class Review:
 
     def pictures(self) -> Pictures:
         """Its pictures."""
-        return Pictures(self.recording, self.output, [float(record.time) for record in self.analysis.frames])
+        header, times = self.analysis.header, [float(record.time) for record in self.analysis.frames]
+        return Pictures(self.recording, self.output, times, (header.width, header.height))
 
 
 def drawn_review(place: Path, fitting: FitModel, gallery: Gallery, *, people: int = 2, seconds: float = 3.0) -> Review:

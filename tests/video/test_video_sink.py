@@ -31,7 +31,7 @@ SHARED = Path(__file__).parents[2] / ".." / "shared" / "videos"
 
 def passed(frame: Frame) -> DeidentifiedFrame:
     """The frame as if it had been filtered."""
-    return DeidentifiedFrame(frame.planes, frame.time, frame.index)
+    return DeidentifiedFrame(frame.as_stored, frame.time, frame.index)
 
 
 def copy(source: Path, target: Path, **wishes: Any) -> tuple[list[Frame], list[Frame]]:

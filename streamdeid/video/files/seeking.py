@@ -21,6 +21,7 @@ from av.container import InputContainer
 from numpy.typing import NDArray
 
 from streamdeid.core.frames import Planes
+from streamdeid.core.square_pixels import resized
 from streamdeid.errors import InputError
 from streamdeid.video.files.source import FileSource, SourceInfo
 from streamdeid.video.pictures import planes_of, turn_upright
@@ -56,13 +57,22 @@ class SeekingSource:
     Several threads may ask; one is served at a time. Raises InputError, in the constructor too.
     """
 
-    def __init__(self, path: Path, times: Sequence[float] | NDArray[np.float64] = (), *, cache: int = _CACHE) -> None:
+    def __init__(
+        self,
+        path: Path,
+        times: Sequence[float] | NDArray[np.float64] = (),
+        *,
+        size: tuple[int, int] | None = None,
+        cache: int = _CACHE,
+    ) -> None:
         """times: presentation time, seconds, of each frame, where an earlier pass knows it: should the packets be
-        others in number (a place of damage that was left out), frames are found by it. cache: bytes to keep."""
+        others in number (a place of damage that was left out), frames are found by it. size: (width, height) that
+        frames are given in, where it is not the stored one (or that made even). cache: bytes to keep."""
         self._path = path
         self._times = times
         self._room = cache
-        self.info: SourceInfo = FileSource(path, tolerant=True).info
+        self._size = size
+        self.info: SourceInfo = FileSource(path, tolerant=True, pixel_aspect=Fraction(1)).info
         self._cache: OrderedDict[int, Planes] = OrderedDict()
         self._lock = threading.Lock()
         self._index: _Index | None = None
@@ -81,7 +91,7 @@ class SeekingSource:
 
     def beside(self, cache: int) -> SeekingSource:
         """Another one on the same file, which asks for other frames; cache: bytes of pictures that it keeps."""
-        other = SeekingSource(self._path, self._times, cache=cache)
+        other = SeekingSource(self._path, self._times, size=self._size, cache=cache)
         with self._lock:
             other._index = self._known()
         return other
@@ -157,11 +167,16 @@ class SeekingSource:
             if at > number:
                 return None
             if at >= number - _BEFORE:
-                planes = turn_upright(planes_of(picture, self.info.colour), self.info.orientation)
+                planes = self._sized(turn_upright(planes_of(picture, self.info.colour), self.info.orientation))
                 self._keep(at, planes)
                 if at == number:
                     return planes
         return None
+
+    def _sized(self, planes: Planes) -> Planes:
+        if self._size is None or halves(planes.size) == halves(self._size):
+            return planes
+        return resized(planes, self._size)
 
     def _keep(self, number: int, planes: Planes) -> None:
         self._cache[number] = planes
@@ -231,6 +246,11 @@ def frame_times(path: Path, time_base: Fraction) -> tuple[list[Fraction], list[i
     return [stamp * time_base for stamp in index.stamps], [
         number for number, stamp in enumerate(index.stamps) if stamp in keys
     ]
+
+
+def halves(size: tuple[int, int]) -> tuple[int, int]:
+    """A size in chroma samples: the same of a picture and of that made even, as codecs want it."""
+    return (size[0] + 1) // 2, (size[1] + 1) // 2
 
 
 def _video_of(container: InputContainer) -> av.VideoStream:

@@ -132,7 +132,7 @@ class FileSink:
             if not isinstance(frame, DeidentifiedFrame):
                 raise FailedClosed(f"a {type(frame).__name__} was about to be written; only de-identified frames may")
             output = self._writable()
-            if frame.planes.size != (self._info.width, self._info.height):
+            if frame.planes.size != self._info.stored_size:
                 raise OutputError(f"{self.path} cannot be written: frame {frame.index} has another size than the rest")
             if self._copied is not None:
                 self._copied.copy_until(frame.time)
@@ -186,7 +186,8 @@ class FileSink:
         assert isinstance(stream, av.VideoStream)
         can_turn = self._container.turns and hasattr(stream, "set_display_rotation")  # PyAV 14 to 16 cannot
         self._orientation = info.orientation if can_turn else Orientation()
-        width, height = (info.height, info.width) if self._orientation.swaps_sides else (info.width, info.height)
+        across, down = info.stored_size
+        width, height = (down, across) if self._orientation.swaps_sides else (across, down)
         if ENCODERS[self._codec].even:
             width, height = width + width % 2, height + height % 2
         context = stream.codec_context

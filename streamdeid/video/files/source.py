@@ -16,8 +16,10 @@ from av.container import InputContainer
 
 from streamdeid.core.file_identity import FileIdentity
 from streamdeid.core.frames import Colour, Frame
+from streamdeid.core.square_pixels import frame_of, in_words, near, square_size
 from streamdeid.errors import InputError
 from streamdeid.video.pictures import Orientation, colour_of, is_rgb, orientation_of, planes_of, turn_upright
+from streamdeid.video.pixel_aspect import SaidAspect, squared_by, upright
 from streamdeid.video.reading import Reading, fraction_of, is_cover
 from streamdeid.video.wholeness import why_unreadable
 
@@ -49,7 +51,9 @@ class SourceInfo:
     codec: str
     width: int
     height: int
-    """Size of the upright picture in pixels."""
+    """Size of the upright picture in pixels, made square where it is stored otherwise: of the frames' `planes`."""
+    stored_size: tuple[int, int]
+    """(width, height) of the upright picture in stored pixels."""
     orientation: Orientation
     average_rate: Fraction
     """Frames per second."""
@@ -65,6 +69,8 @@ class SourceInfo:
     tags: ColourTags
     sample_aspect_ratio: Fraction | None
     """Width of a sample by its height in the *coded* orientation; None when unspecified."""
+    squared_by: Fraction
+    """The same of the upright picture, by which it was made square; the user's word goes before the stream's."""
     audio_codecs: tuple[str, ...]
     subtitle_codecs: tuple[str, ...]
     dropped_streams: tuple[str, ...]
@@ -80,7 +86,19 @@ class SourceInfo:
     @property
     def coded_size(self) -> tuple[int, int]:
         """(width, height) of the picture as it was coded, before the display rotation."""
-        return (self.height, self.width) if self.orientation.swaps_sides else (self.width, self.height)
+        width, height = self.stored_size
+        return (height, width) if self.orientation.swaps_sides else (width, height)
+
+    @property
+    def squared(self) -> bool:
+        """Whether the frames' `planes` are another picture than the stored one."""
+        return self.stored_size != (self.width, self.height)
+
+    @property
+    def frame_bytes(self) -> int:
+        """Bytes of a frame."""
+        stored = self.stored_size[0] * self.stored_size[1] if self.squared else 0
+        return (self.width * self.height + stored) * 3 // 2
 
 
 class FileSource:
@@ -92,12 +110,19 @@ class FileSource:
     threads: decoder threads; 1 decodes in the calling thread.
     identity: of the file that is meant, where it was looked at before. Each time that the file is opened, and when it
     was read to its end, it must be the one that was looked at first, unchanged.
+    pixel_aspect: width of an upright pixel by its height, instead of what the file says.
 
     Raises InputError, in the constructor too, with one line for the user.
     """
 
     def __init__(
-        self, path: Path | str, *, tolerant: bool = False, threads: int = 1, identity: FileIdentity | None = None
+        self,
+        path: Path | str,
+        *,
+        tolerant: bool = False,
+        threads: int = 1,
+        identity: FileIdentity | None = None,
+        pixel_aspect: Fraction | None = None,
     ) -> None:
         self.path = Path(path)
         self.tolerant = tolerant
@@ -105,7 +130,7 @@ class FileSource:
         """Places of damage met in the current or last iteration."""
         self.damage: str | None = None
         """What the first damage was."""
-        self._threads = threads
+        self._threads, self._given = threads, pixel_aspect
         reason = why_unreadable(self.path)
         if reason:
             raise InputError(f"{self.path} cannot be read: {reason}")
@@ -131,6 +156,7 @@ class FileSource:
         reading = self._opened(self.tolerant)
         expected: int | None = None
         with reading.container:
+            said = SaidAspect(reading.stream)
             start = times[first - number]
             reading.container.seek(math.floor(start / self.info.time_base), stream=reading.stream)
             for picture in reading.pictures():
@@ -141,8 +167,8 @@ class FileSource:
                     break
                 expected = index + 1
                 if index >= first:
-                    planes = planes_of(picture, self.info.colour)
-                    yield Frame(turn_upright(planes, self.info.orientation), times[index - number], index)
+                    self._check_aspect(said.now(), index)
+                    yield self._frame(picture, times[index - number], index)
                 if index == last:
                     return
         raise InputError(f"{self.path} cannot be read from frame {first} to {last}")
@@ -162,7 +188,7 @@ class FileSource:
         probe = self._opened(True)
         with probe.container:
             for picture in probe.pictures():
-                return _describe(self.path, self.identity, probe.container, probe.stream, picture)
+                return _describe(self.path, self.identity, probe.container, probe.stream, picture, self._given)
         raise InputError(f"{self.path} is not a readable video: not one picture of it can be decoded")
 
     def _frames(self) -> Generator[Frame, None, None]:
@@ -173,6 +199,7 @@ class FileSource:
         shift = Fraction(0)
         index = 0
         with reading.container:
+            said = SaidAspect(reading.stream)
             for picture in reading.pictures():
                 stamp = None if picture.pts is None else picture.pts * self.info.time_base + shift
                 if stamp is None:
@@ -192,13 +219,14 @@ class FileSource:
                         f"{self.path} changes its picture size after frame {index}, from {width}x{height} to "
                         f"{picture.width}x{picture.height}; such files are not supported"
                     )
+                self._check_aspect(said.now(), index)
                 try:
-                    planes = planes_of(picture, self.info.colour)
+                    frame = self._frame(picture, time, index)
                 except MemoryError:
                     raise
                 except (av.FFmpegError, ValueError) as error:
                     raise InputError(f"{self.path} has an unsupported pixel format {picture.format.name}") from error
-                yield Frame(turn_upright(planes, self.info.orientation), time, index)
+                yield frame
                 index += 1
                 self.damaged, self.damage = reading.damaged, reading.damage
         self.damaged, self.damage = reading.damaged, reading.damage
@@ -207,9 +235,29 @@ class FileSource:
             place = f" after frame {index} ({float(time):.2f} s)" if time is not None else " at its first frame"
             raise InputError(f"{self.path} is damaged or cut off{place}: {self.damage}")
 
+    def _frame(self, picture: av.VideoFrame, time: Fraction, index: int) -> Frame:
+        info = self.info
+        planes = turn_upright(planes_of(picture, info.colour), info.orientation)
+        return frame_of(planes, time, index, upright(info.sample_aspect_ratio, info.orientation), info.squared_by)
+
+    def _check_aspect(self, said: Fraction | None, index: int) -> None:
+        """Raise InputError where the pixels are no longer what the frames are made square by."""
+        here = upright(said, self.info.orientation) or Fraction(1)
+        if self._given is None and not near(here, self.info.squared_by):
+            raise InputError(
+                f"{self.path} changes the shape of its pixels after frame {index}, from "
+                f"{in_words(self.info.squared_by)} to {in_words(here)}; give one shape for all of it with "
+                "--pixel-aspect W:H"
+            )
+
 
 def _describe(
-    path: Path, identity: FileIdentity, container: InputContainer, stream: av.VideoStream, picture: av.VideoFrame
+    path: Path,
+    identity: FileIdentity,
+    container: InputContainer,
+    stream: av.VideoStream,
+    picture: av.VideoFrame,
+    given: Fraction | None,
 ) -> SourceInfo:
     codec = stream.codec_context
     tags = ColourTags(codec.colorspace, codec.color_primaries, codec.color_trc, codec.color_range)
@@ -219,9 +267,13 @@ def _describe(
     if colour.full_range:
         tags = ColourTags(tags.matrix, tags.primaries, tags.transfer, 2)
     orientation = orientation_of(picture)
-    width, height = picture.width, picture.height
-    if orientation.swaps_sides:
-        width, height = height, width
+    stored = (picture.height, picture.width) if orientation.swaps_sides else (picture.width, picture.height)
+    said = SaidAspect(stream).now()
+    try:
+        aspect = squared_by(upright(said, orientation), given)
+    except ValueError as error:
+        raise InputError(f"{path} {error}") from error
+    width, height = square_size(stored, aspect)
     rates = (fraction_of(stream.average_rate), fraction_of(stream.guessed_rate))
     rate = next((rate for rate in rates if rate and 0 < rate <= _FASTEST_RATE), _DEFAULT_RATE)
     duration = Fraction(container.duration, av.time_base) if container.duration and container.duration > 0 else None
@@ -239,6 +291,7 @@ def _describe(
         codec=codec.codec.canonical_name,
         width=width,
         height=height,
+        stored_size=stored,
         orientation=orientation,
         average_rate=rate,
         time_base=fraction_of(stream.time_base) or 1 / rate,
@@ -247,7 +300,8 @@ def _describe(
         duration=duration,
         colour=colour,
         tags=tags,
-        sample_aspect_ratio=fraction_of(stream.sample_aspect_ratio),
+        sample_aspect_ratio=said,
+        squared_by=aspect,
         audio_codecs=tuple(_codec_name(s) for s in container.streams.audio),
         subtitle_codecs=tuple(_codec_name(s) for s in container.streams.subtitles),
         dropped_streams=tuple(dropped),

@@ -17,6 +17,7 @@ from streamdeid.video.live.coded_gaps import CodedGaps
 from streamdeid.video.live.decode_lag import DecodeLag
 from streamdeid.video.live.picture_ends import EARLY, PictureEnds
 from streamdeid.video.pictures import colour_of, orientation_of, planes_of, turn_upright
+from streamdeid.video.pixel_aspect import SaidAspect, upright
 from streamdeid.video.reading import TEXT, fraction_of, is_cover, open_container
 
 _DEFAULT_RATE = 25.0
@@ -49,11 +50,18 @@ class Picture:
     """The stream's own time in seconds."""
     arrived: float
     """`time.monotonic` when its packet had been read."""
+    aspect: Fraction | None = None
+    """Width of a coded pixel by its height, by the stream's word."""
 
     def planes(self) -> Planes:
-        """The upright picture. Raises ValueError or av.FFmpegError for a pixel format that cannot be converted."""
+        """The upright picture as it is stored. Raises ValueError or av.FFmpegError for a pixel format that cannot be
+        converted."""
         colour = colour_of(self.picture, int(self.picture.colorspace), int(self.picture.color_range))
         return turn_upright(planes_of(self.picture, colour), orientation_of(self.picture))
+
+    def upright_aspect(self) -> Fraction | None:
+        """`aspect` of the upright picture."""
+        return None if self.aspect is None else upright(self.aspect, orientation_of(self.picture))
 
 
 class Camera:
@@ -106,6 +114,7 @@ class Camera:
         now = time.monotonic()
         self._packet_at = self._sound_at = self._key_wanted_since = now
         self._lag = DecodeLag(now)
+        self._said = SaidAspect(self._stream)
 
     @property
     def codec(self) -> str:
@@ -221,7 +230,7 @@ class Camera:
     def _picture(self, picture: av.VideoFrame, now: float) -> Picture:
         stamp = None if picture.pts is None or self._base is None else picture.pts * self._base
         arrived = now if picture.pts is None else self._arrivals.pop(picture.pts, now)
-        found = Picture(picture, stamp, arrived)
+        found = Picture(picture, stamp, arrived, self._said.now())
         if picture.format.name != self._format:
             try:
                 found.planes()

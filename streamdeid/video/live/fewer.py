@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 
 from streamdeid.core.frames import Plane, Planes
+from streamdeid.core.square_pixels import square_size
 
 
 class Fewer:
@@ -33,16 +34,19 @@ class Fewer:
         return True
 
 
-def smaller(planes: Planes, lines: int | None) -> Planes:
+def smaller(planes: Planes, lines: int | None, squared: Fraction = Fraction(1)) -> Planes:
     """The picture with a shorter side of at most `lines` pixels, sides even and in proportion; None: as it is.
+
+    The side is of the picture that is filtered: squared: the pixel aspect by which it is made square.
 
     Each pixel is the mean of what it stands for. What is published is as small, so that no face is in it that the
     filter could not see as well.
     """
     width, height = planes.size
-    if lines is None or min(width, height) <= lines:
+    shorter = min(square_size((width, height), squared))
+    if lines is None or shorter <= lines:
         return planes
-    scale = lines / min(width, height)
+    scale = lines / shorter
     across, down = (max(2, 2 * round(side * scale / 2)) for side in (width, height))
 
     def scaled(plane: Plane, part: int) -> Plane:

@@ -148,6 +148,7 @@ class LiveSink:
             rate=item.rate,
             key_interval=self._key_interval,
             timeout=self._send_timeout,
+            aspect="" if item.frame.aspect is None else str(item.frame.aspect),
         )
 
     def _opened(self) -> Path | None:

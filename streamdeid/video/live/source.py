@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from streamdeid.core.addresses import is_address, is_device, shown
-from streamdeid.core.frames import Frame
+from streamdeid.core.square_pixels import frame_of
 from streamdeid.core.status import Arrival, SourceState
 from streamdeid.errors import InputError
 from streamdeid.video.live.backoff import Backoff
@@ -21,6 +21,7 @@ from streamdeid.video.live.clock import LiveClock
 from streamdeid.video.live.fewer import Fewer, smaller
 from streamdeid.video.live.newest import Newest
 from streamdeid.video.live.pace import Pace
+from streamdeid.video.pixel_aspect import squared_by
 
 _QUEUE = 2
 _ABANDON = 4
@@ -60,6 +61,7 @@ class LiveSource:
     stamps, once or (`loop`) again and again. transport: `tcp` or `udp`, for RTSP. Timeouts in seconds.
     keep_trying: whether a camera that cannot be opened at the start is tried again, as it is later in any case.
     most_rate: pictures a second that are handed out at most, most_lines: pixels of their shorter side; None: all.
+    pixel_aspect: width of an upright pixel by its height, instead of what the stream says.
 
     Raises InputError from `take`, one line without a password. `close` it in the end.
     """
@@ -76,13 +78,14 @@ class LiveSource:
         loop: bool = False,
         most_rate: float | None = None,
         most_lines: int | None = None,
+        pixel_aspect: Fraction | None = None,
     ) -> None:
         self._address, self._transport = address, transport
         self._open_timeout, self._read_timeout = open_timeout, read_timeout
         self._keep_trying = keep_trying
         self._file = realtime and not is_address(address) and not is_device(address)
         self._loop = loop
-        self._most_rate, self._most_lines = most_rate, most_lines
+        self._most_rate, self._most_lines, self._given = most_rate, most_lines, pixel_aspect
         self._fewer = Fewer(most_rate)
         self._queue: Newest[_Waiting] = Newest(_QUEUE)
         self._clock = LiveClock()
@@ -121,7 +124,7 @@ class LiveSource:
             waiting = self._queue.take(max(0.0, min(left, _LOOK)))
             if waiting is not None:
                 try:
-                    return _arrival(waiting, self._most_lines)
+                    return _arrival(waiting, self._most_lines, self._given)
                 except Exception:  # of one picture that cannot be converted; the next one may be sound
                     with self._lock:
                         self._state = replace(self._state, damaged=self._state.damaged + 1)
@@ -202,6 +205,7 @@ class LiveSource:
             while not ticket.stop.is_set():
                 ticket.beat = time.monotonic()
                 for picture in camera.read():
+                    self._check_aspect(picture)
                     if pace is not None:
                         if _rest(ticket, pace.wait(picture.stamp, 1 / rate)):
                             return
@@ -215,6 +219,13 @@ class LiveSource:
         finally:
             ticket.beat = time.monotonic()
             camera.close()
+
+    def _check_aspect(self, picture: Picture) -> None:
+        """Raise Lost for pixels of an impossible shape: nobody knows what faces look like in them."""
+        try:
+            squared_by(picture.aspect, self._given)
+        except ValueError as error:
+            raise Lost(f"it {error}") from None
 
     def _connected(self, ticket: _Ticket) -> bool:
         with self._lock:
@@ -271,6 +282,9 @@ def _rest(ticket: _Ticket, seconds: float) -> bool:
     return ticket.stop.is_set()
 
 
-def _arrival(waiting: _Waiting, most_lines: int | None) -> Arrival:
-    frame = Frame(smaller(waiting.picture.planes(), most_lines), waiting.time, waiting.index)
+def _arrival(waiting: _Waiting, most_lines: int | None, given: Fraction | None) -> Arrival:
+    said = waiting.picture.upright_aspect()
+    squared = squared_by(said, given)
+    planes = smaller(waiting.picture.planes(), most_lines, squared)
+    frame = frame_of(planes, waiting.time, waiting.index, said, squared)
     return Arrival(frame, waiting.picture.arrived, waiting.connection, waiting.rate)

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from streamdeid.core.frames import Colour
@@ -292,5 +293,5 @@ class LiveWriter:
         self._queue.release()
 
 
-def _shape(item: Waiting) -> tuple[tuple[int, int], Colour]:
-    return item.frame.planes.size, item.frame.planes.colour
+def _shape(item: Waiting) -> tuple[tuple[int, int], Colour, Fraction | None]:
+    return item.frame.planes.size, item.frame.planes.colour, item.frame.aspect

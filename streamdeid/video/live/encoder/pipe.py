@@ -55,6 +55,8 @@ class Opening:
     """Seconds."""
     timeout: float
     """Seconds after which the kernel gives up a server that does not confirm data."""
+    aspect: str = ""
+    """Width of a pixel by its height, as in `16/11`; empty where nothing is said."""
 
 
 @dataclass(frozen=True)

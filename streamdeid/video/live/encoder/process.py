@@ -70,6 +70,8 @@ class LiveEncoder:
         context.time_base = stream.time_base = Fraction(1, CLOCK)
         context.colorspace = _MATRIX_TAGS[opening.matrix]
         context.color_range = 2 if opening.full_range else 1
+        if opening.aspect:
+            context.sample_aspect_ratio = Fraction(opening.aspect)
         # With slices for threads each thread costs quality, and the filter needs the cores.
         context.thread_count = 1 if self._width * self._height <= _PIXELS_PER_THREAD else 2
         self._output.start_encoding()
