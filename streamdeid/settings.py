@@ -50,6 +50,11 @@ def attributes_of(names: Sequence[str]) -> tuple[str, ...]:
     return () if given == ("none",) else given
 
 
+_SURVEYS = (0.5, 960), (2.0, 640)
+"""Seconds between surveys, and longer side in pixels of what they see, for recordings and live: 184 ms of CPU each, or
+76, for which a live picture has to wait."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything a run depends on besides its inputs; docs/settings.md tells of each.
@@ -212,6 +217,12 @@ class Settings:
     def samples(self) -> bool:
         """True for the method that samples with the key, the only one that q belongs to."""
         return self.method == SAMPLED
+
+    @property
+    def surveyed(self) -> tuple[float, int]:
+        """Seconds between surveys, 0 for none, and the longer side in pixels of what they see."""
+        seconds, side = _SURVEYS[not self.lookahead]
+        return (seconds if self.survey is None else self.survey), side
 
     def unused(self, given: Collection[str]) -> list[str]:
         """Those of some settings' names that mean nothing to the method."""

@@ -76,10 +76,6 @@ _SELF_TEST_BANK = 256
 """Candidates for that person."""
 
 
-_SURVEYS, _SURVEYED_SIDES = (0.5, 2.0), (960, 640)
-"""Seconds between surveys, and longer side in pixels of what they see, for recordings and live: 184 ms of CPU each, or
-76, which a live picture has to wait for."""
-
 WRITABLE = tuple(CONTAINERS)
 """Extensions of the files that can be written."""
 ENCODER_PRESETS = PRESETS
@@ -88,11 +84,8 @@ ENCODER_PRESETS = PRESETS
 
 def default_detector(settings: Settings) -> MediapipeFaces:
     """The detector of a run; it holds running graphs, so close it."""
-    live = not settings.lookahead
-    survey = settings.survey if settings.survey is not None else _SURVEYS[live]
-    return MediapipeFaces(
-        settings.threshold, settings.min_face, settings.detector_interval, survey, _SURVEYED_SIDES[live]
-    )
+    survey = settings.surveyed
+    return MediapipeFaces(settings.threshold, settings.min_face, settings.detector_interval, *survey)
 
 
 def still_detector() -> MediapipeFaces:
