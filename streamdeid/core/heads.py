@@ -21,6 +21,8 @@ face, the others in heights. Hair stands out of a face by 0.2 to 0.4 of its widt
 below the chin."""
 _LARGER = 1.8
 """Sides of a box over those of the face from which it may be somebody nearer to the camera instead."""
+_LARGEST = 4.0
+"""The same of a box whose middle lies in the face itself: who stood before it would hide it."""
 _SAME, _BESIDE = 0.35, 0.4
 """IoU of two faces, and distance of their middles in widths of the smaller, from which both are one."""
 _ASIDE, _SURER = 0.6, 0.5
@@ -35,7 +37,10 @@ def on_head(boxes: Floats, face: Floats) -> NDArray[np.bool_]:
     middle = (face[:2] + face[2:]) / 2 - (0.0, _RAISED * height)
     away = ((boxes[:, :2] + boxes[:, 2:]) / 2 - middle) / (_ACROSS * width, _DOWN * height)
     sides = (boxes[:, 2:] - boxes[:, :2]).max(axis=1)
-    return np.asarray((np.hypot(*away.T) < 1) & (sides < _LARGER * max(width, height)), np.bool_)
+    within = (np.abs(away * (_ACROSS, _DOWN) - (0.0, _RAISED)) < 0.5).all(axis=1) & (
+        sides < _LARGEST * max(width, height)
+    )
+    return np.asarray(within | ((np.hypot(*away.T) < 1) & (sides < _LARGER * max(width, height))), np.bool_)
 
 
 def seconds(boxes: Floats, faces: Sequence[Box | None], sure: Sequence[float], least: float) -> set[int]:
