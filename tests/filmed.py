@@ -27,7 +27,7 @@ from tests import drawn_faces
 from tests.drawn_faces import Scene
 
 SIZE = (480, 320)
-OWN, QUIET, SOFT, SOLID, _ = (level.label for level in Level)
+OWN, POSED, SOFT, SOLID, _ = (level.label for level in Level)
 Picture = NDArray[np.uint8]
 Drawn = Callable[..., Scene]
 

@@ -3,7 +3,7 @@
     python -m benchmarks looks DIRECTORY [--clips NAME ...] [--frames N] [--every N] [--key N] [--sheets DIR] [--json]
 
 Nothing is encoded: what is measured is what was published. Measured are faces shown as their own face in full, with a
-mesh 48 pixels wide and up, in every tenth frame; those shown quiet or at a lower level are counted (`own`, `quiet`,
+mesh 48 pixels wide and up, in every tenth frame; those shown posed or at a lower level are counted (`own`, `posed`,
 `other`: shares; `overlaid`: share of the measured with another cover's box over a tenth of the face and more; no pixel
 in such a box is measured). Medians over the faces of a clip of: colour and shading error of plain skin
 (`skin_looks.py`, natural logs; `level`: lighter above 0); step across the rim over the original's at chin, cheeks and
@@ -40,7 +40,7 @@ from benchmarks.looks.series import correlation
 from benchmarks.looks.sharpness import at_own_size, grain, grain_ratio, sharpness
 from benchmarks.looks.sheets import Sheet
 from benchmarks.looks.skin_looks import SkinLooks, plain_skin, skin_looks
-from benchmarks.people.run import KEY, OWN, QUIET, Filtering, level_of
+from benchmarks.people.run import KEY, OWN, POSED, Filtering, level_of
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.core.ibug68 import MOUTH_CORNERS, OUTLINE
@@ -107,8 +107,8 @@ class Measured:
         """The figures of the clip."""
         faces = sum(self.levels.values())
         row: dict[str, object] = {"faces": faces, "measured": len(self.skin)}
-        others = faces - self.levels[OWN] - self.levels[QUIET]
-        for name, count in (("own", self.levels[OWN]), ("quiet", self.levels[QUIET]), ("other", others)):
+        others = faces - self.levels[OWN] - self.levels[POSED]
+        for name, count in (("own", self.levels[OWN]), ("posed", self.levels[POSED]), ("other", others)):
             row[name] = count / faces if faces else None
         row["overlaid"] = float(np.mean(self.overlaid)) if self.overlaid else None
         row["colour"], row["shading"], row["level"] = (

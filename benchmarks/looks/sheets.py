@@ -53,7 +53,11 @@ class Sheet:
             return False
         parts = [_part(looks) for looks in largest]
         width = max(part.shape[1] for part in parts)
-        write_sheet(path, np.vstack([np.pad(part, ((0, 0), (0, width - part.shape[1]), (0, 0))) for part in parts]))
+        write_sheet(
+            path,
+            np.vstack([np.pad(part, ((0, 0), (0, width - part.shape[1]), (0, 0))) for part in parts]),
+            overwrite=True,
+        )
         return True
 
 

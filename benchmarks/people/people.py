@@ -9,7 +9,7 @@ process, without encoding, under one fixed key. --live: no look-ahead. --whole-f
 decided over the whole clip. --sheet: for each clip three frames with the original left and what was published right
 (they show real people: keep them private). Exit code 1 when a person was shown in another's face.
 
-Own face: share of the faces below 40 degrees of yaw that show their own new face, in full or quiet; the yaw is that of
+Own face: share of the faces below 40 degrees of yaw that show their own new face, in full or posed; the yaw is that of
 the filter's landmarks in that frame, and faces for which it had none are counted apart. Surrogates per person: mean
 over the true persons shown with any. Hand-overs: pairs of a surrogate and a true person other than the first on whom
 it was shown; how many times that was to be seen, and how many times a surrogate was on two faces of one frame, which

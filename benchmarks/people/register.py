@@ -11,7 +11,7 @@ people, each as a recording of its own, in five rounds, with another register. A
 through without a register. --strangers: instead, photographs of others, each against each photograph of FACES.
 
 Kept: people who are shown with the face of the first recording (the face that they are shown with most), over all
-later recordings that they are in. Own face: share of the faces that show a face of their own at all, in full or quiet;
+later recordings that they are in. Own face: share of the faces that show a face of their own at all, in full or posed;
 first face: that show the very face of the first recording. Mixed up: times that a face was shown on somebody else than
 the one who had it first, and how many people that were. Apart: distances of templates at the end of recordings, of one
 person's in two recordings and of two people's. Exit code 1 when anybody was mixed up.

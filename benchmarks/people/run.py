@@ -43,7 +43,7 @@ from streamdeid.video.files.source import FileSource
 
 Corners = tuple[float, float, float, float]
 
-OWN, QUIET = "own face", "own face quiet"
+OWN, POSED = "own face", "posed face"
 _LEVELS = {"synthetic": OWN}
 
 

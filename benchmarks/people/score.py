@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from benchmarks.people.run import OWN, QUIET, Corners, Shown
+from benchmarks.people.run import OWN, POSED, Corners, Shown
 from benchmarks.people.truth import NOBODY, Seen, Truth, matched
 from streamdeid.lab.attacks.gaps import LEAST_SIDE
 
 UNCOVERED = "nothing"
 FRONTAL, TURNED, PROFILE, NO_LANDMARKS = "below 40", "40 to 65", "65 and up", "no landmarks"
 """Degrees of yaw by which faces are counted apart, and those of which the filter saw no landmarks."""
-_OWN = {OWN, QUIET}
+_OWN = {OWN, POSED}
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Score:
             "no landmarks": self.levels[NO_LANDMARKS].total(),
             "below 40 deg": below.total(),
             "own face": share(below),
-            "of it quiet": share(below, {QUIET}),
+            "of it posed": share(below, {POSED}),
             "own face, below 65": share(further),
             "own face, below 40 or no landmarks": share(below + self.levels[NO_LANDMARKS]),
             "persons shown": len(counts),

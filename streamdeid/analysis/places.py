@@ -21,7 +21,7 @@ Flags = NDArray[np.bool_]
 
 SHOWN = "shown"
 """Level of a face that was left as it is."""
-WITH_A_FACE = frozenset({"own face", "own face quiet"})
+WITH_A_FACE = frozenset({"own face", "posed face"})
 """Levels that show the surrogate of a person."""
 
 

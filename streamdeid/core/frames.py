@@ -86,7 +86,7 @@ class Redaction:
     box: tuple[float, float, float, float]
     """x0, y0, x1, y1 in pixels of the picture that was filtered (`Frame.planes`): the cover lies in here."""
     level: str
-    """Its protection level: `own face`, `own face quiet`, `soft redaction`, `solid`; `mask`, `region`."""
+    """Its protection level: `own face`, `posed face`, `soft redaction`, `solid`; `mask`, `region`."""
     person: int = 0
     """Number of the person whose surrogate is shown; 0 where nobody's is."""
 

@@ -267,7 +267,9 @@ class ReplaceFaces:
         if face is None:
             cause = Cause.DOUBT if ambiguous else Cause.NOBODY if found is not None else Cause.NO_LANDMARKS
             return replace(plan, cause=cause)
-        view = seen.posed
+        # What landmarks that are astray say of the pose is worth nothing.
+        lost = found is not None and found.seen.apart is None and astray(found.seen) > 1
+        view = None if lost else seen.posed
         if view is None or view.turned_away or not _agreed(track.number, view, later):
             turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
             return replace(plan, cause=Cause.TURNED if turned else worse)
@@ -313,8 +315,11 @@ class ReplaceFaces:
         head = PosedHead(plan.posed.pose, face_ellipse(plan.posed.box))
         # Nothing is taken from another head that shows a face: it may be the original's still.
         others = [_rim(other) for other in plans if other.track is not plan.track and other.level in _FACES]
-        memory = self._posed[plan.tracklet]
-        return render_posed_face(out, frame.planes, head, face, self._posing, memory, others) is not None
+        memory, lit = self._posed[plan.tracklet], frame.planes
+        if self._strict:  # no light of the person's: that of what is published around the head
+            self._redact(out, frame, replace(plan, level=Level.SOFT), plans)
+            lit = out
+        return render_posed_face(out, lit, head, face, self._posing, memory, others) is not None
 
     def _draw(
         self, out: Planes, frame: Frame, found: Measured | None, followed: Followed | None, face: NewFace

@@ -169,7 +169,7 @@ class FileReport:
     people: int | None
     """Persons told apart; None for a mask, which knows nobody."""
     levels: Mapping[str, int]
-    """Covered places by protection level: `own face`, `own face quiet`, `soft redaction`, `solid`, `mask`. In earlier
+    """Covered places by protection level: `own face`, `posed face`, `soft redaction`, `solid`, `mask`. In earlier
     reports: `synthetic`, `mean face`, `solid fill`, `mask`."""
     persons: Mapping[str, Mapping[str, int]]
     """The same by person number; "0" stands for faces whose person was never decided. Empty for masks."""

@@ -16,7 +16,7 @@ from streamdeid.analysis.columns import AnalysisColumns, columns_of
 from streamdeid.analysis.places import Ints, Places
 from streamdeid.analysis.records import Analysis
 
-LEVELS = ("shown", "own face", "own face quiet", "soft redaction", "solid", "mask", "region")
+LEVELS = ("shown", "own face", "posed face", "soft redaction", "solid", "mask", "region")
 """Protection levels by their number here, the weakest first; any other counts as a mask."""
 _OTHER = LEVELS.index("mask")
 

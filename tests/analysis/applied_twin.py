@@ -54,7 +54,7 @@ def picture(analysis: Analysis, edits: Sequence[e.Edit], frame: int) -> object:
     done = frame_edits(analysis, edits, frame)
     faces = []
     for one in analysis.frames[frame].decisions:
-        if one.track not in done.open and one.level in ("own face", "own face quiet"):
+        if one.track not in done.open and one.level in ("own face", "posed face"):
             person = done.persons.get(one.track, 0)
             times = [
                 edit

@@ -12,7 +12,7 @@ from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, B
 from streamdeid.core.faces import Face
 
 SIZE = 160, 120
-LEVELS = ("own face", "own face quiet", "soft redaction", "shown")
+LEVELS = ("own face", "posed face", "soft redaction", "shown")
 
 
 def decision(

@@ -170,7 +170,7 @@ def alive(share: NDArray[np.float64]) -> float:
     return float((share > 0.5).sum() / np.isfinite(share).sum())
 
 
-@pytest.mark.parametrize("level", [Level.OWN_FACE, Level.QUIET])
+@pytest.mark.parametrize("level", [Level.OWN_FACE, Level.POSED])
 @pytest.mark.parametrize("angle", [{"x": 12.0}, {"yaw": 0.28}, {"pitch": -0.28}, {"roll": 0.28}])
 def test_a_quick_head_stays_inside_its_cover(
     model: AppearanceModel, fitting: FitModel, light: LightFrame, level: Level, angle: dict[str, float]

@@ -249,11 +249,11 @@ def test_faces_are_counted_by_their_level_and_only_own_ones_measured(
     drawn: Scene, fitting: FitModel, gallery: Gallery
 ) -> None:
     looking = looks.Looking(Models(fitting, gallery), 10, None)
-    for index, level in enumerate(["own face"] * 21 + ["own face quiet"] * 10 + ["soft redaction"] * 9):
+    for index, level in enumerate(["own face"] * 21 + ["posed face"] * 10 + ["soft redaction"] * 9):
         looking.frame(*_filmed(drawn, level, index), [drawn.face])
     row = looking.measured.row()
     assert row["faces"] == 40
-    assert (row["own"], row["quiet"], row["other"]) == (21 / 40, 10 / 40, 9 / 40)
+    assert (row["own"], row["posed"], row["other"]) == (21 / 40, 10 / 40, 9 / 40)
     assert row["measured"] == 3  # frames 0, 10 and 20
     assert row["level"] == pytest.approx(np.log(0.5), abs=0.15)
     assert len(looking.measured.people[7].output) == 21

@@ -22,7 +22,7 @@ from streamdeid.surrogates.models import Models
 from streamdeid.synthetic.people import synthetic_people
 from streamdeid.video.files.drawn_clip import write_drawn_clip
 
-OWN, QUIET = "own face", "own face quiet"
+OWN, POSED = "own face", "posed face"
 LEFT, RIGHT = (100.0, 100.0, 160.0, 180.0), (300.0, 100.0, 360.0, 180.0)
 
 
@@ -68,13 +68,13 @@ def test_shares_keep_what_was_missed_in_the_denominator() -> None:
     turns = (LEFT, 10.0), (RIGHT, 50.0)
     row = counted(
         known,
-        shown(0, redaction(LEFT, OWN, 1), redaction(RIGHT, QUIET, 2), turns=turns),
-        shown(1, redaction(LEFT, QUIET, 1), redaction(RIGHT, "soft redaction"), turns=turns),
+        shown(0, redaction(LEFT, OWN, 1), redaction(RIGHT, POSED, 2), turns=turns),
+        shown(1, redaction(LEFT, POSED, 1), redaction(RIGHT, "soft redaction"), turns=turns),
         shown(2, redaction(LEFT, "solid"), turns=turns),
         shown(3, turns=((LEFT, 39.0),)),
     )
     assert row["faces of 40 px"] == 8 and row["below 40 deg"] == 4 and row["no landmarks"] == 1
-    assert row["own face"] == 2 / 4 and row["of it quiet"] == 1 / 4 and row["own face, below 65"] == 3 / 7
+    assert row["own face"] == 2 / 4 and row["of it posed"] == 1 / 4 and row["own face, below 65"] == 3 / 7
     assert row["own face, below 40 or no landmarks"] == 2 / 5
     assert row["instead of the own face, below 40"] == "1 nothing, 1 solid"
     assert row["CPU ms per frame"] == 125 and row["breaks"] == "2 texture" and row["causes"] == "none"
@@ -86,8 +86,8 @@ def test_a_surrogate_belongs_to_the_first_who_showed_it() -> None:
         known,
         shown(0, redaction(LEFT, OWN, 1), redaction(RIGHT, "mean face", 1)),
         shown(1, redaction(LEFT, OWN, 1), redaction(RIGHT, OWN, 2)),
-        shown(2, redaction(LEFT, OWN, 3), redaction(RIGHT, QUIET, 1)),
-        shown(3, redaction(LEFT, OWN, 3), redaction(RIGHT, QUIET, 1)),
+        shown(2, redaction(LEFT, OWN, 3), redaction(RIGHT, POSED, 1)),
+        shown(3, redaction(LEFT, OWN, 3), redaction(RIGHT, POSED, 1)),
         shown(4, redaction(LEFT, OWN, 0), redaction(RIGHT, OWN, 2)),
     )
     assert row["persons"] == row["persons shown"] == row["surrogates per person"] == row["most"] == 2

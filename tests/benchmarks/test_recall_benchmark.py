@@ -56,7 +56,7 @@ def counted(heads: list[truth.Head], covers: list[tuple[Corners, str]]) -> tuple
         ([], "open"),
         ([(larger(FACE), SOFT)], "covered"),
         ([(larger(FACE), OWN)], "shown as a face"),
-        ([(larger(FACE), "own face quiet")], "shown as a face"),
+        ([(larger(FACE), "posed face")], "shown as a face"),
         ([((75.0, 40.0, 120.0, 90.0), OWN)], "open"),
         # Covered, and beside it a face: its middle is on no face.
         ([(larger(FACE), SOFT), ((85.0, 40.0, 120.0, 90.0), OWN)], "covered"),

@@ -30,8 +30,8 @@ def worst(place: Path) -> Report:
     """A run with everything to mind at once."""
     one = one_file(
         place,
-        levels={"own face": 70, "own face quiet": 10, "soft redaction": 20},
-        persons={"0": {"soft redaction": 20}, "1": {"own face": 70, "own face quiet": 10}},
+        levels={"own face": 70, "posed face": 10, "soft redaction": 20},
+        persons={"0": {"soft redaction": 20}, "1": {"own face": 70, "posed face": 10}},
         surrogates={"chosen": 1, "failed closed": 2, "separation relaxed": 3},
         damaged_places=2,
         dropped_streams=("a", "b"),
@@ -108,7 +108,7 @@ def test_json_is_one_object(tmp_path: Path, capfd: Capture) -> None:
     assert (code, len(out), err) == (0, 1, [])
     values = json.loads(out[0])
     assert (values["schema"], values["version"]) == ("streamdeid.audit", 1)
-    assert values["totals"]["levels"] == {"own face": 70, "own face quiet": 10, "soft redaction": 20}
+    assert values["totals"]["levels"] == {"own face": 70, "posed face": 10, "soft redaction": 20}
     assert len(values["warnings"]) == 9
     assert {check["role"]: check["matches"] for check in values["checks"]} == dict.fromkeys(
         ("input", "output", "model", "gallery"), True

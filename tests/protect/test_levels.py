@@ -187,7 +187,7 @@ def test_landmarks_that_are_beside_the_face_are_doubted_and_the_whole_box_is_cov
     else:
         x0, y0, x1, y1 = (int(side) for side in np.round(drawn.face.box))
         same = done.planes.y[y0:y1, x0:x1] == drawn.planes.y[y0:y1, x0:x1]
-        assert done.redactions[0].level in (Level.QUIET.label, Level.SOFT.label) and same.mean() < 0.05
+        assert done.redactions[0].level in (Level.POSED.label, Level.SOFT.label) and same.mean() < 0.05
 
 
 class _Nobody:
@@ -314,5 +314,5 @@ def test_the_gravest_cause_is_named() -> None:
 
 
 def test_levels_are_ordered_from_best_to_safest() -> None:
-    assert Level.OWN_FACE < Level.QUIET < Level.SOFT < Level.SOLID
-    assert [level.label for level in Level] == ["own face", "own face quiet", "soft redaction", "solid", "mask"]
+    assert Level.OWN_FACE < Level.POSED < Level.SOFT < Level.SOLID
+    assert [level.label for level in Level] == ["own face", "posed face", "soft redaction", "solid", "mask"]

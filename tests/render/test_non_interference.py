@@ -111,7 +111,7 @@ def _pair(
 
 
 @pytest.mark.parametrize("turn", [0.0, 0.35])
-@pytest.mark.parametrize("level", [Level.OWN_FACE, Level.QUIET])
+@pytest.mark.parametrize("level", [Level.OWN_FACE, Level.POSED])
 def test_detail_of_a_closed_face_does_not_pass(
     model: AppearanceModel, fitting: FitModel, light: LightFrame, level: Level, turn: float
 ) -> None:

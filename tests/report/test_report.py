@@ -151,8 +151,8 @@ def report(tmp_path: Path) -> Report:
     side = FileSide.of(tmp_path / "a.mp4")
     timings = Timings(1.5, 4.0, 31.25, 25.0, None)
     one = FileReport(
-        side, side, Picture("h264", 640, 360, 25.0), 100, 90, 1, {"own face": 80, "own face quiet": 10},
-        {"1": {"own face": 80, "own face quiet": 10}}, {"new": 1}, {"chosen": 1}, 0, 0, ("data stream 2",), timings,
+        side, side, Picture("h264", 640, 360, 25.0), 100, 90, 1, {"own face": 80, "posed face": 10},
+        {"1": {"own face": 80, "posed face": 10}}, {"new": 1}, {"chosen": 1}, 0, 0, ("data stream 2",), timings,
     )  # fmt: skip
     words = guarantee("k-diff-furthest", q=0.5, factor=2.0, worst_bits=1.0)
     choice = Choice(

@@ -117,7 +117,7 @@ def _record(one: SyntheticFrame, cut: int, frames: int) -> FrameRecord:
 
 
 def _level(person: int, n: int) -> str:
-    return "own face" if (n // 7 + person) % 4 else "own face quiet" if person else "soft redaction"
+    return "own face" if (n // 7 + person) % 4 else "posed face" if person else "soft redaction"
 
 
 def _decision(track: int, level: str, box: Box, person: int | None = None) -> Decision:

@@ -152,7 +152,7 @@ def test_the_state_tells_what_there_is(untouched: Page, review: Review) -> None:
     assert two["first"] == 3 and two["frames"] == 27 and sum(two["runs"][1::3]) == 27
     assert [state["states"][two["runs"][i]] for i in range(2, len(two["runs"]), 3)][:2] == [
         "own face",
-        "own face quiet",
+        "posed face",
     ]
     assert state["nobody"] == [7, 8, state["states"].index("soft redaction")]
     assert [one["id"] for one in state["doubts"]] == ["false-9", "late-2", "short-1"]

@@ -51,7 +51,7 @@ def test_runs_say_what_is_highest_in_each_frame(some: list[tuple[int, int]]) -> 
 def _long(frames: int, people: int) -> Analysis:
     """A recording whose levels change every 40 frames or so, as rows of six people do."""
     rng = np.random.default_rng(2)
-    names = ("own face", "own face quiet", "soft redaction")
+    names = ("own face", "posed face", "soft redaction")
     state = [0] * people
     records = []
     for n in range(frames):

@@ -65,7 +65,7 @@ def test_counters_add_up_and_the_rest_is_as_it_is_now() -> None:
     now = LiveStatus(state="starting", filtered=1, faces={"own face": 1}, cpu_seconds=0.5)
     total = added(STATUS, now)
     assert (total.filtered, total.cpu_seconds, total.state, total.rate) == (102, 13.0, "starting", 0.0)
-    assert total.faces == {"own face quiet": 9, "own face": 201} and total.latency == STATUS.latency
+    assert total.faces == {"posed face": 9, "own face": 201} and total.latency == STATUS.latency
     assert (total.source.frames, total.source.connected, total.sink.written) == (110, False, 100)
     assert added(LiveStatus(), STATUS) == STATUS
     assert never_back(STATUS, replace(STATUS, cpu_seconds=3.0)).cpu_seconds == 12.5
