@@ -20,8 +20,8 @@ from streamdeid.report.redaction_report import (
     check_report_path,
     write_report,
 )
+from streamdeid.runs.asked_for import chosen_by
 from streamdeid.runs.components import secret
-from streamdeid.runs.files import chosen_by
 from streamdeid.runs.named_by_settings import files_of_run
 from streamdeid.settings import Settings
 from streamdeid.surrogates.key import warning_of

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.synthesise import render_patch, to_yuv
 from streamdeid.core.colour import yuv_from_rgb
 from streamdeid.core.faces import Face, Track
@@ -27,6 +28,27 @@ _FACE = 0.45
 _LEAST_CHANGE = 3.0
 """Mean absolute difference in luma by which the middle of the face must have changed;
 `tests/runs/test_filter_library.py` shows that every method is well above it."""
+_PERSON = 1
+"""Number of the drawn person, who has a table of surrogates of their own."""
+
+
+class DrawnPerson:
+    """The register of persons of a self-test: whoever is committed is the drawn one."""
+
+    def __init__(self) -> None:
+        self._known: set[int] = set()
+
+    def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
+        """Nothing to note."""
+
+    def person_of(self, track: int) -> int | None:
+        """The drawn person, once the track is committed."""
+        return _PERSON if track in self._known else None
+
+    def commit(self, track: int, identity: Points, frames: int) -> int | None:
+        """Take whoever is on this track for the drawn person."""
+        self._known.add(track)
+        return _PERSON
 
 
 def self_test(

@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.analysis.stored_faces import stored
 from streamdeid.core.colour import planes_from_rgb
-from streamdeid.core.faces import Face, Track
+from streamdeid.core.faces import Face
 from streamdeid.core.file_identity import FileIdentity
 from streamdeid.core.frames import Frame
 from streamdeid.core.protocols import Detector, RemembersPictures
@@ -36,7 +35,7 @@ from streamdeid.protect.levels import Cause
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.protect.replace_faces import Choice, ReplaceFaces
-from streamdeid.protect.self_test import self_test
+from streamdeid.protect.self_test import DrawnPerson, self_test
 from streamdeid.protect.study_faces import StudyFaces
 from streamdeid.runs.again import Recorded, RecordedChoice, RecordedFrames
 from streamdeid.runs.analysed import Kept, places_of
@@ -70,10 +69,8 @@ _SEGMENT = 2.0
 next, and the desk seeks in it. It makes files 3 to 39 % larger (docs/benchmarks.md)."""
 _DEPTH = 2
 """Frames between the loop and the threads that decode and encode, each: they wait for the loop, not it for them."""
-_SELF_TEST_PERSON = 1
-"""Number of the drawn person of the self-test, who has a table of surrogates of their own."""
 _SELF_TEST_BANK = 256
-"""Candidates for that person."""
+"""Candidates for the drawn person of the self-test."""
 
 
 WRITABLE = tuple(CONTAINERS)
@@ -307,28 +304,11 @@ def write_behind(sink: FileSink) -> BackgroundSink:
     return BackgroundSink(sink, _DEPTH)
 
 
-class _SelfTestRegister:
-    """Whoever is committed is the drawn person."""
-
-    def __init__(self) -> None:
-        self._known: set[int] = set()
-
-    def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
-        """Nothing to note."""
-
-    def person_of(self, track: int) -> int | None:
-        return _SELF_TEST_PERSON if track in self._known else None
-
-    def commit(self, track: int, identity: Points, frames: int) -> int | None:
-        self._known.add(track)
-        return _SELF_TEST_PERSON
-
-
 def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates: Surrogates | None) -> None:
     """Run the self-test with a tracker and a de-identifier of its own, and clear up after it. Raises FailedClosed."""
     tracker = FaceTracker()
     lookahead = LookAhead(settings.threshold)
-    deidentifier = _deidentifier(settings, models, surrogates, _SelfTestRegister())
+    deidentifier = _deidentifier(settings, models, surrogates, DrawnPerson())
     whole = WithLookAhead(deidentifier, lookahead)
     self_test(models.fitting, _watch(detect, detect, tracker, lookahead), tracker.update, whole)
     # A detector without landmarks allows a redaction at best; one with landmarks must lead to a synthetic face here.
@@ -353,7 +333,7 @@ def _deidentifier(
     settings: Settings,
     models: Models,
     surrogates: Choice | None,
-    register: PersonRegister | _SelfTestRegister,
+    register: PersonRegister | DrawnPerson,
     vectors: TrackletVectors | None = None,
     first: int = 0,
     recorded: RecordedFrames | None = None,

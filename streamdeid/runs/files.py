@@ -18,9 +18,10 @@ from streamdeid.core.process_usage import cpu_seconds, let_go_of_code
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.errors import InputError, SettingsError
 from streamdeid.identity.recognised_faces import Known
-from streamdeid.report.redaction_report import Choice, FileReport, FileSide, Picture, Timings, finite, peak_memory_mib
+from streamdeid.report.redaction_report import Choice, FileReport, FileSide, Picture, Timings, peak_memory_mib
 from streamdeid.runs.again import Again, Counted
 from streamdeid.runs.analysed import header_of
+from streamdeid.runs.asked_for import choice_of
 from streamdeid.runs.components import (
     assemble,
     choosing,
@@ -41,13 +42,13 @@ from streamdeid.runs.reviewed_file import Asked, ReviewedFile
 from streamdeid.runs.segments.registered_faces import SharedRegister
 from streamdeid.runs.segments.run import NotCutError, filter_segments
 from streamdeid.runs.step import Done, Step, filtered
+from streamdeid.runs.stream import Stream
 from streamdeid.settings import WHOLE_FILE, Settings
-from streamdeid.surrogates.choice import Surrogates
-from streamdeid.surrogates.guarantee import guarantee
 from streamdeid.surrogates.models import Models, load_models
+from streamdeid.video.files.prefetch import BackgroundSink
 from streamdeid.video.files.sink import FileSink
 from streamdeid.video.files.source import FileSource
-from streamdeid.video.files.spliced import NotSplicedError, check_copyable, segments_of, touched_segments
+from streamdeid.video.files.spliced import NotSplicedError, Segment, check_copyable, segments_of, touched_segments
 
 Progress = Callable[[int, int | None, int], None]
 """Told after each frame: frames done, frames in all where that is known, and faces protected so far."""
@@ -160,20 +161,9 @@ class FileRun:
             )
             safe.callback(stream.close)
             let_go_of_code()
-            self.choice = self.choice or _choice(settings, tools.models, stream.surrogates)
+            self.choice = self.choice or choice_of(settings, tools.models, stream.surrogates)
             started, cpu = time.perf_counter(), cpu_seconds()
-            lookahead = lookahead_frames(settings, info)
-            with contextlib.closing(read_ahead(source)) as frames:
-                step: Step[None] = stream.step()
-                count = left = 0
-                for count, done in enumerate(filtered(frames, step, lookahead), 1):
-                    sink.write(done.frame)
-                    if reviewed is not None:
-                        reviewed.note(done, stream)
-                    if count == 1:  # what the first picture needed has been loaded
-                        let_go_of_code()
-                    left += len(done.pending.left)
-                    progress(count, info.frames, stream.covered)
+            count, left = self._frames(source, sink, stream, reviewed, progress)
             stream.end()  # before the output is: a register that cannot be written leaves none
             if reviewed is not None:
                 reviewed.check_length(count)
@@ -202,6 +192,29 @@ class FileRun:
             reviewed.finish(report.output)
         return report
 
+    def _frames(
+        self,
+        source: FileSource,
+        sink: BackgroundSink,
+        stream: Stream,
+        reviewed: ReviewedFile | None,
+        progress: Progress,
+    ) -> tuple[int, int]:
+        """Filter the frames of a source into a sink: how many, and how many faces of them were left as they are."""
+        count = left = 0
+        lookahead = lookahead_frames(self.settings, source.info)
+        with contextlib.closing(read_ahead(source)) as frames:
+            step: Step[None] = stream.step()
+            for count, done in enumerate(filtered(frames, step, lookahead), 1):
+                sink.write(done.frame)
+                if reviewed is not None:
+                    reviewed.note(done, stream)
+                if count == 1:  # what the first picture needed has been loaded
+                    let_go_of_code()
+                left += len(done.pending.left)
+                progress(count, source.info.frames, stream.covered)
+        return count, left
+
     def _segments(self, source: FileSource, output: Path, progress: Progress, workers: int) -> FileReport:
         """Filter a file in two passes. Raises NotCutError where that is not possible, besides what `filter` raises."""
         settings, info = self.settings, source.info
@@ -211,7 +224,7 @@ class FileRun:
         side = _hashed(source)
         header = header_of(settings, models, info, side)
         surrogates = choosing(settings, models, self.key)
-        self.choice = self.choice or _choice(settings, models, surrogates)
+        self.choice = self.choice or choice_of(settings, models, surrogates)
         started, cpu = time.perf_counter(), cpu_seconds()
         file = open_register(settings, models, self.key)
         register = None if file is None else SharedRegister(file, settings.days_registered)
@@ -245,13 +258,7 @@ class FileRun:
         """
         settings, info = self.settings, source.info
         earlier = FileIdentity.of(output) if output.is_file() else None
-        held, recorded = reviewed.held_by(output), reviewed.recorded()
-        check_paths(output, source.path, settings.overwrite)
-        check_copyable(output, audio=settings.audio, keep_metadata=settings.keep_metadata)
-        known = segments_of(output)
-        if known[-1].last + 1 != len(recorded.analysis.frames):
-            raise NotSplicedError("the earlier output has another number of pictures")
-        segments = touched_segments(known, reviewed.touched_since(held))
+        segments, recorded = self._touched(source, output, reviewed), reviewed.recorded()
         total, counted = sum(one.last - one.first + 1 for one in segments), Counted()
         begun = time.perf_counter()
         tools = self.start()
@@ -274,7 +281,7 @@ class FileRun:
         counted.copied(recorded, segments, "solid" if settings.strict or not settings.synthesises else "soft redaction")
         frames = recorded.analysis.frames
         reviewed.told = f"{counted.frames} frames were rendered again, the others copied from the earlier output"
-        self.choice = self.choice or _choice(settings, tools.models, choosing(settings, tools.models, self.key))
+        self.choice = self.choice or choice_of(settings, tools.models, choosing(settings, tools.models, self.key))
         report = FileReport(
             input=reviewed.input(source.path),
             output=FileSide.of(output),
@@ -298,6 +305,16 @@ class FileRun:
         )
         reviewed.finish(report.output)
         return report
+
+    def _touched(self, source: FileSource, output: Path, reviewed: ReviewedFile) -> list[Segment]:
+        """The segments of the earlier output that edits touch. Raises as `_again`."""
+        held, recorded = reviewed.held_by(output), reviewed.recorded()
+        check_paths(output, source.path, self.settings.overwrite)
+        check_copyable(output, audio=self.settings.audio, keep_metadata=self.settings.keep_metadata)
+        known = segments_of(output)
+        if known[-1].last + 1 != len(recorded.analysis.frames):
+            raise NotSplicedError("the earlier output has another number of pictures")
+        return touched_segments(known, reviewed.touched_since(held))
 
 
 def _hashed(source: FileSource) -> FileSide:
@@ -348,47 +365,3 @@ def filter_file(
     with FileRun(settings) as run:
         asked = Asked(None if analysis is None else Path(analysis), None if edits is None else Path(edits))
         return run.filter(Path(input), Path(output), progress, asked, workers)
-
-
-def chosen_by(settings: Settings) -> Choice:
-    """What settings ask for, as reports tell it. Raises SettingsError and ModelError."""
-    models = load_models(settings.models)
-    return _choice(settings, models, choosing(settings, models, secret(settings)))
-
-
-def _choice(settings: Settings, models: Models, surrogates: Surrogates | None) -> Choice:
-    factor = surrogates.factor if surrogates is not None else float("inf")
-    worst = surrogates.leakage.worst if surrogates is not None else 0.0
-    return Choice(
-        method=settings.method,
-        k=settings.k if settings.synthesises else None,
-        q=settings.q if settings.samples else None,
-        factor=finite(factor),
-        preserved=settings.preserve if settings.synthesises else (),
-        leakage_bits=surrogates.leakage.mean if surrogates is not None else 0.0,
-        worst_leakage_bits=worst,
-        transfer=settings.transfer if settings.synthesises else None,
-        eyes=settings.eyes if settings.synthesises else None,
-        strict=settings.strict,
-        keyed=settings.key_file is not None,
-        register_days=None if settings.register is None else settings.days_registered,
-        threshold=settings.threshold,
-        lookahead_seconds=settings.lookahead,
-        min_face=settings.min_face,
-        detector_interval=settings.detector_interval,
-        coast_seconds=settings.coast,
-        reentry=settings.reentry,
-        tolerant=settings.tolerant,
-        model_sha256=models.fitting.model.sha256,
-        gallery_sha256=models.gallery.sha256,
-        whitelisted_pictures=len(settings.whitelist),
-        regions=tuple(str(region) for region in settings.regions),
-        guarantee=guarantee(
-            settings.method,
-            q=settings.q,
-            factor=factor,
-            worst_bits=worst,
-            classes=surrogates.classes if surrogates is not None else 1,
-            whitelisted=len(settings.whitelist),
-        ),
-    )

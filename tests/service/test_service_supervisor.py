@@ -324,21 +324,35 @@ def test_an_old_picture_is_not_shown(place: Path, monkeypatch: pytest.MonkeyPatc
     _run(place, _camera("a", "well"), scenario)
 
 
-def test_pictures_are_made_when_somebody_looks(place: Path) -> None:
+class _Clock:
+    """The time, and what a test adds to it."""
+
+    ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+
+def test_pictures_are_made_when_somebody_looks(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervised_camera, "time", clock := _Clock())
+    monkeypatch.setattr(supervised_camera, "MOST_AGE", 60.0)  # a busy machine makes no picture too old here
+
     async def scenario(supervisor: Supervisor) -> None:
         camera = supervisor.cameras["a"]
         assert await camera.preview(0, 0.0) is None
         await _until(lambda: _state(supervisor, "a") == "live")
-        number, picture = await camera.preview(0, 2.0) or (0, b"")
+        number, picture = await camera.preview(0, 10.0) or (0, b"")
         assert number == 1 and picture.startswith(b"\xff\xd8\xff")
-        assert await camera.snapshot(2.0) == picture
-        await asyncio.sleep(1.05)  # whoever takes what is there asks for the next one, too
-        await camera.preview(0, 2.0)
-        assert await camera.preview(number, 1.0) is not None
+        assert await camera.snapshot(10.0) == picture
+        assert (await camera.preview(0, 0.0) or (0, b""))[0] == 1, "nobody asked for another one yet"
+        clock.ahead += 1.05  # whoever takes what is there asks for the next one, too
+        assert (await camera.preview(0, 0.0) or (0, b""))[0] == 1
+        await _until(lambda: camera._picture[0] == number + 1)  # which no further call asked for
         assert await camera.preview(number + 5, 0.1) is None
         supervisor.cameras["a"].stop()
-        await _until(lambda: not _lives(started(place)[0]["pid"]))
-        assert await camera.preview(0, 0.5) is None and await camera.snapshot(0.5) is None
+        await _until(lambda: camera._child is None)
+        assert not _lives(started(place)[0]["pid"])
+        assert await camera.preview(0, 0.0) is None and await camera.snapshot(0.0) is None
 
     (place / "log").touch()
     _run(place, _camera("a", "well"), scenario)

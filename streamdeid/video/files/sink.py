@@ -100,16 +100,7 @@ class FileSink:
             chosen = encoder_threads(self._codec, preset) if threads is None else threads
             self._stream = self._add_video(self._output, options, chosen)
             if streams:
-                self._copied = CopiedStreams(
-                    info.path,
-                    self._output,
-                    audio=audio,
-                    shift=self._shift,
-                    keep_metadata=keep_metadata,
-                    tolerant=tolerant,
-                )
-                self.dropped_streams += tuple(self._copied.dropped)
-                info.identity.check(info.path)  # the sound is of the recording whose pictures come
+                self._copy_streams(self._output, audio, keep_metadata, tolerant)
             self._start(self._output)
 
     def __enter__(self) -> FileSink:
@@ -207,6 +198,15 @@ class FileSink:
         if self._orientation != Orientation():
             stream.set_display_rotation(self._orientation.rotation, hflip=self._orientation.mirrored)
         return stream
+
+    def _copy_streams(self, output: OutputContainer, audio: bool, keep_metadata: bool, tolerant: bool) -> None:
+        """Add sound and subtitles, as `__init__` was asked to."""
+        path = self._info.path
+        self._copied = CopiedStreams(
+            path, output, audio=audio, shift=self._shift, keep_metadata=keep_metadata, tolerant=tolerant
+        )
+        self.dropped_streams += tuple(self._copied.dropped)
+        self._info.identity.check(path)  # the sound is of the recording whose pictures come
 
     def _start(self, output: OutputContainer) -> None:
         """Open the encoder and write the header now, so that a misfit is known before the first frame is filtered."""

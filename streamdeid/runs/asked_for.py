@@ -1,0 +1,55 @@
+"""What was asked for, as reports tell it."""
+
+from __future__ import annotations
+
+from streamdeid.report.redaction_report import Choice, finite
+from streamdeid.runs.components import choosing, secret
+from streamdeid.settings import Settings
+from streamdeid.surrogates.choice import Surrogates
+from streamdeid.surrogates.guarantee import guarantee
+from streamdeid.surrogates.models import Models, load_models
+
+
+def chosen_by(settings: Settings) -> Choice:
+    """What settings ask for, as reports tell it. Raises SettingsError and ModelError."""
+    models = load_models(settings.models)
+    return choice_of(settings, models, choosing(settings, models, secret(settings)))
+
+
+def choice_of(settings: Settings, models: Models, surrogates: Surrogates | None) -> Choice:
+    """What settings ask for; surrogates: what chooses them, None for a mask."""
+    factor = surrogates.factor if surrogates is not None else float("inf")
+    worst = surrogates.leakage.worst if surrogates is not None else 0.0
+    return Choice(
+        method=settings.method,
+        k=settings.k if settings.synthesises else None,
+        q=settings.q if settings.samples else None,
+        factor=finite(factor),
+        preserved=settings.preserve if settings.synthesises else (),
+        leakage_bits=surrogates.leakage.mean if surrogates is not None else 0.0,
+        worst_leakage_bits=worst,
+        transfer=settings.transfer if settings.synthesises else None,
+        eyes=settings.eyes if settings.synthesises else None,
+        strict=settings.strict,
+        keyed=settings.key_file is not None,
+        register_days=None if settings.register is None else settings.days_registered,
+        threshold=settings.threshold,
+        lookahead_seconds=settings.lookahead,
+        min_face=settings.min_face,
+        detector_interval=settings.detector_interval,
+        coast_seconds=settings.coast,
+        reentry=settings.reentry,
+        tolerant=settings.tolerant,
+        model_sha256=models.fitting.model.sha256,
+        gallery_sha256=models.gallery.sha256,
+        whitelisted_pictures=len(settings.whitelist),
+        regions=tuple(str(region) for region in settings.regions),
+        guarantee=guarantee(
+            settings.method,
+            q=settings.q,
+            factor=factor,
+            worst_bits=worst,
+            classes=surrogates.classes if surrogates is not None else 1,
+            whitelisted=len(settings.whitelist),
+        ),
+    )
