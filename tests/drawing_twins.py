@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -112,3 +114,56 @@ def rim_filled(
     bare = (depth == 0) & (wanted > 0)
     kept = deep | ~(rim | bare)
     return np.where(kept[:, :, None], drawn, np.where(rim[:, :, None], within, beside)).astype(np.float32)
+
+
+def region_filled(
+    drawn: Array, covered: NDArray[Any], place: Array, reaches: Array, colours: Array, line: Array, numbers: Array
+) -> Array:
+    """One plane (h, w, c) of a posed face, filled where a mesh (h, w) does not cover it and softened at its rim.
+
+    place (h, w, 2): where each pixel lies, pixels of luma. reaches (a, 2): of mesh and region by direction. colours
+    (a, 2, c): skin and what is outside. line: of a profile. numbers: middle x, y, rim, inset, background, edge.
+    """
+    mx, my, rim, inset, behind, edge = numbers
+    out, count = drawn.astype(float).copy(), len(reaches)
+    angles = 2 * np.pi * np.arange(count + 1) / count
+    ring = [np.concatenate([values, values[:1]]) for values in (reaches[:, 0], reaches[:, 1])]
+    for row, column in np.ndindex(covered.shape):
+        x, y = place[row, column]
+        r, angle = np.hypot(x - mx, y - my), np.arctan2(y - my, x - mx) % (2 * np.pi)
+        if r > reaches[:, 1].max() + rim + 2:
+            continue
+        mesh, end = (float(np.interp(angle, angles, values)) for values in ring)
+        skin, there = (
+            np.array([np.interp(angle, angles, [*side[:, c], side[0, c]]) for c in range(out.shape[2])])
+            for side in (colours[:, 0], colours[:, 1])
+        )
+        down = line[3] * x + line[4] * y + line[5]
+        ends = np.clip(min(down - 0.08, 1.02 - down) / 0.08, 0, 1)
+        share = behind * ends * np.clip((line[0] * x + line[1] * y + line[2]) / edge, 0, 1)
+        if covered[row, column]:
+            soft = np.clip(1 - (mesh - r) / inset, 0, 1) * (1 - share)
+            out[row, column] += soft * (skin - out[row, column])
+        else:
+            t = np.clip(((r - mesh) / max(end - mesh, 1.0) - 0.1) / 0.6, 0, 1)
+            base = skin + t * t * (3 - 2 * t) * (there - skin)
+            out[row, column] = base + share * (there - base)
+    return out
+
+
+def reached(middle: Array, region: Array, covered: NDArray[Any], directions: Array) -> Array:
+    """How far a mask (h, w) and a convex region (n, 2) reach from a place in directions (a, 2): (a, 2)."""
+    found = []
+    for direction in directions:
+        near = far = 0.0
+        for r in np.arange(0, 60, 0.05):
+            place = middle + r * direction
+            along = np.roll(region, -1, axis=0) - region
+            away = place - region
+            side = along[:, 0] * away[:, 1] - along[:, 1] * away[:, 0]
+            far = float(r) if (side >= 0).all() or (side <= 0).all() else far
+            x, y = round(place[0]), round(place[1])
+            inside = 0 <= x < covered.shape[1] and 0 <= y < covered.shape[0]
+            near = float(r) if inside and covered[y, x] else near
+        found.append((near, far))
+    return np.array(found)

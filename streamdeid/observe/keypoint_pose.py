@@ -1,4 +1,4 @@
-"""The pose of a head from a detector's five keypoints, for faces that have no landmarks (docs/methods.md 8).
+"""The pose of a head from a detector's five keypoints, for faces that have no landmarks (docs/methods.md 8.1).
 
 Weak perspective of the mean head: place, size, turn, nod and roll, six numbers. What the five points of different heads
 have in common with the mean head's is the pose; what they have not, a person's own proportions, is thrown away.
@@ -20,7 +20,7 @@ from streamdeid.observe.smoothing import OneEuro
 
 Box = tuple[float, float, float, float]
 
-_VERTICES = (33, 133), (362, 263), (4, 49, 279), (61,), (291,)
+KEYPOINT_VERTICES = (33, 133), (362, 263), (4, 49, 279), (61,), (291,)
 """Vertices of the landmarker's mesh whose means are the keypoints: corners of the eyes, tip and wings of the nose,
 corners of the mouth. On 205 good meshes of six clips the network's nose lay 36 pixels of the model's frame in front of
 them, the tip alone lies at 59, this mean at 41; the others agree to 5."""
@@ -102,7 +102,7 @@ class MeanHead:
     @classmethod
     def of(cls, fitting: FitModel) -> MeanHead:
         """Of a model."""
-        places = np.array([fitting.solid.mesh[list(some)].mean(axis=0) for some in _VERTICES])
+        places = np.array([fitting.solid.mesh[list(some)].mean(axis=0) for some in KEYPOINT_VERTICES])
         width, middle = float(fitting.model.frame_size[0]), places.mean(axis=0)
         return cls((places - middle) / width, middle, width)
 
@@ -134,7 +134,7 @@ def pose_of_keypoints(keypoints: Points, box: Box, head: MeanHead) -> KeypointPo
 
 @dataclass
 class PoseFilter:
-    """The poses of one tracklet, steadied: One-Euro (2 Hz, 0.35; docs/methods.md 8.2)."""
+    """The poses of one tracklet, steadied: One-Euro (2 Hz, 0.35; docs/methods.md 8.1)."""
 
     _smooth: OneEuro = field(default_factory=lambda: OneEuro(2.0, 0.35))
     _start: tuple[float, float, float] = (0.0, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""The posed face: a surrogate rendered rigidly at a pose, over the whole region of a face (docs/architecture.md, 4).
+"""The posed face: a surrogate rendered rigidly at a pose, over the whole region of a face (docs/methods.md 8.2).
 
 For faces whose landmarks cannot be had or trusted: small, turned, profiles. Nothing original is left in the region: it
 is the surrogate's solid with a z-buffer, its skin beside it, the background beyond its profile. Of the person it has

@@ -1,4 +1,4 @@
-"""The light on a posed face: level, slope across and down, and one tint, held slow and within bounds (methods.md 8).
+"""The light on a posed face: level, slope across and down, and one tint, held slow and within bounds (methods.md 8.2).
 
 It is read from the skin that the posed head covers, at vertices of the mean mesh that face the camera. A pose may be
 wrong, and what lies under it paper or a wall: so level and tint stay within one step of the soft tone of the place, the

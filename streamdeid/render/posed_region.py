@@ -1,4 +1,4 @@
-"""The region that a posed face replaces: nothing of the original stays in it (docs/architecture.md, 4).
+"""The region that a posed face replaces: nothing of the original stays in it (docs/methods.md 8.2).
 
 It is convex: the mean head at the pose, from the hairline to the chin and over the profile, with the surrogate's own
 outline and the ellipse of the face in its detection's box, all grown by a margin. A pose that is read wrongly leaves
@@ -20,13 +20,15 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.observe.keypoint_pose import Box, KeypointPose, MeanHead
 
-_HAIRLINE = np.array(
+HAIRLINE = np.array(
     [[18, -4, 56], [40, -26, 30], [68, -38, 10], [99.5, -42, 2], [131, -38, 10], [159, -26, 30], [181, -4, 56]]
 )  # fmt: skip
 """Where the mean head's hair begins, pixels of the model's frame and depth. The landmarker's mesh ends half-way up the
 forehead; faces are as high from brows to hair as from there to the nose, and from the nose to the chin."""
-_MARGINS = [23.0, 28.0, 40.0, 80.0], [0.2, 0.1, 0.08, 0.05]
+_MARGINS = [23.0, 28.0, 40.0], [0.2, 0.1, 0.08]
 """Widths of a face in pixels, and how far the region reaches beyond it there, shares of the width."""
+_HAIR_MARGIN = 0.04
+"""The same beyond the hairline, where a larger one takes the hair away."""
 _LEAST = 1.5
 """The same in pixels, at least."""
 _CIRCLE = np.linspace(0, 2 * np.pi, 12, endpoint=False)
@@ -47,7 +49,7 @@ class HeadOutline:
     @classmethod
     def of(cls, fitting: FitModel) -> HeadOutline:
         """Of a model."""
-        return cls(MeanHead.of(fitting), np.concatenate([fitting.solid.mesh, _HAIRLINE]))
+        return cls(MeanHead.of(fitting), np.concatenate([fitting.solid.mesh, HAIRLINE]))
 
 
 def face_ellipse(box: Box) -> Points:
@@ -64,11 +66,12 @@ def posed_region(pose: KeypointPose, outline: HeadOutline, others: Sequence[Poin
     others: points (m, 2) in the picture that it has to hold with the same margin: ellipses, the surrogate's mesh.
     """
     head = seen_by(outline.points, pose.head_pose(outline.head))[:, :2]
-    hull = _hull(np.concatenate([head[: -len(_HAIRLINE)], *others]))
+    hull = _hull(np.concatenate([head[: -len(HAIRLINE)], *others]))
     reach = max(_LEAST, float(np.interp(pose.size, *_MARGINS)) * pose.size)
     # No point of the circle's polygon is nearer than the margin.
     grown = reach / np.cos(np.pi / len(_ROUND)) * _ROUND
-    return _hull(np.concatenate([(hull[:, None] + grown).reshape(-1, 2), head[-len(_HAIRLINE) :]]))
+    hair = head[-len(HAIRLINE) :, None] + _HAIR_MARGIN * pose.size * _ROUND
+    return _hull(np.concatenate([(hull[:, None] + grown).reshape(-1, 2), hair.reshape(-1, 2)]))
 
 
 def holds(region: Points, points: Points) -> bool:

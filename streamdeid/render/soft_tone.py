@@ -1,5 +1,4 @@
-"""The tone of a head in two coarse steps: all that a soft redaction tells of it, and a bound on a posed face's
-light."""
+"""The tone of a head in two coarse steps: all that a soft redaction tells of it, and a bound on posed faces' light."""
 
 from __future__ import annotations
 

@@ -1,0 +1,85 @@
+"""The kernels that fill a posed face's region, beside slow twins."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+
+from streamdeid.render.posed_fill import _ANGLES, _feather, _fill, _look_inside, _look_outside, _reach
+from tests import drawing_twins
+
+_ROUND = np.column_stack([f(2 * np.pi * np.arange(_ANGLES) / _ANGLES) for f in (np.cos, np.sin)])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_region_is_filled_as_the_twin_fills_it(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scale = 1 + seed % 2
+    height, width, channels = (30, 26, 1) if scale == 1 else (16, 14, 2)
+    drawn = rng.uniform(0, 255, (height, width, channels)).astype(np.float32)
+    rows, columns = np.mgrid[0:height, 0:width]
+    place = np.dstack([columns, rows]) * scale + 0.5 * (scale - 1)
+    middle = np.array([12.6, 14.2])
+    covered = (np.hypot(*(place - middle).transpose(2, 0, 1)) < 8).astype(np.uint8)
+    reaches = np.column_stack([rng.uniform(7, 9, _ANGLES), rng.uniform(10, 12, _ANGLES)])
+    colours = rng.uniform(0, 255, (_ANGLES, 2, 3))
+    line = np.array([0.9, -0.3, -9.0, 0.02, 0.06, -0.4])
+    numbers = np.array([*middle, 3.0, 2.0, rng.uniform(0, 1), 1.5])
+    first = 0 if scale == 1 else 1
+    own = colours[:, :, first : first + channels]
+    wanted = drawing_twins.region_filled(drawn, covered, place, reaches, own, line, numbers)
+    _fill(drawn, covered, scale, first, reaches, colours.reshape(_ANGLES, 6), line, numbers)
+    assert np.abs(drawn - wanted).max() < 0.05
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mesh_and_region_reach_as_far_as_the_twin_says(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    covered = np.zeros((60, 60), np.uint8)
+    cv2.ellipse(covered, (30, 28), (14, 18), float(rng.uniform(0, 90)), 0, 360, (1,), -1)
+    hull = cv2.convexHull((rng.normal(0, 1, (30, 2)) * 9 + (30, 28)).astype(np.float32)).reshape(-1, 2).astype(float)
+    region = hull + 2.5 * (hull - (30, 28))
+    found = np.zeros((_ANGLES, 2))
+    _reach(np.array([30.3, 28.4]), region, covered, found)
+    wanted = drawing_twins.reached(np.array([30.3, 28.4]), region, covered, _ROUND)
+    near = wanted[:, 1] < 59
+    assert np.abs(found[near, 1] - wanted[near, 1]).max() < 0.1
+    assert np.abs(found[:, 0] - np.minimum(wanted[:, 0], found[:, 1])).max() < 0.6
+
+
+def test_colours_are_looked_at_inside_the_mesh_and_outside_what_is_barred() -> None:
+    rng = np.random.default_rng(1)
+    covered = np.zeros((40, 40), np.uint8)
+    covered[10:30, 10:30] = 1
+    luma, chroma = rng.uniform(0, 255, (40, 40)).astype(np.float32), rng.uniform(0, 255, (20, 20, 2)).astype(np.float32)
+    middle, reaches = np.array([20.0, 20.0]), np.column_stack([np.full(_ANGLES, 9.0), np.full(_ANGLES, 14.0)])
+    seen = np.zeros((_ANGLES, 4))
+    half = np.ascontiguousarray(covered[::2, ::2])
+    _look_inside(luma, chroma, covered, half, middle, reaches, np.array([1.0, 3.0]), seen)
+    x, y = np.rint(middle + 8 * _ROUND[5]).astype(int), np.rint(middle + 6 * _ROUND[5]).astype(int)
+    parts = [[luma[p[1], p[0]], *chroma[p[1] // 2, p[0] // 2], 1] for p in (x, y) if covered[p[1], p[0]]]
+    assert np.allclose(seen[5], np.sum(parts, axis=0))
+    planes = [rng.integers(0, 256, shape).astype(np.uint8) for shape in ((100, 100), (50, 50), (50, 50))]
+    barred, seen = np.zeros((40, 40), np.uint8), np.zeros((_ANGLES, 4))
+    barred[:, 34:] = 1
+    _look_outside(*planes, barred, 30, 40, middle, reaches, np.array([1.0]), seen)
+    for k, direction in enumerate(_ROUND):
+        x, y = np.rint(middle + 15 * direction).astype(int)
+        if 0 <= x < 34 and 0 <= y < 40:
+            at = (y + 40) // 2, (x + 30) // 2
+            assert np.allclose(seen[k], [planes[0][y + 40, x + 30], planes[1][at], planes[2][at], 1])
+        else:
+            assert not seen[k].any()
+
+
+def test_weights_fall_across_the_rim_and_stay_whole_in_the_region() -> None:
+    weights = np.zeros((30, 30), np.float32)
+    weights[14:16, 14:16] = 1
+    reaches = np.column_stack([np.full(_ANGLES, 9.0), np.full(_ANGLES, 14.0)])
+    _feather(weights, reaches, np.array([30.0, 30.0, 6.0]))
+    rows, columns = np.mgrid[0:30, 0:30]
+    t = np.clip(1 - (np.hypot(2 * columns + 0.5 - 30, 2 * rows + 0.5 - 30) - 14) / 6, 0, 1)
+    wanted = t * t * (3 - 2 * t)
+    wanted[14:16, 14:16] = 1
+    assert np.allclose(weights, wanted, atol=1e-6)
