@@ -17,9 +17,8 @@ from streamdeid.analysis.strict_json import Fields, Unfit, number, parsed, shown
 
 MAGIC = b"\x89SDANALYSIS\r\n\x1a\n"
 """A byte that is no text, and ends of lines that transfers as text change."""
-VERSION = 1
 HEAD = struct.Struct("<15sHII")
-"""MAGIC, VERSION, length and CRC-32 of the header that follows."""
+"""MAGIC, version (`records.VERSION`), length and CRC-32 of the header that follows."""
 TAIL = struct.Struct("<IIIIII8s")
 """Length and CRC-32 of the end, length and CRC-32 of the index, number of chunks, CRC-32 of all that, mark."""
 TAIL_CHECKED = 20
