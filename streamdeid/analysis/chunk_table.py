@@ -6,6 +6,7 @@ are the file's.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.analysis.point_coding import from_planes, planes
-from streamdeid.analysis.records import Decision, FrameRecord
-from streamdeid.analysis.stored_faces import BOX_STEPS, FARTHEST, SHARES, FaceNumbers, box_numbers, fit_together
+from streamdeid.analysis.records import VERSION, Decision, FrameRecord
+from streamdeid.analysis.stored_faces import (
+    BOX_STEPS,
+    FARTHEST,
+    HAS_KEYPOINTS,
+    SHARES,
+    FaceNumbers,
+    box_numbers,
+    fit_together,
+)
 
 CHUNK_FRAMES = 32
 CHUNK_FACES = 512
@@ -30,16 +39,22 @@ MOST_WORDS = 255
 Columns = Mapping[str, NDArray[Any]]
 
 _FRAMES = {"time": ("<u8", 1), "scene": ("<i4", 1), "found": ("<u4", 1), "decisions": ("<u4", 1)}
-_FOUND = {"box": ("<i4", 4), "score": ("<u2", 1), "presence": ("<u2", 1), "evidence": ("<u2", 1), "parts": ("u1", 1)}
-_DECISIONS = {
+_FOUND_1 = {"box": ("<i4", 4), "score": ("<u2", 1), "presence": ("<u2", 1), "evidence": ("<u2", 1), "parts": ("u1", 1)}
+_FOUND = {**_FOUND_1, "surveyed": ("<u2", 1)}
+_DECISIONS_1 = {
     **dict.fromkeys(("track", "tracklet", "person", "missed"), ("<i4", 1)),
     **dict.fromkeys(("level", "cause", "flags"), ("u1", 1)),
     "box": ("<i4", 4),
     "place": ("<i4", 4),
     "face": ("<i4", 1),
 }
+_DECISIONS = {**_DECISIONS_1, "sides": ("<i4", 2)}
 _AMBIGUOUS, _NEAR = 1, 2
 _SCHEMA = (_FRAMES, _FOUND, _DECISIONS)
+_SCHEMAS = {1: (_FRAMES, _FOUND_1, _DECISIONS_1), VERSION: _SCHEMA}
+VERSIONS = tuple(_SCHEMAS)
+"""Of the files that are read."""
+_LONGEST_SIDE = 2 * FARTHEST * BOX_STEPS
 
 
 class BadTable(ValueError):
@@ -52,8 +67,9 @@ class Table:
     1 / 32,768.
 
     frames: time (since the frame before, in units of the chunk's time base; the first 0), scene, found, decisions (how
-    many). found: box, score, presence, evidence, parts. decisions: track, tracklet, person, missed, level and cause
-    (numbers in the file's lists), flags (1 ambiguous, 2 near), box, place, face (-1: none).
+    many). found: box, score, presence, evidence, parts, surveyed (as in `stored_faces.FaceNumbers`). decisions: track,
+    tracklet, person, missed, level and cause (numbers in the file's lists), flags (1 ambiguous, 2 near), box, place,
+    face (-1: none), sides (int32 (n, 2), in steps as boxes; 0, 0: unknown).
     """
 
     frames: Columns
@@ -95,8 +111,19 @@ def table_of(
         "box": [box_numbers(decision.box) for decision in made],
         "place": [box_numbers(decision.place) for decision in made],
         "face": [-1 if decision.face is None else decision.face for decision in made],
+        "sides": [_side_numbers(decision.sides) for decision in made],
     }
     return Table(_typed(frames, _FRAMES), _typed(found, _FOUND), _typed(decisions, _DECISIONS))
+
+
+def _side_numbers(sides: tuple[float, float] | None) -> tuple[int, int]:
+    """Sides in steps, rounded up so that no less is covered."""
+    if sides is None:
+        return 0, 0
+    if not all(map(math.isfinite, sides)):
+        raise ValueError(f"sides that are not finite: {sides}")
+    width, height = (max(1, math.ceil(min(side * BOX_STEPS, _LONGEST_SIDE))) for side in sides)
+    return width, height
 
 
 def _typed(values: Mapping[str, Sequence[Any]], types: Mapping[str, tuple[str, int]]) -> Columns:
@@ -116,26 +143,31 @@ def table_bytes(table: Table) -> bytes:
     return b"".join(planes(columns[name]) for columns, types in parts for name in types)
 
 
-def table_size(frames: int, found: int, decisions: int) -> int:
-    """Bytes of the table of so many frames, faces and decisions."""
-    counts = zip((frames, found, decisions), _SCHEMA, strict=True)
+def table_size(frames: int, found: int, decisions: int, version: int = VERSION) -> int:
+    """Bytes of the table of so many frames, faces and decisions in a file of a version."""
+    counts = zip((frames, found, decisions), _SCHEMAS[version], strict=True)
     return sum(count * np.dtype(kind).itemsize * width for count, types in counts for kind, width in types.values())
 
 
-def table_from(data: bytes, frames: int, found: int, decisions: int) -> Table:
-    """The table in bytes of the size that `table_size` says. Values are not checked: `check_table`."""
+def table_from(data: bytes, frames: int, found: int, decisions: int, version: int = VERSION) -> Table:
+    """The table in bytes of the size that `table_size` says; 0 in columns that a version does not have. Values are not
+    checked: `check_table`."""
     at, read = 0, []
-    for count, types in zip((frames, found, decisions), _SCHEMA, strict=True):
+    for count, types, kept in zip((frames, found, decisions), _SCHEMA, _SCHEMAS[version], strict=True):
         columns = {}
         for name, (kind, width) in types.items():
-            columns[name] = from_planes(data, at, (count, width) if width > 1 else (count,), kind)
+            shape = (count, width) if width > 1 else (count,)
+            if name not in kept:
+                columns[name] = np.zeros(shape, kind)
+                continue
+            columns[name] = from_planes(data, at, shape, kind)
             at += columns[name].nbytes
         read.append(columns)
     return Table(*read)
 
 
-def check_table(table: Table, levels: int, causes: int) -> None:
-    """Raise BadTable for what no table holds. levels, causes: how many names the file has."""
+def check_table(table: Table, levels: int, causes: int, version: int = VERSION) -> None:
+    """Raise BadTable for what no table of a version holds. levels, causes: how many names the file has."""
     frames, found, decisions = table.frames, table.found, table.decisions
     for name, columns, most in (("found", found, MOST_FACES), ("decisions", decisions, MOST_DECISIONS)):
         if frames[name].sum() != len(columns["box"]) or frames[name].max(initial=0) > most:
@@ -151,6 +183,11 @@ def check_table(table: Table, levels: int, causes: int) -> None:
         raise BadTable("a score is larger than 1")
     if not all(map(fit_together, np.unique(found["parts"]).tolist())):
         raise BadTable("a face has parts that do not exist")
+    if version == 1 and (found["parts"] & HAS_KEYPOINTS).any():
+        raise BadTable("a face has keypoints, which its version does not know")
+    sides = decisions["sides"]
+    if (sides < 0).any() or (sides > _LONGEST_SIDE).any() or ((sides == 0).any(axis=1) & (sides > 0).any(axis=1)).any():
+        raise BadTable("the sides of a lost face cannot be")
     if any((decisions[name] < 0).any() for name in ("track", "tracklet", "person", "missed")):
         raise BadTable("a number of a track, a tracklet or a person is negative")
     here = np.repeat(frames["found"].astype(np.int64), frames["decisions"])
@@ -178,8 +215,9 @@ def decisions_of(table: Table, first: int, last: int, levels: Sequence[str], cau
             missed=missed,
             ambiguous=bool(flags & _AMBIGUOUS),
             near=bool(flags & _NEAR),
+            sides=(sides[0] / BOX_STEPS, sides[1] / BOX_STEPS) if sides[0] else None,
         )
-        for track, tracklet, person, missed, level, cause, flags, box, place, face in rows
+        for track, tracklet, person, missed, level, cause, flags, box, place, face, sides in rows
     ]
 
 

@@ -152,7 +152,7 @@ def _joined(
             score=shares("score"),
             presence=shares("presence"),
             evidence=shares("evidence"),
-            landmarks=column("found", "parts", np.uint8) > 0,
+            landmarks=(column("found", "parts", np.uint8) & HAS_LANDMARKS) > 0,
             decided=decided,
         ),
         decisions=DecisionColumns(

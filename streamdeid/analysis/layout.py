@@ -17,11 +17,8 @@ from streamdeid.analysis.strict_json import Fields, Unfit, number, parsed, shown
 
 MAGIC = b"\x89SDANALYSIS\r\n\x1a\n"
 """A byte that is no text, and ends of lines that transfers as text change."""
-VERSION, SQUARED = 1, 2
-"""Versions: SQUARED where places are in pixels of a picture that was made square, which a program that knows VERSION
-alone would take for stored ones."""
 HEAD = struct.Struct("<15sHII")
-"""MAGIC, version, length and CRC-32 of the header that follows."""
+"""MAGIC, version (`records.VERSION`), length and CRC-32 of the header that follows."""
 TAIL = struct.Struct("<IIIIII8s")
 """Length and CRC-32 of the end, length and CRC-32 of the index, number of chunks, CRC-32 of all that, mark."""
 TAIL_CHECKED = 20
@@ -68,9 +65,10 @@ def header_text(header: AnalysisHeader) -> bytes:
     return _text(value, LONGEST_HEADER, header_from)
 
 
-def version_of(header: AnalysisHeader) -> int:
-    """The version that a file with this header has."""
-    return VERSION if header.settings.get("pixel_aspect", "1:1") == "1:1" else SQUARED
+def fits(header: AnalysisHeader, version: int) -> bool:
+    """Whether a file of this version can have this header: the first version knows pictures as they are stored only,
+    and a program that knows that one alone would take places in square pixels for stored ones."""
+    return version > 1 or header.settings.get("pixel_aspect", "1:1") == "1:1"
 
 
 def header_from(data: bytes) -> AnalysisHeader:

@@ -6,7 +6,8 @@ point keeps the difference from its parent's in a tree over the mesh. Whole numb
 was written to the bit, whatever machine reads it.
 
 Bytes of a chunk: for each set of parts that faces have, in the order of their numbers: references uint8 (f,), maps
-int32 (f, 4, 3), differences uint16 (f, n, 3) in zigzag, each of these as its lowest bytes, then the next.
+int32 (f, 4, 3), differences uint16 (f, n, 3) in zigzag, each of these as its lowest bytes, then the next. Keypoints
+stand elsewhere (`keypoint_coding`), and are no part here.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from streamdeid.analysis.stored_faces import (
     HAS_LANDMARKS,
     HAS_MESH,
     IRIS,
+    LANDMARKERS,
     OF_MESH,
     OUTERMOST,
     FaceNumbers,
@@ -54,7 +56,7 @@ def coded(faces: Sequence[FaceNumbers], *, predict: bool = True) -> bytes:
     """
     pieces: list[bytes] = []
     for parts in _kinds([face.parts for face in faces]):
-        group = [face for face in faces if face.parts == parts]
+        group = [face for face in faces if face.parts & LANDMARKERS == parts]
         if predict:
             found = [_predicted(group, i) for i in range(len(group))]
         else:
@@ -70,15 +72,15 @@ def coded(faces: Sequence[FaceNumbers], *, predict: bool = True) -> bytes:
 
 def coded_bytes(parts: Sequence[int]) -> int:
     """Length of what `coded` makes of faces with these parts."""
-    return sum(1 + 12 * _MAP_BYTES + 3 * _DIFFERENCE_BYTES * points_of(part) for part in parts if part)
+    return sum(1 + 12 * _MAP_BYTES + 3 * _DIFFERENCE_BYTES * points_of(part) for part in parts if part & LANDMARKERS)
 
 
 def decoded(data: bytes, parts: Sequence[int]) -> list[Whole]:
-    """Points int64 (n, 3) of each face, (0, 3) for one without. data: `coded_bytes` of them. Raises Misfit."""
+    """Points int64 (n, 3) of each face, (0, 3) for one without. data: `coded_bytes` of them, or more. Raises Misfit."""
     found: list[Whole] = [np.zeros((0, 3), np.int64)] * len(parts)
     at = 0
     for kind in _kinds(parts):
-        numbers = [i for i, part in enumerate(parts) if part == kind]
+        numbers = [i for i, part in enumerate(parts) if part & LANDMARKERS == kind]
         f, n = len(numbers), points_of(kind)
         references = data[at : at + f]
         at += f
@@ -114,17 +116,15 @@ def from_planes(data: bytes, at: int, shape: tuple[int, ...], dtype: str) -> NDA
 
 
 def _kinds(parts: Sequence[int]) -> list[int]:
-    return sorted({part for part in parts if part})
+    return sorted({part & LANDMARKERS for part in parts} - {0})
 
 
 def _predicted(group: Sequence[FaceNumbers], i: int) -> tuple[int, Whole, Whole]:
     """How far back the face is that this one is predicted from (0: none), the map (4, 3), and what is left (n, 3)."""
     own, nothing = group[i], np.zeros((4, 3), np.int64)
-    before = range(max(0, i - _BACK), i)
-    if not before:
+    nearest = nearest_before(group, i)
+    if nearest is None:
         return 0, nothing, own.points
-    # Of equally near ones the last.
-    nearest = min(reversed(before), key=lambda j: max(abs(a - b) for a, b in zip(group[j].box, own.box, strict=True)))
     start = group[nearest].points
     columns = np.column_stack([start, np.ones(len(start))]).astype(np.float64)
     try:
@@ -139,6 +139,13 @@ def _predicted(group: Sequence[FaceNumbers], i: int) -> tuple[int, Whole, Whole]
     if np.abs(left).max() > OUTERMOST:  # differences would not fit 16 bits
         return 0, nothing, own.points
     return i - nearest, moved, left
+
+
+def nearest_before(group: Sequence[FaceNumbers], i: int) -> int | None:
+    """Which of the faces before one in a row has the nearest box; of equally near ones the last. None for the first."""
+    own = group[i].box
+    before = reversed(range(max(0, i - _BACK), i))
+    return min(before, key=lambda j: max(abs(a - b) for a, b in zip(group[j].box, own, strict=True)), default=None)
 
 
 def _moved(points: Whole, numbers: Whole) -> Whole:

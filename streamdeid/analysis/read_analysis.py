@@ -22,6 +22,7 @@ from streamdeid.analysis.chunk_table import (
     CHUNK_FRAMES,
     MOST_DECISIONS,
     MOST_FACES,
+    VERSIONS,
     BadTable,
     Table,
     check_table,
@@ -29,6 +30,7 @@ from streamdeid.analysis.chunk_table import (
     table_from,
     table_size,
 )
+from streamdeid.analysis.keypoint_coding import decoded_keypoints, keypoint_bytes
 from streamdeid.analysis.plain_file import open_plain
 from streamdeid.analysis.point_coding import Misfit, coded_bytes, decoded
 from streamdeid.analysis.records import Analysis, FrameRecord
@@ -53,21 +55,21 @@ def read_analysis(path: Path) -> Analysis:
     magic, version, length, check = layout.HEAD.unpack(file.part(0, layout.HEAD.size))
     if magic != layout.MAGIC:
         raise file.wrong("it is no analysis")
-    if version not in (layout.VERSION, layout.SQUARED):
-        raise file.wrong(f"it is of version {version}, and this program knows versions 1 and 2")
+    if version not in VERSIONS:
+        raise file.wrong(f"it is of version {version}, and this program knows versions up to {max(VERSIONS)}")
     if length > layout.LONGEST_HEADER:
         raise file.wrong("its header is too long")
     try:
         header = layout.header_from(file.checked(layout.HEAD.size, length, check, "header"))
-        if layout.version_of(header) != version:
+        if not layout.fits(header, version):
             raise Unfit("its header: the pixel aspect does not fit its version")
         known, index, start = _end(file)
     except Unfit as error:
         raise file.wrong(str(error)) from error
-    frames = AnalysisFrames(file, index, layout.HEAD.size + length, known)
+    frames = AnalysisFrames(file, index, layout.HEAD.size + length, known, version)
     if frames.end_of_chunks != start:
         raise file.wrong("its index does not fit its length")
-    return Analysis(header, frames, known.end)
+    return Analysis(header, frames, known.end, version)
 
 
 def sealed_with(analysis: Analysis, key: bytes) -> bool:
@@ -176,9 +178,9 @@ def _check_index(file: _File, index: NDArray[Any], frames: int) -> None:
 class AnalysisFrames(Sequence[FrameRecord]):
     """The frames of an analysis file. Raises InputError where a chunk is damaged. Several threads may ask."""
 
-    def __init__(self, file: _File, index: NDArray[Any], start: int, known: layout.End) -> None:
+    def __init__(self, file: _File, index: NDArray[Any], start: int, known: layout.End, version: int) -> None:
         """index: of type `layout.ENTRY`, checked. start: place of the first chunk."""
-        self._file, self._index = file, index
+        self._file, self._index, self._version = file, index, version
         lengths = index["table_bytes"].astype(np.int64) + index["points_bytes"]
         self._places = start + np.concatenate([[0], np.cumsum(lengths)])
         self._firsts = np.concatenate([[0], np.cumsum(index["frames"], dtype=np.int64)])
@@ -243,9 +245,10 @@ class AnalysisFrames(Sequence[FrameRecord]):
         counts = int(entry["frames"]), int(entry["found"]), int(entry["decisions"])
         name = f"chunk {chunk + 1}"
         at, length, check = int(self._places[chunk]), int(entry["table_bytes"]), int(entry["table_crc"])
-        table = table_from(self._file.unpacked(at, length, check, name, table_size(*counts)), *counts)
+        data = self._file.unpacked(at, length, check, name, table_size(*counts, self._version))
+        table = table_from(data, *counts, self._version)
         try:
-            check_table(table, len(self.levels), len(self.causes))
+            check_table(table, len(self.levels), len(self.causes), self._version)
         except BadTable as error:
             raise self._file.wrong(f"{name}: {error}") from error
         scenes = table.frames["scene"]
@@ -269,16 +272,17 @@ class AnalysisFrames(Sequence[FrameRecord]):
         name, parts = f"chunk {chunk + 1}", table.found["parts"].tolist()
         at = int(self._places[chunk]) + int(entry["table_bytes"])
         length, check = int(entry["points_bytes"]), int(entry["points_crc"])
+        of_points = coded_bytes(parts)
+        data = self._file.unpacked(at, length, check, name, of_points + keypoint_bytes(parts))
         try:
-            points = decoded(self._file.unpacked(at, length, check, name, coded_bytes(parts)), parts)
+            points, keys = decoded(data, parts), decoded_keypoints(data, of_points, parts)
         except Misfit as error:
             raise self._file.wrong(f"{name}: {error}") from error
-        shares = zip(*(table.found[column].tolist() for column in ("score", "presence", "evidence")), strict=True)
-        boxes = table.found["box"].tolist()
+        columns = (table.found[name].tolist() for name in ("box", "score", "presence", "evidence", "parts", "surveyed"))
         faces = [
-            face_from(FaceNumbers((x0, y0, x1, y1), score, presence, evidence, part, place))
-            for (x0, y0, x1, y1), (score, presence, evidence), part, place in zip(
-                boxes, shares, parts, points, strict=True
+            face_from(FaceNumbers((x0, y0, x1, y1), score, presence, evidence, part, place, key, surveyed))
+            for (x0, y0, x1, y1), score, presence, evidence, part, surveyed, place, key in zip(
+                *columns, points, keys, strict=True
             )
         ]
         records, face, decision = [], 0, 0

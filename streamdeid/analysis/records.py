@@ -14,6 +14,9 @@ from streamdeid.core.faces import Face
 
 Box = tuple[float, float, float, float]
 
+VERSION = 2
+"""Of what is kept, and of the files that are written. Version 1 had no keypoints, no surveys and no sides."""
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -39,6 +42,8 @@ class Decision:
     ambiguous: bool
     near: bool
     """As in `core.faces.Track`."""
+    sides: tuple[float, float] | None = None
+    """As in `core.faces.Track`: how large a lost face was."""
 
 
 @dataclass(frozen=True)
@@ -110,3 +115,5 @@ class Analysis:
     frames: Sequence[FrameRecord]
     """May read them from the file as they are asked for."""
     end: AnalysisEnd
+    version: int = VERSION
+    """Of the file that it was read from."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.face_mesh import MESH
-from streamdeid.core.faces import Face, Points
+from streamdeid.core.faces import Face, Keypoints, Points
 from streamdeid.core.ibug68 import LANDMARKS
 from streamdeid.core.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mesh
 
@@ -27,13 +27,19 @@ FARTHEST = 32_768
 """Pixels that a box may reach from the frame's corner, either way."""
 SHARES = 32_768
 """Steps of scores, presence and evidence from 0 to 1."""
+SURVEY_STEPS = 2048
+"""Steps of what a survey said, from 0 to the score from which it is a face; up to 32 times that."""
 OUTERMOST = (1 << 14) - 1
 """Steps that a point may lie away from its face's corner; the differences of two fit 16 bits."""
 FOREHEAD = 13
 IRIS = 10
+KEYS = 7
+"""Points of keypoints: two corners of their box, upper left first, and the five."""
 
-HAS_LANDMARKS, OF_MESH, HAS_IRIS, HAS_DEPTH, HAS_MESH = 1, 2, 4, 8, 16
+HAS_LANDMARKS, OF_MESH, HAS_IRIS, HAS_DEPTH, HAS_MESH, HAS_KEYPOINTS = 1, 2, 4, 8, 16, 32
 """Bits of `FaceNumbers.parts`. OF_MESH: landmarks, forehead points and depth follow from the mesh and are not kept."""
+LANDMARKERS = 31
+"""The parts that the landmarker sees."""
 
 _STEPS = 900
 """Steps of the landmarks in the longer side of a box, at least; a quarter more at most.
@@ -46,6 +52,17 @@ _BEYOND = 2.0**30
 """Pixels, farther than any point that is kept."""
 _FINEST = 2.0**-10
 """The finest step, in pixels."""
+_MOST_SURVEYED = (1 << 16) - 2
+
+
+@dataclass(frozen=True)
+class KeypointNumbers:
+    """Keypoints in whole numbers."""
+
+    points: Whole
+    """int64 (`KEYS`, 2): steps from the corner of the face's box, as its landmarks."""
+    score: int
+    """In steps of 1 / `SHARES`."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +79,13 @@ class FaceNumbers:
     points: Whole
     """int64 (n, 3), n by `points_of`: steps from the corner of the box, depth from the landmarker's origin. Of each
     part that is there: landmarks and forehead points (with depth, or 0), irises (depth 0), mesh."""
+    keypoints: KeypointNumbers | None = None
+    surveyed: int = 0
+    """1 more than what a survey said in steps of 1 / `SURVEY_STEPS`; 0 where it was not asked."""
 
 
 def points_of(parts: int) -> int:
-    """How many points a face with these parts keeps."""
+    """How many points a face with these parts keeps, keypoints not counted."""
     own = (LANDMARKS + FOREHEAD) * bool(parts & HAS_LANDMARKS and not parts & OF_MESH)
     return own + IRIS * bool(parts & HAS_IRIS) + MESH * bool(parts & HAS_MESH)
 
@@ -73,8 +93,8 @@ def points_of(parts: int) -> int:
 def fit_together(parts: int) -> bool:
     """Whether a face can have these parts."""
     return (
-        not parts & ~31
-        and (parts in (0, HAS_LANDMARKS) or bool(parts & HAS_LANDMARKS))
+        not parts & ~(LANDMARKERS | HAS_KEYPOINTS)
+        and (not parts & LANDMARKERS or bool(parts & HAS_LANDMARKS))
         and (not parts & OF_MESH or bool(parts & HAS_MESH))
     )
 
@@ -83,31 +103,28 @@ def stored(face: Face) -> Face:
     """The face as the file keeps it; the same again when it is stored again.
 
     Points that are not finite, far outside the box or without their forehead points are left out, all together: a
-    face without landmarks gets a redaction. Raises ValueError for a box that is not finite.
+    face without landmarks gets a redaction. So are keypoints that are, or whose box is empty, for themselves: landmarks
+    are judged by the face's box then. Raises ValueError for a box that is not finite.
     """
     return face_from(numbers_of(face))
 
 
 def numbers_of(face: Face) -> FaceNumbers:
     """What is kept of a face; see `stored`."""
-    rest = kept_but_points(face)
-    box = rest.box
+    kept = kept_but_points(face)
     parts, pixels = _points(face)
-    if parts and np.isfinite(pixels).all():
-        # Clipped first: the farthest floats fit no whole number.
-        within = np.clip(pixels, -_BEYOND, _BEYOND)
-        steps = np.rint(within / step_of(box)).astype(np.int64) - _corner(box)
-        if np.abs(steps).max() <= OUTERMOST:
-            return replace(rest, parts=parts, points=steps)
-    return rest
+    steps = _steps(pixels, kept.box) if parts else None
+    if steps is not None:
+        kept = replace(kept, parts=parts, points=steps)
+    keys = _keypoint_numbers(face.keypoints, kept.box)
+    return kept if keys is None else replace(kept, parts=kept.parts | HAS_KEYPOINTS, keypoints=keys)
 
 
 def kept_but_points(face: Face) -> FaceNumbers:
     """What is kept of a face as if it had no landmarks."""
-    score, presence, evidence = (
-        round(min(max(value, 0.0), 1.0) * SHARES) for value in (face.score, face.presence, face.evidence)
-    )
-    return FaceNumbers(box_numbers(face.box), score, presence, evidence, 0, np.zeros((0, 3), np.int64))
+    score, presence, evidence = map(_share, (face.score, face.presence, face.evidence))
+    points, surveyed = np.zeros((0, 3), np.int64), _survey_number(face.surveyed)
+    return FaceNumbers(box_numbers(face.box), score, presence, evidence, 0, points, surveyed=surveyed)
 
 
 def face_from(numbers: FaceNumbers) -> Face:
@@ -115,8 +132,16 @@ def face_from(numbers: FaceNumbers) -> Face:
     parts, n = numbers.parts, LANDMARKS + FOREHEAD
     x0, y0, x1, y1 = (value / BOX_STEPS for value in numbers.box)
     shares = [value / SHARES for value in (numbers.score, numbers.presence, numbers.evidence)]
-    if not parts:
-        return Face((x0, y0, x1, y1), shares[0], presence=shares[1], evidence=shares[2])
+    bare = Face(
+        (x0, y0, x1, y1),
+        shares[0],
+        presence=shares[1],
+        evidence=shares[2],
+        keypoints=None if numbers.keypoints is None else _keypoints(numbers.keypoints, numbers.box),
+        surveyed=(numbers.surveyed - 1) / SURVEY_STEPS if numbers.surveyed else None,
+    )
+    if not parts & HAS_LANDMARKS:
+        return bare
     pixels = (numbers.points + _corner(numbers.box)) * step_of(numbers.box)
     mesh = pixels[len(pixels) - MESH :].copy() if parts & HAS_MESH else None
     if parts & OF_MESH:
@@ -124,15 +149,12 @@ def face_from(numbers: FaceNumbers) -> Face:
         points, irises = points_from_mesh(mesh), pixels[:IRIS]
     else:
         points, irises = pixels[:n].copy(), pixels[n : n + IRIS]
-    return Face(
-        box=(x0, y0, x1, y1),
-        score=shares[0],
+    return replace(
+        bare,
         landmarks=points[:LANDMARKS, :2],
         forehead=points[LANDMARKS:, :2],
         iris=irises.reshape(2, 5, 3)[:, :, :2].copy() if parts & HAS_IRIS else None,
-        presence=shares[1],
         depth=points[:, 2] if parts & HAS_DEPTH else None,
-        evidence=shares[2],
         mesh=mesh,
     )
 
@@ -164,6 +186,43 @@ def box_numbers(box: tuple[float, float, float, float]) -> tuple[int, int, int, 
     most = FARTHEST * BOX_STEPS
     left, top = min(math.floor(x0), most - 1), min(math.floor(y0), most - 1)
     return left, top, max(math.ceil(x1), left + 1), max(math.ceil(y1), top + 1)
+
+
+def _share(value: float) -> int:
+    return round(min(max(value, 0.0), 1.0) * SHARES)
+
+
+def _survey_number(surveyed: float | None) -> int:
+    # What is no number says nothing: only what a survey surely passed over may stay uncovered.
+    if surveyed is None or not math.isfinite(surveyed):
+        return 0
+    return 1 + min(round(min(max(surveyed, 0.0), _BEYOND) * SURVEY_STEPS), _MOST_SURVEYED)
+
+
+def _steps(pixels: Points, box: tuple[int, int, int, int]) -> Whole | None:
+    """Points in pixels (n, 2) or (n, 3) as steps from the corner of a box; None where that cannot be kept."""
+    if not np.isfinite(pixels).all():
+        return None
+    # Clipped first: the farthest floats fit no whole number.
+    within = np.clip(pixels, -_BEYOND, _BEYOND)
+    steps = np.rint(within / step_of(box)).astype(np.int64) - _corner(box)[: pixels.shape[1]]
+    return steps if np.abs(steps).max() <= OUTERMOST else None
+
+
+def _keypoint_numbers(found: Keypoints | None, box: tuple[int, int, int, int]) -> KeypointNumbers | None:
+    """What is kept of keypoints; box: of the face, as in `FaceNumbers`."""
+    if found is None or not math.isfinite(found.score):
+        return None
+    steps = _steps(np.concatenate([np.reshape(found.box, (2, 2)), found.points]), box)
+    if steps is None or (steps[1] <= steps[0]).any():
+        return None
+    return KeypointNumbers(steps, _share(found.score))
+
+
+def _keypoints(numbers: KeypointNumbers, box: tuple[int, int, int, int]) -> Keypoints:
+    pixels = (numbers.points + _corner(box)[:2]) * step_of(box)
+    x0, y0, x1, y1 = pixels[:2].reshape(-1).tolist()
+    return Keypoints((x0, y0, x1, y1), pixels[2:].copy(), numbers.score / SHARES)
 
 
 def _points(face: Face) -> tuple[int, Points]:

@@ -23,8 +23,9 @@ from streamdeid.analysis.chunk_table import (
     table_bytes,
     table_of,
 )
+from streamdeid.analysis.keypoint_coding import coded_keypoints
 from streamdeid.analysis.point_coding import coded
-from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, FrameRecord
+from streamdeid.analysis.records import VERSION, AnalysisEnd, AnalysisHeader, FrameRecord
 from streamdeid.analysis.seal import Seal
 from streamdeid.analysis.stored_faces import FaceNumbers, numbers_of
 from streamdeid.core.atomic_file import check_paths, put_in_place, reason_of, reserve
@@ -73,7 +74,7 @@ class AnalysisWriter:
         self._open = True
         try:
             self._file = self._growing.opened()
-            self._write(layout.HEAD.pack(layout.MAGIC, layout.version_of(header), len(text), zlib.crc32(text)) + text)
+            self._write(layout.HEAD.pack(layout.MAGIC, VERSION, len(text), zlib.crc32(text)) + text)
         except OSError as error:
             raise self._failed(error) from error
 
@@ -163,8 +164,8 @@ class AnalysisWriter:
         if max(len(self._levels), len(self._causes)) > MOST_WORDS:
             raise ValueError(f"more than {MOST_WORDS} levels or causes")
         check_table(table, len(self._levels), len(self._causes))
-        effort = _LEAST_EFFORT if self._passing else _EFFORT
-        points = coded(self._faces, predict=not self._passing)
+        effort, predict = (_LEAST_EFFORT, False) if self._passing else (_EFFORT, True)
+        points = coded(self._faces, predict=predict) + coded_keypoints(self._faces, predict=predict)
         blocks = [zlib.compress(data, effort) for data in (table_bytes(table), points)]
         entry = np.zeros(1, layout.ENTRY)
         for name, block in zip(("table", "points"), blocks, strict=True):

@@ -109,7 +109,7 @@ class MeanHead:
 
 def points_of_mesh(mesh: Points) -> Points:
     """The keypoints (5, 2) of the landmarker's mesh, float64 (468, 3), pixels."""
-    points: Points = np.array([mesh[list(some), :2].mean(axis=0) for some in _VERTICES])
+    points: Points = np.array([mesh[list(some), :2].mean(axis=0) for some in KEYPOINT_VERTICES])
     return points
 
 

@@ -69,6 +69,7 @@ class RecordedFrames:
                 one.missed,
                 one.ambiguous,
                 one.near,
+                one.sides,
             )
             for one in record.decisions
             if one.track and one.level != SHOWN

@@ -17,6 +17,7 @@ from typing import Any
 from streamdeid.analysis.places import SHOWN
 from streamdeid.analysis.read_analysis import sealed_with
 from streamdeid.analysis.records import (
+    VERSION,
     Analysis,
     AnalysisHeader,
     Box,
@@ -40,7 +41,7 @@ from streamdeid.video.files.source import SourceInfo
 _ASPECT, _AS_STORED = "pixel_aspect", in_words(Fraction(1))
 """Name under which a header says by which pixel aspect the pictures were made square, and what it says where they were
 not, or where it is from before they ever were."""
-_FOUND_BY = ("threshold", "min_face", "detector_interval", "tolerant", _ASPECT)
+_FOUND_BY = ("threshold", "min_face", "detector_interval", "survey", "tolerant", _ASPECT)
 """Settings that what is found depends on."""
 _NOT_DECIDED_BY = (
     "key_file", "detector_deadline", "codec", "crf", "preset", "audio", "keep_metadata", "overwrite", "models",
@@ -83,7 +84,14 @@ def why_not_found_so(known: AnalysisHeader, wanted: AnalysisHeader) -> str | Non
     """Why faces have to be found anew, in words that finish "since …"; None where they need not."""
     if known.input.sha256 != wanted.input.sha256:
         return "it is of another recording"
-    return _unlike(known, wanted, _FOUND_BY)
+    # Without look-ahead the survey is the live one.
+    live = [not header.settings.get("lookahead") for header in (known, wanted)]
+    return _unlike(known, wanted, _FOUND_BY if live[0] == live[1] else (*_FOUND_BY, "lookahead"))
+
+
+def why_too_old(analysis: Analysis) -> str | None:
+    """Why faces have to be found anew, in the same way, because an earlier program found fewer of them."""
+    return None if analysis.version == VERSION else f"it is of version {analysis.version}, without keypoints"
 
 
 def why_not_decided_so(known: AnalysisHeader, wanted: AnalysisHeader) -> str | None:
@@ -150,6 +158,7 @@ def record_of(done: Done[Any]) -> FrameRecord:
                 missed=track.missed,
                 ambiguous=pending.ambiguous(track.number),
                 near=track.near,
+                sides=track.sides,
             )
         )
     scene = 0 if pending.noted is None else pending.noted.scene

@@ -38,6 +38,7 @@ from streamdeid.runs.analysed import (
     why_not_believed,
     why_not_decided_so,
     why_not_found_so,
+    why_too_old,
 )
 from streamdeid.runs.reviewed import Reviewed
 from streamdeid.runs.scratch import written_by_us
@@ -222,7 +223,7 @@ class ReviewedFile:
                 raise SettingsError(f"{path} is of another recording; use --overwrite to replace it")
             self.told = "analysed anew, since the analysis was of another recording"
             return
-        reason = why_not_found_so(analysis.header, self.header)
+        reason = why_not_found_so(analysis.header, self.header) or why_too_old(analysis)
         if self._asked.edits is not None:
             reason = why_not_decided_so(analysis.header, self.header)
             if reason is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from streamdeid.analysis.edits import (
 from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, ChosenSurrogate, Decision, FrameRecord, Side
 from streamdeid.analysis.stored_faces import points_from_mesh, stored
 from streamdeid.analysis.write_analysis import AnalysisWriter
-from streamdeid.core.faces import Face
+from streamdeid.core.faces import Face, Keypoints
 
 HEADER = AnalysisHeader(
     input=Side("ab" * 32, 12_345),
@@ -46,7 +46,7 @@ END = AnalysisEnd({1: ChosenSurrogate("female", 2), 7: ChosenSurrogate("", 0)}, 
 
 
 def made_face(rng: np.random.Generator, width: float = 80.0, x: float = 100.0, y: float = 50.0) -> Face:
-    """A face with all its parts, those of its mesh."""
+    """A face with all its parts, those of its mesh, and keypoints a little beside it."""
     angles = np.linspace(0, 2 * np.pi, 468, endpoint=False)
     radius = width / 2 * np.sqrt(np.linspace(0.01, 1, 468))
     mesh = np.column_stack([x + radius * np.cos(angles), y + radius * np.sin(angles), radius - width / 2])
@@ -63,7 +63,17 @@ def made_face(rng: np.random.Generator, width: float = 80.0, x: float = 100.0, y
         depth=points[:, 2],
         evidence=float(rng.uniform()),
         mesh=mesh,
+        keypoints=made_keypoints(rng, width, x, y),
+        surveyed=float(rng.uniform(0, 4)),
     )
+
+
+def made_keypoints(rng: np.random.Generator, width: float = 80.0, x: float = 100.0, y: float = 50.0) -> Keypoints:
+    """Keypoints of a face about a place."""
+    half = 0.4 * width
+    five = (x, y) + half * np.array([[-0.4, -0.3], [0.4, -0.3], [0.0, 0.1], [-0.3, 0.5], [0.3, 0.5]])
+    box = x - half, y - 1.2 * half, x + half, y + 1.2 * half
+    return Keypoints(box, five + rng.normal(0, width / 200, (5, 2)), float(rng.uniform()))
 
 
 def made_record(rng: np.random.Generator, number: int, faces: int) -> FrameRecord:
@@ -76,8 +86,9 @@ def made_record(rng: np.random.Generator, number: int, faces: int) -> FrameRecor
         for i, face in enumerate(found[:-1])
     ]
     lost = Decision(
-        9, 0, 0, "soft redaction", "doubt", (-3.5, 2.25, 40.0, 41.0), (0.0, 1.0, 2.0, 3.0), None, 3, False, True
-    )
+        9, 0, 0, "soft redaction", "doubt", (-3.5, 2.25, 40.0, 41.0), (0.0, 1.0, 2.0, 3.0), None, 3, False, True,
+        (30.3, 41.7) if number % 3 else None,
+    )  # fmt: skip
     return FrameRecord(Fraction(number * 1001, 30_000), number // 20, found, [*decisions, lost])
 
 
@@ -94,7 +105,14 @@ def write_recording(path: Path, frames: int = 70, faces: int = 3) -> list[FrameR
 
 def assert_same_face(one: Face, other: Face) -> None:
     """Two faces are the same to the bit."""
-    for field in fields(Face):
+    _assert_same(replace(one, keypoints=None), replace(other, keypoints=None))
+    assert (one.keypoints is None) == (other.keypoints is None)
+    if one.keypoints is not None and other.keypoints is not None:
+        _assert_same(one.keypoints, other.keypoints)
+
+
+def _assert_same(one: Face | Keypoints, other: Face | Keypoints) -> None:
+    for field in fields(one):
         first, second = getattr(one, field.name), getattr(other, field.name)
         if isinstance(first, np.ndarray):
             assert isinstance(second, np.ndarray) and first.dtype == second.dtype, field.name
@@ -115,6 +133,8 @@ def assert_kept(record: FrameRecord, read: FrameRecord) -> None:
             if field.name in ("box", "place"):
                 assert all(0 <= a - b < 1 / 64 for a, b in zip(first[:2], second[:2], strict=True))
                 assert all(0 <= b - a < 1 / 64 for a, b in zip(first[2:], second[2:], strict=True))
+            elif field.name == "sides" and first is not None:
+                assert all(0 <= b - a < 1 / 64 for a, b in zip(first, second, strict=True))
             else:
                 assert first == second and type(first) is type(second), field.name
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import threading
@@ -14,13 +15,16 @@ import pytest
 
 from streamdeid.analysis import layout
 from streamdeid.analysis.columns import columns_of
+from streamdeid.analysis.places import Places
 from streamdeid.analysis.read_analysis import AnalysisFrames, read_analysis
 from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, Decision, FrameRecord
+from streamdeid.analysis.stored_faces import numbers_of
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.core.atomic_file import Growing
 from streamdeid.core.faces import Face
 from streamdeid.errors import InputError, OutputError, SettingsError
-from tests.analysis.made_recordings import END, HEADER, assert_kept, made_record, write_recording
+from tests.analysis.made_recordings import END, HEADER, assert_kept, made_keypoints, made_record, write_recording
+from tests.analysis.old_analysis import old_frame, write_version_1
 
 _NOTHING = AnalysisEnd({}, None, "")
 
@@ -194,6 +198,7 @@ _DECISION = Decision(1, 1, 1, "solid", "", (0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 1.0,
         (_frame(2, decisions=[replace(_DECISION, track=-1)]), "negative"),
         (_frame(2, decisions=[replace(_DECISION, level="a\nb")]), "not a name"),
         (_frame(2, decisions=[replace(_DECISION, box=(0.0, float("nan"), 1.0, 1.0))]), "not finite"),
+        (_frame(2, decisions=[replace(_DECISION, sides=(float("inf"), 1.0))]), "not finite"),
         (_frame(2, decisions=[replace(_DECISION, cause=str(i)) for i in range(256)]), "more than 255"),
     ],
 )
@@ -251,3 +256,58 @@ def test_links_pipes_folders_and_nothing_are_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=reason) as caught:
             read_analysis(tmp_path / name)
         assert str(caught.value).startswith(str(tmp_path)) and "\n" not in str(caught.value)
+
+
+def _told(path: Path) -> str:
+    """SHA-256 of all that version 1 keeps of the frames of an analysis."""
+    told = hashlib.sha256()
+    for record in read_analysis(path).frames:
+        told.update(repr((record.time, record.scene)).encode())
+        for face in map(numbers_of, record.found):
+            told.update(repr((face.box, face.score, face.presence, face.evidence, face.parts)).encode())
+            told.update(face.points.astype("<i8").tobytes())
+        for one in record.decisions:
+            known = [getattr(one, field.name) for field in fields(Decision) if field.name != "sides"]
+            told.update(repr(tuple(known)).encode())
+    return told.hexdigest()
+
+
+def test_a_file_that_an_earlier_program_wrote_says_what_it_said(tmp_path: Path) -> None:
+    """A drawn one, of version 1; the number is what that program read of it."""
+    path = Path(__file__).with_name("version1.analysis")
+    assert _told(path) == "e4eabf526fe18126834a995806e59d5df23d33379bf9a4b4e4ea5125a77a0e1e"
+    known = read_analysis(path)
+    assert known.version == 1 and (known.header, known.end) == (HEADER, END)
+    assert [(face.keypoints, face.surveyed) for frame in known.frames for face in frame.found] == [(None, None)] * 3
+    with AnalysisWriter(tmp_path / "a", known.header, overwrite=False) as writer:
+        for record in known.frames:
+            writer.add(record)
+        writer.close(known.end)
+    assert read_analysis(tmp_path / "a").version == 2 and _told(tmp_path / "a") == _told(path)
+
+
+def test_a_file_of_version_1_is_read_as_it_was_written(tmp_path: Path) -> None:
+    records = write_recording(tmp_path / "new", 70)
+    write_version_1(tmp_path / "old", HEADER, records, END)
+    known = read_analysis(tmp_path / "old")
+    assert (known.version, known.header, known.end, len(known.frames)) == (1, HEADER, END, 70)
+    for record, read in zip(records, known.frames, strict=True):
+        assert_kept(old_frame(record), read)
+    old, new = columns_of(known.frames), columns_of(read_analysis(tmp_path / "new").frames)
+    assert (old.found.box == new.found.box).all() and (old.decisions.place == new.decisions.place).all()
+    assert old.found.landmarks.all() and Places.of_columns(old).fingerprint == Places.of_columns(new).fingerprint
+
+
+def test_a_face_of_keypoints_alone_has_no_landmarks(tmp_path: Path) -> None:
+    seen = replace(_FACE, keypoints=made_keypoints(np.random.default_rng(0), 8.0, 5.0, 5.0))
+    _written(tmp_path / "a", _frame(0, found=[seen]))
+    (frame,) = read_analysis(tmp_path / "a").frames
+    assert frame.found[0].keypoints is not None
+    assert columns_of(read_analysis(tmp_path / "a").frames).found.landmarks.tolist() == [False]
+
+
+@pytest.mark.parametrize("sides", [(1e-9, 1e9), (0.5, 70_000.0)])
+def test_sides_of_a_lost_face_are_kept_within_bounds(tmp_path: Path, sides: tuple[float, float]) -> None:
+    _written(tmp_path / "a", _frame(0, decisions=[replace(_DECISION, sides=sides)]))
+    (one,) = read_analysis(tmp_path / "a").frames[0].decisions
+    assert one.sides == (max(sides[0], 1 / 64), 65_536.0)

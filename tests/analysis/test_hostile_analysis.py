@@ -17,9 +17,11 @@ from streamdeid.analysis import layout
 from streamdeid.analysis.chunk_table import table_bytes, table_from, table_size
 from streamdeid.analysis.columns import columns_of
 from streamdeid.analysis.read_analysis import read_analysis, sealed_with
+from streamdeid.analysis.records import VERSION
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.errors import InputError
-from tests.analysis.made_recordings import assert_kept, write_recording
+from tests.analysis.made_recordings import END, HEADER, assert_kept, made_record, write_recording
+from tests.analysis.old_analysis import write_version_1
 
 _MOST_MEMORY = 24 << 20
 
@@ -47,6 +49,27 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
+@pytest.mark.parametrize(("more", "reason"), [(32, "does not know"), (64, "do not exist")])
+def test_an_old_file_has_the_parts_of_its_version_only(tmp_path: Path, more: int, reason: str) -> None:
+    path = tmp_path / "a"
+    rng = np.random.default_rng(1)
+    write_version_1(path, HEADER, [made_record(rng, number, 2) for number in range(3)], END)
+    assert _outcome(path) == ""
+    write_version_1(path, HEADER, [made_record(rng, number, 2) for number in range(3)], END, more)
+    assert reason in _outcome(path)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_file_of_one_version_is_none_of_the_other(tmp_path: Path, small: bytes, version: int) -> None:
+    path, at = tmp_path / "a", len(layout.MAGIC)
+    data = small
+    if version == 2:
+        write_version_1(path, HEADER, [made_record(np.random.default_rng(1), number, 2) for number in range(3)], END)
+        data = path.read_bytes()
+    path.write_bytes(data[:at] + bytes([version, 0]) + data[at + 2 :])
+    assert "size" in _outcome(path)
+
+
 def test_every_byte_is_guarded(tmp_path: Path) -> None:
     path = tmp_path / "a"
     write_recording(path, 2)
@@ -69,15 +92,13 @@ def test_another_version_is_named(tmp_path: Path, small: bytes) -> None:
     at = len(layout.MAGIC)
     (tmp_path / "a").write_bytes(small[:at] + b"\3\0" + small[at + 2 :])
     assert "version 3" in _outcome(tmp_path / "a")
-    (tmp_path / "a").write_bytes(small[:at] + b"\2\0" + small[at + 2 :])
-    assert "pixel aspect does not fit its version" in _outcome(tmp_path / "a")
 
 
 @given(data=st.binary(max_size=400), tail=st.booleans())
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_refused(tmp_path: Path, data: bytes, tail: bool) -> None:
     path = tmp_path / "a"
-    head = layout.HEAD.pack(layout.MAGIC, layout.VERSION, len(data) // 2, zlib.crc32(data[: len(data) // 2]))
+    head = layout.HEAD.pack(layout.MAGIC, VERSION, len(data) // 2, zlib.crc32(data[: len(data) // 2]))
     path.write_bytes(head + data + layout.TAIL_MARK if tail else data)
     assert _outcome(path)
 
@@ -111,10 +132,17 @@ class _Opened:
         index = zlib.compress(self.index.tobytes(), 6)
         tail = [len(self.end), zlib.crc32(self.end), len(index), zlib.crc32(index), len(self.index)]
         check = zlib.crc32(layout.TAIL.pack(*tail, 0, b"")[: layout.TAIL_CHECKED])
-        head = layout.HEAD.pack(layout.MAGIC, layout.VERSION, len(self.header), zlib.crc32(self.header))
+        head = layout.HEAD.pack(layout.MAGIC, VERSION, len(self.header), zlib.crc32(self.header))
         return (
             head + self.header + b"".join(blocks) + self.end + index + layout.TAIL.pack(*tail, check, layout.TAIL_MARK)
         )
+
+    def keypoints(self, place: int, value: int) -> None:
+        """Change a byte of the keypoints of the first chunk's three faces: references at 0, scores at 3 and 6, points
+        at 9 (their lowest bytes) and 51."""
+        block = bytearray(self.blocks[1])
+        block[len(block) - 3 * 31 + place] = value
+        self.blocks[1] = bytes(block)
 
     def set(self, part: str, name: str, row: int, value: Any) -> None:
         """Change a value of a column of the first chunk."""
@@ -132,6 +160,15 @@ _LIES: dict[str, tuple[str, Callable[[_Opened], object]]] = {
     "score": ("larger than 1", lambda f: f.set("found", "evidence", 0, 65_535)),
     "parts": ("parts", lambda f: f.set("found", "parts", 0, 2)),
     "more parts": ("size", lambda f: f.set("found", "parts", 0, 29)),
+    "one more part": ("parts", lambda f: f.set("found", "parts", 0, 64 + 61)),
+    "no keypoints": ("size", lambda f: f.set("found", "parts", 0, 31)),
+    "keypoints before": ("predicted from none", lambda f: f.keypoints(0, 200)),
+    "keypoints' score": ("score larger", lambda f: f.keypoints(6, 255)),
+    "keypoints beyond": ("keypoints far outside", lambda f: f.keypoints(51, 255)),
+    "keypoints' box": ("empty box", lambda f: f.keypoints(11, 255)),
+    "one side": ("sides", lambda f: f.set("decisions", "sides", 0, (5, 0))),
+    "negative sides": ("sides", lambda f: f.set("decisions", "sides", 0, (-5, -5))),
+    "vast sides": ("sides", lambda f: f.set("decisions", "sides", 0, (5, 64 * 65_536 + 1))),
     "face": ("not there", lambda f: f.set("decisions", "face", 0, 7)),
     "negative face": ("not there", lambda f: f.set("decisions", "face", 0, -2)),
     "track": ("negative", lambda f: f.set("decisions", "track", 0, -1)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -23,11 +24,16 @@ from streamdeid.analysis.edits import (
     ShowPerson,
     Span,
 )
+from streamdeid.analysis.edits_check import check_edits
+from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Decision, FrameRecord, Side
 from streamdeid.errors import SettingsError
 from streamdeid.review.desk import Desk, Names
+from streamdeid.review.doubts import doubts
 from streamdeid.review.pictures import _changes
 from streamdeid.review.recorded import Recorded, runs
+from tests.analysis.made_recordings import END, HEADER, write_recording
+from tests.analysis.old_analysis import write_version_1
 from tests.review.drawn_review import SHA, Review
 
 rows = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), max_size=60)
@@ -152,3 +158,17 @@ def test_edits_that_do_not_fit_open_no_desk(review: Review) -> None:
 def test_scenes(review: Review) -> None:
     recorded = Recorded.of(review.analysis)
     assert recorded.scene_of(0) == recorded.scene_of(19) == (0, 19) and recorded.scene_of(20) == (20, 29)
+
+
+def test_a_desk_tells_the_same_of_an_analysis_of_version_1(tmp_path: Path) -> None:
+    records = write_recording(tmp_path / "new", 70)
+    write_version_1(tmp_path / "old", HEADER, records, END)
+    old, new = read_analysis(tmp_path / "old"), read_analysis(tmp_path / "new")
+    assert (old.version, new.version) == (1, 2)
+    assert doubts(old) == doubts(new) != []
+    one, other = Recorded.of(old), Recorded.of(new)
+    assert one.causes == other.causes and (one.cause == other.cause).all() and (one.level == other.level).all()
+    assert (one.box == other.box).all() and one.places.fingerprint == other.places.fingerprint
+    edits = Edits(HEADER.input.sha256, 70, (ShowPerson(1, Span(0, None)),), places_sha256=one.places.fingerprint)
+    check_edits(old, edits)
+    check_edits(new, edits)

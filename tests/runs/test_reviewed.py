@@ -33,7 +33,7 @@ from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis, Decision
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.cli.main import main
-from streamdeid.core.faces import Track
+from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.errors import InputError, OutputError, SettingsError
@@ -53,6 +53,7 @@ from streamdeid.synthetic.people import SyntheticFrame, synthetic_people
 from streamdeid.video.files.drawn_clip import write_drawn_clip
 from streamdeid.video.files.source import FileSource
 from streamdeid.video.files.spliced import Segment
+from tests.analysis.old_analysis import write_version_1
 from tests.analysis.small_analyses import analysis_of, decision
 from tests.synthetic_video import encode
 
@@ -168,6 +169,54 @@ def test_an_analysis_that_is_there_saves_the_search_and_changes_nothing(
     report = filter_file(recording.path, recording.place / "c.mp4", again, analysis=other)
     assert report.review is not None and "threshold was 0.5, and is 0.4" in report.review.analysis
     assert len(asked) > FRAMES
+
+
+def test_what_a_second_network_saw_decides_again_whatever_was_read(
+    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Points far from the landmarks: nobody gets a face on those, in no pass over the recording."""
+    clip, known = tmp_path / "in.mp4", MediapipeFaces.__call__
+    write_drawn_clip(clip, (one.frame.planes for one in recording.drawn[:20]), RATE)
+    assert any(one.level == "own face" for frame in recording.analysis.frames[:20] for one in frame.decisions)
+
+    def beside(self: MediapipeFaces, frame: Frame) -> list[Face]:
+        faces = []
+        for face in known(self, frame):
+            five = np.tile(face.box[:2], (5, 1)) if frame.planes.size == (480, 270) else None  # not the self-test's
+            faces.append(replace(face, keypoints=None if five is None else Keypoints(face.box, five, 0.9)))
+        return faces
+
+    monkeypatch.setattr(MediapipeFaces, "__call__", beside)
+    analysis = tmp_path / "in.analysis"
+    first = filter_file(clip, tmp_path / "a.mp4", recording.settings, analysis=analysis)
+    assert first.faces and "own face" not in first.levels
+    kept = [face.keypoints for frame in read_analysis(analysis).frames for face in frame.found]
+    assert kept and None not in kept
+    second = filter_file(clip, tmp_path / "b.mp4", recording.settings, analysis=analysis)
+    assert second.review is not None and "nothing was searched again" in second.review.analysis
+    assert (second.levels, second.persons) == (first.levels, first.persons)
+    assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
+    twice = filter_file(clip, tmp_path / "c.mp4", replace(recording.settings, decisions="whole-file"))
+    assert twice.faces and "own face" not in twice.levels
+
+
+def test_an_analysis_of_version_1_is_edited_and_never_rendered_from_alone(recording: Recording) -> None:
+    settings = Settings(method="blackout", overwrite=True)
+    path, output, edits = (recording.place / name for name in ("old.analysis", "old.mp4", "old.json"))
+    filter_file(recording.path, output, settings, analysis=path)
+    before, known = pictures(output), read_analysis(path)
+    write_version_1(path, known.header, list(known.frames), known.end)
+    track = known.frames[25].decisions[0].track
+    write_edits(edits, Edits(known.header.input.sha256, FRAMES, (RemoveRedaction(track, Span(25, 25)),)))
+    report = filter_file(recording.path, output, settings, analysis=path, edits=edits)
+    assert report.review is not None and report.review.frames_rendered == 20
+    assert 25 in changed(before, pictures(output)) and read_analysis(path).version == 1
+    with pytest.raises(SettingsError, match=r"version 1, without keypoints; use --overwrite"):
+        filter_file(recording.path, recording.place / "n.mp4", replace(settings, overwrite=False), analysis=path)
+    report = filter_file(recording.path, output, settings, analysis=path)
+    assert report.review is not None
+    assert report.review.analysis == "faces were searched again, since it is of version 1, without keypoints"
+    assert read_analysis(path).version == 2 and not changed(before, pictures(output))
 
 
 def test_without_an_analysis_faces_are_as_they_were_found(recording: Recording) -> None:

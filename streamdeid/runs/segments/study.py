@@ -160,6 +160,7 @@ def _record(pending: PendingFrame[Any], plans: Plans) -> FrameRecord:
                 missed=plan.track.missed,
                 ambiguous=pending.ambiguous(plan.track.number),
                 near=plan.track.near,
+                sides=plan.track.sides,
             )
             for plan in plans
         ],
