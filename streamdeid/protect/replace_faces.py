@@ -7,6 +7,7 @@ import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import cv2
@@ -21,11 +22,12 @@ from streamdeid.identity.identity_check import Register
 from streamdeid.identity.person_templates import Templates
 from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.k_same.furthest_fet import PaperTransfer
-from streamdeid.protect.levels import Cause, Level, as_drawn, astray, turned_away, unblemished
+from streamdeid.protect.levels import Cause, Level, as_drawn, astray, shows_a_face, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown
 from streamdeid.protect.measured_faces import Followed, Judge, MeasuredFaces
 from streamdeid.protect.pending import Measured, PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
+from streamdeid.protect.provisional_faces import Chosen, ProvisionalFaces
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.render.face import render_surrogate
 from streamdeid.render.light import LightFrame
@@ -48,16 +50,6 @@ _HEAD = 1.36, 1.56
 _log = logging.getLogger(__name__)
 
 
-class Chosen(Protocol):
-    """What a choice must tell: `surrogates.Surrogate` does."""
-
-    @property
-    def vector(self) -> Points: ...
-
-    @property
-    def beard(self) -> bool: ...
-
-
 class Choice(Protocol):
     """Which vector is published for a person of identity y (d,): `surrogates.Surrogates`, or an experiment's own.
 
@@ -72,6 +64,19 @@ class ForgettingChoice(Choice, Protocol):
     """A choice that remembers people until it is told that they will not come back."""
 
     def forget(self, person: int, /) -> None: ...
+
+
+@runtime_checkable
+class ProvisionalChoice(Choice, Protocol):
+    """A choice that has surrogates for tracklets of which nothing is known; others leave those without a face."""
+
+    def provisional(self, number: int, /) -> Chosen: ...
+
+    def adopt(self, number: int, person: int, y: Points, /) -> Chosen:
+        """The surrogate of a person of identity y (d,) whom a tracklet with a provisional one turned out to show."""
+        ...
+
+    def release(self, number: int, /) -> None: ...
 
 
 class ReplaceFaces:
@@ -103,6 +108,7 @@ class ReplaceFaces:
         mean = NewFace.photographed(np.zeros(len(fitting.model.variances)), fitting).small_texture
         self._light = LightFrame.of(fitting)
         self._faces = MeasuredFaces(fitting, mean, register, self._choose, judge, templates, first, recorded)
+        self._provisional = ProvisionalFaces(surrogates if isinstance(surrogates, ProvisionalChoice) else None)
         self._memories: dict[int, SoftMemory] = {}
         self._chosen: dict[int, Chosen] = {}
         self._identities: dict[int, Points] = {}
@@ -122,6 +128,8 @@ class ReplaceFaces:
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Measure the faces of the newest of the waiting frames."""
         self._faces.observe(pending, waiting)
+        tracklets = [(track.number, pending.tracklet(track.number)) for track in pending.tracks]
+        self._provisional.note(tracklets, pending.frame.time)
         self._forget(waiting)
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
@@ -168,6 +176,7 @@ class ReplaceFaces:
         """Nothing more will be filtered: what was learned of people is told the register. Harmless when repeated."""
         with contextlib.suppress(FailedClosed):  # whose template cannot be had any more is somebody new later
             self._faces.check.close()
+        self._provisional.forget(frozenset())
         self._faces.templates.close()
 
     @property
@@ -213,6 +222,7 @@ class ReplaceFaces:
     def _forget(self, waiting: Waiting) -> None:
         """Drop what no waiting frame needs: of tracklets that are over, and of persons whom the register forgot."""
         needed = self._faces.forget(waiting)
+        self._provisional.forget(needed)
         self._over |= self._faces.check.forgotten()
         for person in self._over - {self._faces.check.person_of(number) for number in needed}:
             self._over.discard(person)
@@ -228,10 +238,14 @@ class ReplaceFaces:
                 self._earlier += 1
 
     def _choose(self, person: int, y: Points) -> None:
-        """Choose the surrogate of a person not known before."""
+        """Choose the surrogate of a person not known before, who keeps one that was shown already."""
         self._identities[person] = y
+        new, shown = person not in self._chosen, self._provisional.of_person(person, self._faces.check.person_of)
         with contextlib.suppress(FailedClosed):  # counted there; who gets none is redacted softly
-            self._chosen[person] = self._surrogates.surrogate(person, y)
+            if new and shown is not None and isinstance(self._surrogates, ProvisionalChoice):
+                self._chosen[person] = self._surrogates.adopt(shown, person, y)
+            else:
+                self._chosen[person] = self._surrogates.surrogate(person, y)
 
     def _plan(self, pending: PendingFrame[Any], track: Track) -> Plan:
         """Decide which protection level a face gets in a frame, and why no better one."""
@@ -247,7 +261,8 @@ class ReplaceFaces:
         if followed is None or found is None or track.face is None:
             cause = Cause.LOST if track.face is None else Cause.NO_LANDMARKS
             return Plan(track, place, self._hidden, cause, None, None, self._faces.check.person_of(tracklet) or 0, None)
-        person, face = (0, None) if ambiguous else self._decide_face(tracklet)
+        surely = shows_a_face(found.seen, track.face)
+        person, face = (0, None) if ambiguous else self._decide_face(tracklet, pending.frame.time, surely)
         quiet = followed.steps(as_drawn(found.severities, found.seen))
         if face is None:
             cause = Cause.DOUBT if ambiguous else Cause.NOBODY
@@ -314,22 +329,35 @@ class ReplaceFaces:
             opening=found.opening,
         )
 
-    def _decide_face(self, number: int) -> tuple[int, NewFace | None]:
-        """Commit the person of a tracklet, 0 for none, and the new face; None while there is none."""
-        person = self._faces.check.decide_person(number)
-        return (0, None) if person is None else (person, self._face_of(person))
+    def _decide_face(self, tracklet: int, time: Fraction, surely: bool) -> tuple[int, NewFace | None]:
+        """Commit the person of a tracklet, 0 for none, and the new face to show at a time, in seconds; None where there
+        is none. It is the person's own or on the way there; of nobody known a provisional one, once it is shown to be a
+        face (surely)."""
+        person = self._faces.check.decide_person(tracklet)
+        if person is None:
+            shown = self._provisional.of(tracklet, time) if surely else self._provisional.shown(tracklet)
+            return 0, None if shown is None else self._decoded(-tracklet, shown)
+        own = self._chosen.get(person)
+        if own is None:
+            return person, None
+        chosen = self._provisional.towards(tracklet, time, own)
+        if chosen is own:
+            return person, self._face_of(person)
+        return person, NewFace.of(chosen.vector, self._fitting, chosen.beard)
 
     def _face_of(self, person: int) -> NewFace | None:
         """The new face of a person; None for one without."""
         chosen = self._chosen.get(person)
-        if chosen is None:
-            return None
-        face = self._new_faces.get(person)
+        return None if chosen is None else self._decoded(person, chosen)
+
+    def _decoded(self, number: int, chosen: Chosen) -> NewFace:
+        """The new face of a person or, with its number below 0, of a tracklet."""
+        face = self._new_faces.get(number)
         if face is None:
-            face = self._new_faces[person] = NewFace.of(chosen.vector, self._fitting, chosen.beard)
+            face = self._new_faces[number] = NewFace.of(chosen.vector, self._fitting, chosen.beard)
             if len(self._new_faces) > _DECODED:
                 self._new_faces.popitem(last=False)
-        self._new_faces.move_to_end(person)
+        self._new_faces.move_to_end(number)
         return face
 
 
