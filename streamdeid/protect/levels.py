@@ -50,6 +50,10 @@ _LABELS = {
 }
 
 
+FACES = Level.OWN_FACE, Level.POSED
+"""The levels at which a face is shown."""
+
+
 class Cause(enum.Enum):
     """Why a face was not shown by the first level."""
 

@@ -7,6 +7,7 @@ import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import cv2
@@ -21,19 +22,18 @@ from streamdeid.identity.identity_check import Register
 from streamdeid.identity.person_templates import Templates
 from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.k_same.furthest_fet import PaperTransfer
-from streamdeid.observe.posed_view import PosedView
-from streamdeid.protect.levels import Cause, Level, as_drawn, astray, turned_away, unblemished
+from streamdeid.protect.levels import FACES, Cause, Level, as_drawn, astray, shows_a_face, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown
 from streamdeid.protect.measured_faces import Followed, Judge, MeasuredFaces
 from streamdeid.protect.pending import Measured, PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
+from streamdeid.protect.posed_faces import PosedFaces, agreed, view_of
+from streamdeid.protect.provisional_faces import Chosen, ProvisionalFaces
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.render.face import render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.masks import Box, fill
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face
-from streamdeid.render.posed_region import face_ellipse
 
 _DECODED = 64
 """Surrogates kept decoded; others are decoded again when they are needed."""
@@ -47,21 +47,7 @@ _NOT_DRAWN = ArithmeticError, ValueError, IndexError, cv2.error
 """What arithmetic on points or pixels that are no face's raises (a ValueError is what no linear system solves, too)."""
 _HEAD = 1.36, 1.56
 """A soft redaction is so many times as wide and high as a face's box (`soft_head`)."""
-_FACES = Level.OWN_FACE, Level.POSED
-"""The levels at which a face is shown."""
-_SOON = 5
-"""Frames after which a face that begins is still the one that begins now."""
 _log = logging.getLogger(__name__)
-
-
-class Chosen(Protocol):
-    """What a choice must tell: `surrogates.Surrogate` does."""
-
-    @property
-    def vector(self) -> Points: ...
-
-    @property
-    def beard(self) -> bool: ...
 
 
 class Choice(Protocol):
@@ -78,6 +64,19 @@ class ForgettingChoice(Choice, Protocol):
     """A choice that remembers people until it is told that they will not come back."""
 
     def forget(self, person: int, /) -> None: ...
+
+
+@runtime_checkable
+class ProvisionalChoice(Choice, Protocol):
+    """A choice that has surrogates for tracklets of which nothing is known; others leave those without a face."""
+
+    def provisional(self, number: int, /) -> Chosen: ...
+
+    def adopt(self, number: int, person: int, y: Points, /) -> Chosen:
+        """The surrogate of a person of identity y (d,) whom a tracklet with a provisional one turned out to show."""
+        ...
+
+    def release(self, number: int, /) -> None: ...
 
 
 class ReplaceFaces:
@@ -109,10 +108,9 @@ class ReplaceFaces:
         mean = NewFace.photographed(np.zeros(len(fitting.model.variances)), fitting).small_texture
         self._light = LightFrame.of(fitting)
         self._faces = MeasuredFaces(fitting, mean, register, self._choose, judge, templates, first, recorded)
-        self._posing = PosedFrame.of(fitting, self._light)
+        self._posed = PosedFaces(fitting, self._light)
+        self._provisional = ProvisionalFaces(surrogates if isinstance(surrogates, ProvisionalChoice) else None)
         self._memories: dict[int, SoftMemory] = {}
-        self._posed: dict[int, PosedMemory] = {}
-        """By tracklet, as long as it is shown."""
         self._chosen: dict[int, Chosen] = {}
         self._identities: dict[int, Points] = {}
         """By person: y (d,), for as long as the person is known."""
@@ -131,6 +129,8 @@ class ReplaceFaces:
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Measure the faces of the newest of the waiting frames."""
         self._faces.observe(pending, waiting)
+        tracklets = [(track.number, pending.tracklet(track.number)) for track in pending.tracks]
+        self._provisional.note(tracklets, pending.frame.time)
         self._forget(waiting)
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
@@ -144,14 +144,14 @@ class ReplaceFaces:
         """
         frame, out = pending.frame, pending.frame.planes.copy()
         self._memories = {plan.track.number: self._memories.get(plan.track.number) or SoftMemory() for plan in plans}
-        self._posed = {plan.tracklet: self._posed.get(plan.tracklet) or PosedMemory() for plan in plans}
+        self._posed.keep(plan.tracklet for plan in plans)
         for plan in plans:
-            if plan.level not in _FACES:
+            if plan.level not in FACES:
                 self._redact(out, frame, plan, plans)
         redactions = []
         for plan in sorted(plans, key=_width):
             level, cause = self._show(out, frame, plan, plans)
-            shown = plan.person if level in _FACES else 0
+            shown = plan.person if level in FACES else 0
             redactions.append(Redaction(plan.track.number, _box(plan, level), level.label, shown))
             self.levels[level] += 1
             if cause is not None:
@@ -178,6 +178,7 @@ class ReplaceFaces:
         """Nothing more will be filtered: what was learned of people is told the register. Harmless when repeated."""
         with contextlib.suppress(FailedClosed):  # whose template cannot be had any more is somebody new later
             self._faces.check.close()
+        self._provisional.forget(frozenset())
         self._faces.templates.close()
 
     @property
@@ -223,6 +224,7 @@ class ReplaceFaces:
     def _forget(self, waiting: Waiting) -> None:
         """Drop what no waiting frame needs: of tracklets that are over, and of persons whom the register forgot."""
         needed = self._faces.forget(waiting)
+        self._provisional.forget(needed)
         self._over |= self._faces.check.forgotten()
         for person in self._over - {self._faces.check.person_of(number) for number in needed}:
             self._over.discard(person)
@@ -238,10 +240,14 @@ class ReplaceFaces:
                 self._earlier += 1
 
     def _choose(self, person: int, y: Points) -> None:
-        """Choose the surrogate of a person not known before."""
+        """Choose the surrogate of a person not known before, who keeps one that was shown already."""
         self._identities[person] = y
+        new, shown = person not in self._chosen, self._provisional.of_person(person, self._faces.check.person_of)
         with contextlib.suppress(FailedClosed):  # counted there; who gets none is redacted softly
-            self._chosen[person] = self._surrogates.surrogate(person, y)
+            if new and shown is not None and isinstance(self._surrogates, ProvisionalChoice):
+                self._chosen[person] = self._surrogates.adopt(shown, person, y)
+            else:
+                self._chosen[person] = self._surrogates.surrogate(person, y)
 
     def _plan(self, pending: PendingFrame[Any], track: Track, later: Waiting) -> Plan:
         """Decide which protection level a face gets in a frame, and why no better one."""
@@ -257,7 +263,10 @@ class ReplaceFaces:
         if followed is None or seen is None or track.face is None:
             person = self._faces.check.person_of(tracklet) or 0
             return Plan(track, place, self._hidden, Cause.LOST, person=person, tracklet=tracklet)
-        person, face = (0, None) if ambiguous else self._decide_face(tracklet)
+        view = view_of(seen, found)
+        sighted = agreed(track.number, view, later)
+        surely = sighted or (found is not None and shows_a_face(found.seen, track.face))
+        person, face = (0, None) if ambiguous else self._decide_face(tracklet, pending.frame.time, surely)
         plan = Plan(track, place, self._hidden, None, found, followed, person, face, tracklet=tracklet)
         worse: Cause | None = Cause.NO_LANDMARKS
         if found is not None:
@@ -267,10 +276,7 @@ class ReplaceFaces:
         if face is None:
             cause = Cause.DOUBT if ambiguous else Cause.NOBODY if found is not None else Cause.NO_LANDMARKS
             return replace(plan, cause=cause)
-        # What landmarks that are astray say of the pose is worth nothing.
-        lost = found is not None and found.seen.apart is None and astray(found.seen) > 1
-        view = None if lost else seen.posed
-        if view is None or view.turned_away or not _agreed(track.number, view, later):
+        if view is None or view.turned_away or not sighted:
             turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
             return replace(plan, cause=Cause.TURNED if turned else worse)
         return replace(plan, level=Level.POSED, cause=worse, posed=view)
@@ -297,7 +303,7 @@ class ReplaceFaces:
 
     def _show(self, out: Planes, frame: Frame, plan: Plan, plans: Sequence[Plan]) -> tuple[Level, Cause | None]:
         """Draw what one of the plans shows, in place; the level that came of it, and why no better one."""
-        if plan.level not in _FACES:
+        if plan.level not in FACES:
             return plan.level, plan.cause
         if plan.face is None:
             raise FailedClosed("a face was to be rendered that nobody has")
@@ -311,15 +317,11 @@ class ReplaceFaces:
 
     def _pose(self, out: Planes, frame: Frame, plan: Plan, face: NewFace, plans: Sequence[Plan]) -> bool:
         """Render a posed face, in place."""
-        assert plan.posed is not None
-        head = PosedHead(plan.posed.pose, face_ellipse(plan.posed.box))
-        # Nothing is taken from another head that shows a face: it may be the original's still.
-        others = [_rim(other) for other in plans if other.track is not plan.track and other.level in _FACES]
-        memory, lit = self._posed[plan.tracklet], frame.planes
+        lit = frame.planes
         if self._strict:  # no light of the person's: that of what is published around the head
             self._redact(out, frame, replace(plan, level=Level.SOFT), plans)
             lit = out
-        return render_posed_face(out, lit, head, face, self._posing, memory, others) is not None
+        return self._posed.render(out, lit, plan, face, plans)
 
     def _draw(
         self, out: Planes, frame: Frame, found: Measured | None, followed: Followed | None, face: NewFace
@@ -344,22 +346,35 @@ class ReplaceFaces:
             opening=found.opening,
         )
 
-    def _decide_face(self, number: int) -> tuple[int, NewFace | None]:
-        """Commit the person of a tracklet, 0 for none, and the new face; None while there is none."""
-        person = self._faces.check.decide_person(number)
-        return (0, None) if person is None else (person, self._face_of(person))
+    def _decide_face(self, tracklet: int, time: Fraction, surely: bool) -> tuple[int, NewFace | None]:
+        """Commit the person of a tracklet, 0 for none, and the new face to show at a time, in seconds; None where there
+        is none. It is the person's own or on the way there; of nobody known a provisional one, once it is shown to be a
+        face (surely)."""
+        person = self._faces.check.decide_person(tracklet)
+        if person is None:
+            shown = self._provisional.of(tracklet, time) if surely else self._provisional.shown(tracklet)
+            return 0, None if shown is None else self._decoded(-tracklet, shown)
+        own = self._chosen.get(person)
+        if own is None:
+            return person, None
+        chosen = self._provisional.towards(tracklet, time, own)
+        if chosen is own:
+            return person, self._face_of(person)
+        return person, NewFace.of(chosen.vector, self._fitting, chosen.beard)
 
     def _face_of(self, person: int) -> NewFace | None:
         """The new face of a person; None for one without."""
         chosen = self._chosen.get(person)
-        if chosen is None:
-            return None
-        face = self._new_faces.get(person)
+        return None if chosen is None else self._decoded(person, chosen)
+
+    def _decoded(self, number: int, chosen: Chosen) -> NewFace:
+        """The new face of a person or, with its number below 0, of a tracklet."""
+        face = self._new_faces.get(number)
         if face is None:
-            face = self._new_faces[person] = NewFace.of(chosen.vector, self._fitting, chosen.beard)
+            face = self._new_faces[number] = NewFace.of(chosen.vector, self._fitting, chosen.beard)
             if len(self._new_faces) > _DECODED:
                 self._new_faces.popitem(last=False)
-        self._new_faces.move_to_end(person)
+        self._new_faces.move_to_end(number)
         return face
 
 
@@ -399,19 +414,3 @@ def _box(plan: Plan, level: Level) -> Box:
     if level is Level.POSED and plan.posed is not None:
         return plan.posed.box
     return plan.head.box
-
-
-def _rim(plan: Plan) -> Points:
-    """The rim (n, 2) of the face that one of the plans shows, pixels."""
-    if plan.posed is not None:
-        return face_ellipse(plan.posed.box)
-    assert plan.track.face is not None
-    return face_ellipse(plan.track.face.outline or plan.track.face.box)
-
-
-def _agreed(track: int, view: PosedView, later: Waiting) -> bool:
-    """Whether two networks agree on the face of a track, by the frames before this one or the few after it."""
-    if view.agreed:
-        return True
-    coming = (one.seen.get(track) for one in list(later)[:_SOON])
-    return any(seen is not None and seen.posed is not None and seen.posed.agreed for seen in coming)

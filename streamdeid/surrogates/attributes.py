@@ -126,6 +126,19 @@ def rule_for(gallery: Gallery, attribute: str) -> Discriminant:
     return Discriminant(tuple(learnt.names.tolist()), learnt.weights, learnt.offsets, GENDER_SURE)
 
 
+def possible_classes(rules: Sequence[Discriminant]) -> frozenset[str]:
+    """The classes, such as "either, 25-34", that the rules of the preserved attributes make; one, "", without any."""
+    labels = {""}
+    for rule in rules:
+        labels = {", ".join(filter(None, (label, name))) for label in labels for name in rule.classes}
+    return frozenset(labels)
+
+
+def shows_beard(label: str, preserve: Sequence[str]) -> bool:
+    """Whether what is dark about the mouth may be shown (`surrogate.Surrogate.beard`) in faces of a class."""
+    return GENDER not in preserve or "male" in label.split(", ")
+
+
 def donors_of_class(gallery: Gallery, preserve: Sequence[str], label: str, rules: Sequence[Discriminant]) -> Vectors:
     """Identities (m, d) of the donors from whom surrogates of a class, such as "either, 25-34", are made."""
     kept = np.ones(len(gallery.identities), np.bool_)

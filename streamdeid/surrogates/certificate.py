@@ -44,7 +44,8 @@ class Limits:
 class Certificate:
     """The measured values of (i) to (iv) for one surrogate, and the limits that were in force."""
 
-    donor_margin: float
+    donor_margin: float | None
+    """None: not tested, since y was not known."""
     separation: float
     """Infinite for the first surrogate of a session."""
     donor_distance: float
@@ -55,12 +56,17 @@ class Certificate:
     def failures(self) -> frozenset[str]:
         """Names of the conditions that do not hold."""
         checks = {
-            DONOR_MARGIN: self.donor_margin >= self.limits.donor_margin,
+            DONOR_MARGIN: self.donor_margin is None or self.donor_margin >= self.limits.donor_margin,
             SEPARATION: self.separation >= self.limits.separation,
             DONOR_DISTANCE: self.donor_distance >= self.limits.donor_distance,
             PLAUSIBILITY: self.mahalanobis <= self.limits.mahalanobis,
         }
         return frozenset(name for name, holds in checks.items() if not holds)
+
+    @property
+    def untested(self) -> frozenset[str]:
+        """Names of the conditions of which it is not known whether they hold."""
+        return frozenset({DONOR_MARGIN} if self.donor_margin is None else ())
 
 
 @dataclass(frozen=True)
@@ -91,13 +97,16 @@ class Plausibility:
 
 
 def certify(
-    surrogate: Vector, y: Vector, donors: Vectors, in_use: Vectors, plausibility: Plausibility, limits: Limits
+    surrogate: Vector, y: Vector | None, donors: Vectors, in_use: Vectors, plausibility: Plausibility, limits: Limits
 ) -> Certificate:
-    """Measure (i) to (iv) for a surrogate (d,) of a person at y (d,), against other surrogates `in_use` (m, d)."""
+    """Measure (i) to (iv) for a surrogate (d,) of a person at y (d,), against other surrogates `in_use` (m, d).
+
+    y None: of somebody of whom nothing is known, where (i) is not tested.
+    """
     to_donor = float(distances(donors, surrogate).min())
-    to_person = float(np.sqrt(np.square(surrogate - y).sum()))
+    to_person = None if y is None else float(np.sqrt(np.square(surrogate - y).sum()))
     return Certificate(
-        donor_margin=to_person - to_donor,
+        donor_margin=None if to_person is None else to_person - to_donor,
         separation=float(distances(in_use, surrogate).min()) if len(in_use) else float("inf"),
         donor_distance=to_donor,
         mahalanobis=float(plausibility.squared(surrogate[None])[0]),

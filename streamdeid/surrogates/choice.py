@@ -17,6 +17,11 @@ Two demands of k-Diff-furthest give way to this. The person's close cluster does
 and the clusters' overlap is not tested: both would let y decide P. The test only serves to prove that some donor is
 nearer to P than y is; the certificate checks just that. Far means that P itself is far, not each of its k donors.
 
+Somebody who has to be shown before y is known gets a provisional surrogate: a candidate that the key gives for the
+number of the tracklet, among all that are free, which are the same for everybody. It is kept when it becomes known who
+that is, and never tested against y: a test whose outcome is seen would tell it (docs/methods.md 2.2). So the factor of
+such a surrogate is 1, but it may be one of the nearest.
+
 Capacity. A surrogate is at least δ from all others in use. When none is found in `attempts` proposals δ shrinks to four
 fifths (logged and counted), up to eight times; after that the person gets none (FailedClosed). With 102 donors and the
 default bank 200 people fit at full δ (tests/surrogates/test_surrogates.py).
@@ -27,12 +32,11 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
-from streamdeid.errors import FailedClosed, SettingsError
+from streamdeid.errors import FailedClosed, ModelError, SettingsError
 from streamdeid.k_same.clusters import Vector, Vectors
 from streamdeid.surrogates.attributes import (
     EITHER,
@@ -41,26 +45,20 @@ from streamdeid.surrogates.attributes import (
     Leakage,
     class_leakage,
     donors_of_class,
+    possible_classes,
     rule_for,
+    shows_beard,
 )
-from streamdeid.surrogates.bank import Accept, Bank, excluded_count, sample_bank
+from streamdeid.surrogates.bank import Accept, Bank, Mask, excluded_count, sample_bank
 from streamdeid.surrogates.banks import Banks
-from streamdeid.surrogates.certificate import (
-    DONOR_MARGIN,
-    SEPARATION,
-    Certificate,
-    Limits,
-    Plausibility,
-    certify,
-    default_limits,
-)
-from streamdeid.surrogates.fixed_map import FixedMap, k_diff_map, k_same_furthest_map, k_same_m_map
+from streamdeid.surrogates.certificate import DONOR_MARGIN, SEPARATION, Limits, Plausibility, certify, default_limits
+from streamdeid.surrogates.fixed_map import FixedMap
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.surrogates.key import check_key, generator, new_key
+from streamdeid.surrogates.provisional import Provisional
+from streamdeid.surrogates.surrogate import LEAST_Q, MAPS, METHODS, MOST_Q, SAMPLED, Surrogate, SurrogateSettings
 
-SAMPLED = "k-diff-furthest"
-MAPS = {"k-diff-furthest-paper": k_diff_map, "k-same-furthest": k_same_furthest_map, "k-same-m": k_same_m_map}
-METHODS = (SAMPLED, *MAPS)
+__all__ = ["LEAST_Q", "METHODS", "MOST_Q", "SAMPLED", "Surrogate", "SurrogateSettings", "Surrogates"]
 
 # The papers' maps shift and share as printed; only what their own theorem claims is enforced on them.
 _ENFORCED = {
@@ -68,64 +66,12 @@ _ENFORCED = {
     "k-same-furthest": frozenset({DONOR_MARGIN}),
     "k-same-m": frozenset[str](),
 }
-LEAST_Q, MOST_Q = 0.1, 0.6
-"""Below, more than q of the candidates may fail the certificate, and then nobody gets a surrogate. Above, a candidate
-is far for few people, and those that are far for too few are refused: of 5,735 sampled from the shipped gallery 3,610
-pass at q = 0.5, 726 at 0.6, 26 at 0.7 and 4 at 0.8."""
 _SHRINK, _SHRINKINGS = 0.8, 8
 _MOST_PROPOSALS = 1 << 20
 """More than are ever made for a person."""
+PROVISIONAL, KEPT = "provisional", "provisional kept"
+"""Counts of tracklets that got a provisional surrogate, and of persons who kept theirs."""
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class SurrogateSettings:
-    """How surrogates are chosen. Raises SettingsError for values that make no sense."""
-
-    method: str = SAMPLED
-    k: int = 5
-    """Donors in a cluster."""
-    q: float = 0.5
-    """Share of the candidates, the nearest, that a person never gets; LEAST_Q to MOST_Q."""
-    preserve: tuple[str, ...] = ()
-    """Attributes that a surrogate shares with the person (`attributes.ATTRIBUTES`). The product asks for gender
-    (`Settings.preserve`); here nothing is kept that is not named."""
-    bank_size: int = 4096
-    attempts: int = 1000
-    """Proposals at each δ."""
-    limits: Limits | None = None
-    """None = measured on the gallery (`certificate.default_limits`)."""
-
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise SettingsError(f"unknown method {self.method!r}: choose from {', '.join(METHODS)}")
-        if self.k < 2:
-            raise SettingsError(f"k must be at least 2, not {self.k}")
-        if not LEAST_Q <= self.q <= MOST_Q:
-            raise SettingsError(f"q must be from {LEAST_Q} to {MOST_Q}, not {self.q}")
-        if self.bank_size < 100 or self.attempts < 1:
-            raise SettingsError("a bank needs at least 100 candidates and a person at least one attempt")
-        if len(set(self.preserve)) != len(self.preserve):
-            raise SettingsError(f"an attribute to preserve is named twice: {', '.join(self.preserve)}")
-
-
-@dataclass(frozen=True)
-class Surrogate:
-    """What is published instead of a person's identity, for as long as the person is remembered."""
-
-    vector: Vector = field(repr=False)
-    """P, float64 (d,), read-only. Kept out of every repr, as all that is biometric."""
-    certificate: Certificate
-    method: str
-    attempts: int
-    """Proposals it took, from 1."""
-    cluster_size: int
-    """Donors whose mean is at the heart of P."""
-    preserved: str = ""
-    """The class shared with the person, such as "female, 25-34"; empty without `preserve`."""
-    beard: bool = True
-    """Whether what is dark about the mouth may be shown. Where gender is preserved only men's faces have it: what the
-    donors' mean leaves of it looks like dirt on a woman, and like a shadow on a face that passes for both."""
 
 
 class Surrogates:
@@ -154,11 +100,17 @@ class Surrogates:
         preserve = self._settings.preserve
         self._rules: list[Discriminant] = [rule_for(gallery, attribute) for attribute in preserve]
         self._leakage = class_leakage(gallery, preserve, self._rules)
+        self._classes = possible_classes(self._rules)
         self._maps: dict[str, FixedMap] = {}
+        self._anybody = EITHER if GENDER in preserve else ""
+        """The class of provisional surrogates: nobody's gender is misread, and none told."""
         makes: dict[str, Callable[[], Bank]] = {}
-        for label in sorted(self._possible_classes()):
-            unsure = [rule.unsure for rule, name in zip(self._rules, label.split(", "), strict=False) if name == EITHER]
-            donors = donors_of_class(gallery, preserve, label, self._rules)
+        blind = {self._anybody} if self._settings.method == SAMPLED else set()
+        for label in sorted(self._classes | blind):
+            kept = preserve if label != self._anybody else preserve[:0] if label == "" else (GENDER,)
+            rules = [rule for rule, name in zip(self._rules, preserve, strict=True) if name in kept]
+            unsure = [rule.unsure for rule, name in zip(rules, label.split(", "), strict=False) if name == EITHER]
+            donors = donors_of_class(gallery, kept, label, rules)
             if len(donors) < self._settings.k:
                 of = f" of class {label!r}" if label else ""
                 raise SettingsError(f"the gallery has {len(donors)} donors{of}, fewer than k = {self._settings.k}")
@@ -171,9 +123,10 @@ class Surrogates:
         if len(makes) == 1:
             self._banks[next(iter(makes))]
         self._table: dict[int, Surrogate] = {}
+        self._provisional = Provisional(self._settings.bank_size)
         self._elsewhere: Vectors = np.empty((0, self._donors.shape[1]))
         self.counts: Counter[str] = Counter()
-        """How often: "chosen", "separation relaxed" (each step), "failed closed"."""
+        """How often: "chosen", "separation relaxed" (each step), "failed closed", PROVISIONAL, KEPT."""
 
     @property
     def factor(self) -> float:
@@ -197,7 +150,7 @@ class Surrogates:
         """Classes that the preserved attributes make; 1 without any. Each has a bank of its own, so what P tells of who
         it is, is at most `factor` times as much as nothing for each of them: classes · `factor`, on average over all
         people and samples, whatever was known beforehand."""
-        return len(self._possible_classes())
+        return len(self._classes)
 
     @property
     def limits(self) -> Limits:
@@ -208,7 +161,7 @@ class Surrogates:
     def bank(self) -> Bank | None:
         """What is sampled from; None for a fixed map and with preserved attributes. As secret as the key: it is here
         for attacks by somebody who holds that."""
-        return self._banks[""] if "" in self._banks.labels else None
+        return None if self._settings.preserve or self._settings.method != SAMPLED else self._banks[""]
 
     @property
     def fixed_map(self) -> FixedMap | None:
@@ -242,25 +195,63 @@ class Surrogates:
         self.counts["chosen"] += 1
         return chosen
 
-    def again(self, person: int, label: str, attempt: int) -> Surrogate:
+    def again(self, person: int, label: str, attempt: int, provisional: int | None = None) -> Surrogate:
         """The surrogate that a person of a class got by a proposal (from 0) of an earlier run with this key.
 
-        It was certified then; nothing but key, class and numbers leads to it, so y need not be known. Raises
-        FailedClosed when there was no such proposal.
+        It was certified then; nothing but key, class and numbers leads to it, so y need not be known. provisional: the
+        number of the tracklet that it was proposed for, where it was provisional first. Raises FailedClosed when there
+        was no such proposal.
         """
         known = self._table.get(person)
+        if known is None:
+            number = person if provisional is None else provisional
+            known = self._table[person] = self._again(label, number, attempt, self._in_use(person), provisional)
+        return known
+
+    def provisional(self, number: int) -> Surrogate:
+        """What a tracklet shows, by number, while it is not known who it is: the same until it is released or adopted.
+
+        Raises FailedClosed where none is free, and of a fixed map, which knows nothing but people.
+        """
+        known = self._provisional.get(number)
         if known is not None:
             return known
-        if self._settings.method != SAMPLED or label not in self._banks.labels or not 0 <= attempt < _MOST_PROPOSALS:
-            raise FailedClosed(f"no surrogate of person {person} was chosen so")
-        bank, limits = self._banks[label], self._limits
-        vector = bank.candidates[self._proposal(label, person, attempt, len(bank.candidates))].copy()
-        certificate = certify(vector, vector, self._donors, self._in_use(person), self._plausibility, limits)
-        certificate = replace(certificate, donor_margin=float("nan"))  # as far as it can be measured without y
-        vector.setflags(write=False)
-        size, beard = self._settings.k, self._bearded(label)
-        self._table[person] = Surrogate(vector, certificate, SAMPLED, attempt + 1, size, label, beard)
-        return self._table[person]
+        if self._settings.method != SAMPLED:
+            raise FailedClosed(f"{self._settings.method} has no face for somebody of whom nothing is known")
+        try:
+            self._banks[self._anybody]
+        except ModelError as error:
+            raise FailedClosed(f"nobody can have a provisional surrogate: {error}") from error
+        free, in_use = self._provisional.free, self._in_use(None)
+        chosen = self._provisional.put(number, *self._first(self._anybody, number, free, None, in_use, number))
+        self.counts[PROVISIONAL] += 1
+        return chosen
+
+    def provisional_again(self, number: int, label: str, attempt: int) -> Surrogate:
+        """The provisional surrogate that a tracklet got by a proposal (from 0) of an earlier run with this key. Raises
+        FailedClosed when there was no such proposal."""
+        known = self._provisional.get(number)
+        if known is None:
+            known = self._again(label, number, attempt, self._in_use(None), number)
+            size = len(self._banks[label].candidates)
+            self._provisional.put(number, known, self._proposal(_purpose(label, number), number, attempt, size))
+        return known
+
+    def adopt(self, number: int, person: int, y: Vector | None = None) -> Surrogate:
+        """The surrogate of the person whom a tracklet with a provisional one turned out to show.
+
+        Somebody known has one. Anybody else keeps the provisional one, untested, so that what is seen tells nothing of
+        y (d,), which is not looked at. KeyError where the tracklet has none.
+        """
+        known = self._table.get(person)
+        if known is None:
+            known = self._table[person] = self._provisional.take(number)
+            self.counts[KEPT] += 1
+        return known
+
+    def release(self, number: int) -> None:
+        """A tracklet is over: its provisional surrogate, if nobody kept it, belongs to nobody."""
+        self._provisional.release(number)
 
     def given(self, person: int, y: Vector, vector: Vector, label: str) -> Surrogate | None:
         """The surrogate, float64 (d,), that a person of a class got in another run with this key and these settings;
@@ -270,7 +261,7 @@ class Surrogates:
         """
         if person in self._table:
             return self._table[person]
-        if vector.shape != self._donors.shape[1:] or label not in self._possible_classes():
+        if vector.shape != self._donors.shape[1:] or label not in self._classes | {self._anybody}:
             raise FailedClosed(f"the surrogate of person {person} is none of these models")
         in_use, limits = self._in_use(person), self._limits
         certificate = certify(vector, y, self._donors, in_use, self._plausibility, limits)
@@ -278,7 +269,7 @@ class Surrogates:
             return None
         vector = vector.copy()
         vector.setflags(write=False)
-        settings, beard = self._settings, self._bearded(label)
+        settings, beard = self._settings, shows_beard(label, self._settings.preserve)
         self._table[person] = Surrogate(vector, certificate, settings.method, 1, settings.k, label, beard)
         return self._table[person]
 
@@ -286,9 +277,9 @@ class Surrogates:
         """Choose, from now on, none that is like these (n, d) of other runs, as long as others can be found."""
         self._elsewhere = vectors
 
-    def _proposal(self, label: str, person: int, attempt: int, size: int) -> int:
-        """Which of so many candidates is proposed: a matter of the key, class and numbers alone."""
-        return int(generator(self._key, f"surrogate {label}", person, attempt).integers(size))
+    def _proposal(self, purpose: str, number: int, attempt: int, size: int) -> int:
+        """Which of so many candidates is proposed: a matter of the key, purpose and numbers alone."""
+        return int(generator(self._key, purpose, number, attempt).integers(size))
 
     def sample_ahead(self) -> None:
         """Sample in a thread what would otherwise be sampled when the first person of a class appears."""
@@ -306,24 +297,14 @@ class Surrogates:
         """People in the table."""
         return len(self._table)
 
-    def _possible_classes(self) -> set[str]:
-        labels = {""}
-        for rule in self._rules:
-            labels = {", ".join(filter(None, (label, name))) for label in labels for name in rule.classes}
-        return labels
-
-    def _bearded(self, label: str) -> bool:
-        """`Surrogate.beard` of a class."""
-        preserve = self._settings.preserve
-        return GENDER not in preserve or label.split(", ")[preserve.index(GENDER)] == "male"
-
     def _sampled_bank(self, donors: Vectors, rng: np.random.Generator, accept: Accept | None = None) -> Bank:
         chosen = self._settings
         limits, size = self._limits, chosen.bank_size
         return sample_bank(donors, self._donors, self._plausibility, limits, chosen.k, chosen.q, size, rng, accept)
 
-    def _in_use(self, person: int) -> Vectors:
+    def _in_use(self, person: int | None) -> Vectors:
         others = [chosen.vector for number, chosen in self._table.items() if number != person]
+        others += self._provisional.vectors
         return np.stack(others) if others else np.empty((0, self._donors.shape[1]))
 
     def _relaxed_limits(self, person: int) -> Iterator[Limits]:
@@ -332,7 +313,7 @@ class Surrogates:
         for step in range(1, _SHRINKINGS + 1):
             share = _SHRINK**step
             self.counts["separation relaxed"] += 1
-            _log.warning("person %d: surrogates may be %.0f %% as far apart as they should be", person, 100 * share)
+            _log.warning("number %d: surrogates may be %.0f %% as far apart as they should be", person, 100 * share)
             yield self._limits.with_separation(self._limits.separation * share)
 
     def _demands(self, person: int, in_use: Vectors) -> Iterator[tuple[Limits, Vectors]]:
@@ -347,20 +328,40 @@ class Surrogates:
         allowed, failing = bank.allowed(y, self._settings.q, self._limits.donor_margin)
         if failing > excluded_count(len(allowed), self._settings.q):
             raise FailedClosed(f"person {person} is nearer to most candidates than any donor is")
-        in_use = self._in_use(person)
-        attempt = 0
-        for limits, others in self._demands(person, in_use):
+        return self._first(label, drawn, allowed, y, self._in_use(person))[0]
+
+    def _first(
+        self, label: str, number: int, allowed: Mask, y: Vector | None, in_use: Vectors, provisional: int | None = None
+    ) -> tuple[Surrogate, int]:
+        """The first surrogate proposed for a number that is allowed and passes the certificate, and which candidate of
+        the bank it is. y: None where nothing is known of whom it is for."""
+        bank, purpose, attempt = self._banks[label], _purpose(label, provisional), 0
+        for limits, others in self._demands(number, in_use):
             for _ in range(self._settings.attempts):
-                proposed = self._proposal(label, drawn, attempt, len(allowed))
+                proposed = self._proposal(purpose, number, attempt, len(allowed))
                 attempt += 1
                 if not allowed[proposed]:
                     continue
                 vector = bank.candidates[proposed].copy()
                 certificate = certify(vector, y, self._donors, others, self._plausibility, limits)
                 if not certificate.failures:
-                    beard = self._bearded(label)
-                    return Surrogate(vector, certificate, SAMPLED, attempt, self._settings.k, label, beard)
-        raise FailedClosed(f"no surrogate is free for person {person}: {len(in_use)} are in use")
+                    vector.setflags(write=False)
+                    size, beard = self._settings.k, shows_beard(label, self._settings.preserve)
+                    return Surrogate(vector, certificate, SAMPLED, attempt, size, label, beard, provisional), proposed
+        raise FailedClosed(f"no surrogate is free for number {number}: {len(in_use)} are in use")
+
+    def _again(self, label: str, number: int, attempt: int, in_use: Vectors, provisional: int | None) -> Surrogate:
+        """What was proposed once for a number. Raises FailedClosed when it cannot have been."""
+        labels = self._classes if provisional is None else {self._anybody}
+        if self._settings.method != SAMPLED or label not in labels or not 0 <= attempt < _MOST_PROPOSALS:
+            raise FailedClosed(f"no surrogate of number {number} was chosen so")
+        bank = self._banks[label]
+        place = self._proposal(_purpose(label, provisional), number, attempt, len(bank.candidates))
+        vector = bank.candidates[place].copy()
+        certificate = certify(vector, None, self._donors, in_use, self._plausibility, self._limits)
+        vector.setflags(write=False)
+        size, beard = self._settings.k, shows_beard(label, self._settings.preserve)
+        return Surrogate(vector, certificate, SAMPLED, attempt + 1, size, label, beard, provisional)
 
     def _map(self, person: int, y: Vector, label: str) -> Surrogate:
         fixed, method = self._maps[label], self._settings.method
@@ -372,6 +373,11 @@ class Surrogates:
                 vector = fixed.output(y, cell)
                 certificate = certify(vector, y, self._donors, in_use, self._plausibility, limits)
                 if not certificate.failures & _ENFORCED[method]:
-                    size, beard = fixed.sizes[cell], self._bearded(label)
+                    size, beard = fixed.sizes[cell], shows_beard(label, self._settings.preserve)
                     return Surrogate(vector, certificate, method, attempt, size, label, beard)
         raise FailedClosed(f"no cluster gives person {person} a surrogate that differs enough")
+
+
+def _purpose(label: str, provisional: int | None) -> str:
+    """What proposals are for: a person of a class, or a tracklet of nobody known."""
+    return f"surrogate {label}" if provisional is None else f"provisional {label}"

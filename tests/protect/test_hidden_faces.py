@@ -16,7 +16,7 @@ from streamdeid.identity.register import PersonRegister, new_persons
 from streamdeid.lab.published_pictures import TrackRegister
 from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening
-from streamdeid.protect import measured_faces, replace_faces
+from streamdeid.protect import measured_faces, posed_faces, replace_faces
 from streamdeid.protect.levels import Level
 from streamdeid.protect.plan import at_once
 from streamdeid.protect.replace_faces import ReplaceFaces
@@ -49,7 +49,7 @@ def test_what_cannot_be_drawn_is_hidden_as_asked(
     def undrawable(*given: object, **named: object) -> None:
         asked.append(True)
 
-    monkeypatch.setattr(replace_faces, drawing, undrawable)
+    monkeypatch.setattr(replace_faces if drawing == "render_surrogate" else posed_faces, drawing, undrawable)
     drawn = scene(model, *model.decode(some_identity(model, 3)), pose_at(model, width))
     filter = ReplaceFaces(fitting, _MeanFace(len(model.variances)), TrackRegister({1}), strict=strict)
     filter._choose(1, np.zeros(len(model.variances)))

@@ -394,7 +394,7 @@ def test_a_face_that_cannot_be_drawn_is_redacted_and_the_run_goes_on(
     filmed.show(one.planes, track(one.face), times=3)
     before = Counter(filmed.filter.levels)
     monkeypatch.setattr("streamdeid.protect.replace_faces.render_surrogate", none)
-    monkeypatch.setattr("streamdeid.protect.replace_faces.render_posed_face", none)
+    monkeypatch.setattr("streamdeid.protect.posed_faces.render_posed_face", none)
     done = filmed.show(one.planes, track(one.face))
     assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOFT, 0)]
     assert filmed.filter.levels - before == Counter({Level.SOFT: 1})

@@ -457,7 +457,8 @@ def test_the_printed_map_is_a_frozen_shift() -> None:
         cell = int(np.linalg.norm(fixed.sources - y, axis=1).argmin())
         if shown.attempts == 1:
             assert np.allclose(shown.vector - y, shifts[cell])
-        assert shown.certificate.donor_margin >= surrogates.limits.donor_margin
+        margin = shown.certificate.donor_margin
+        assert margin is not None and margin >= surrogates.limits.donor_margin
     # Each side of a pair goes to the other.
     half = len(shifts) // 2
     assert np.allclose(shifts[:half], -shifts[half:])

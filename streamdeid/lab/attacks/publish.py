@@ -9,9 +9,10 @@ import numpy as np
 
 from streamdeid.errors import FailedClosed
 from streamdeid.k_same.clusters import Vector, Vectors
-from streamdeid.surrogates.choice import MAPS, Surrogates, SurrogateSettings
+from streamdeid.surrogates.choice import Surrogates, SurrogateSettings
 from streamdeid.surrogates.fixed_map import FixedMap
 from streamdeid.surrogates.gallery import Gallery
+from streamdeid.surrogates.surrogate import MAPS
 
 Publish = Callable[[Vectors, bytes], Vectors]
 """People (n, d) as one session saw them, and its key → what it published, (n, d), row for row."""

@@ -1,0 +1,66 @@
+"""Posed faces of a stream: whether a head may be shown by one, and what is remembered of it from frame to frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.frames import Planes
+from streamdeid.observe.posed_view import PosedView
+from streamdeid.protect.levels import FACES, Level, astray
+from streamdeid.protect.pending import Measured, SeenTrack, Waiting
+from streamdeid.protect.plan import Plan
+from streamdeid.render.light import LightFrame
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face
+from streamdeid.render.posed_region import face_ellipse
+
+_SOON = 5
+"""Frames after which a face that begins is still the one that begins now."""
+
+
+class PosedFaces:
+    """Renders posed faces; holds what is remembered of each tracklet that is shown."""
+
+    def __init__(self, fitting: FitModel, light: LightFrame) -> None:
+        self._frame = PosedFrame.of(fitting, light)
+        self._memories: dict[int, PosedMemory] = {}
+
+    def keep(self, tracklets: Iterable[int]) -> None:
+        """Remember these, and no others."""
+        self._memories = {number: self._memories.get(number) or PosedMemory() for number in tracklets}
+
+    def render(self, out: Planes, lit: Planes, plan: Plan, face: NewFace, plans: Sequence[Plan]) -> bool:
+        """Render the posed face of one of the plans, in place; False, and nothing done, where it cannot be.
+
+        lit: the picture that its light is taken from.
+        """
+        assert plan.posed is not None
+        head = PosedHead(plan.posed.pose, face_ellipse(plan.posed.box))
+        # Nothing is taken from another head that shows a face: it may be the original's still.
+        others = [_rim(other) for other in plans if other.track is not plan.track and other.level in FACES]
+        memory = self._memories[plan.tracklet]
+        return render_posed_face(out, lit, head, face, self._frame, memory, others) is not None
+
+
+def view_of(seen: SeenTrack, found: Measured | None) -> PosedView | None:
+    """The pose of a head; None where nothing tells it: what landmarks that are astray say of it is worth nothing."""
+    lost = found is not None and found.seen.apart is None and astray(found.seen) > 1
+    return None if lost else seen.posed
+
+
+def agreed(track: int, view: PosedView | None, later: Waiting) -> bool:
+    """Whether two networks agree on the face of a track, by the frames before this one or the few after it."""
+    if view is None or view.agreed:
+        return view is not None
+    coming = (one.seen.get(track) for one in list(later)[:_SOON])
+    return any(seen is not None and seen.posed is not None and seen.posed.agreed for seen in coming)
+
+
+def _rim(plan: Plan) -> Points:
+    """The rim (n, 2) of the face that one of the plans shows, pixels."""
+    if plan.posed is not None and plan.level is Level.POSED:
+        return face_ellipse(plan.posed.box)
+    assert plan.track.face is not None
+    return face_ellipse(plan.track.face.outline or plan.track.face.box)

@@ -1,0 +1,124 @@
+"""Faces of those of whom it is not known who they are: provisional at first, and over to the person's own later.
+
+Everybody who surely has a face shows one from the first frame. A tracklet that goes on where another one of the same
+track broke off most likely shows somebody who is known in a moment: for half a second it shows none, for a strange face
+between two sights of the own one is worse than a redaction. Who turns out to be somebody new keeps the provisional face
+(`surrogates.choice`); who is recognised goes over to the old one in four tenths of a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.errors import FailedClosed
+
+_BREAK = Fraction(1, 2)
+"""Seconds for which a tracklet in the middle of a track shows no provisional face."""
+_OVER = Fraction(2, 5)
+"""Seconds in which a provisional face goes over to the old one of somebody who was recognised."""
+
+
+class Chosen(Protocol):
+    """What a choice must tell: `surrogates.Surrogate` does."""
+
+    @property
+    def vector(self) -> Points: ...
+
+    @property
+    def beard(self) -> bool: ...
+
+
+class Sampled(Protocol):
+    """Where provisional surrogates come from: `surrogates.Surrogates`, or an experiment's own."""
+
+    def provisional(self, number: int, /) -> Chosen:
+        """That of a tracklet. Raises FailedClosed when there is none to publish."""
+        ...
+
+    def release(self, number: int, /) -> None:
+        """A tracklet is over."""
+        ...
+
+
+@dataclass(frozen=True)
+class Between:
+    """A vector on the way from a provisional surrogate to another one; a `Chosen`."""
+
+    vector: Points
+    beard: bool
+
+
+class ProvisionalFaces:
+    """What the tracklets of one stream show of faces that are not, or not yet, their person's."""
+
+    def __init__(self, sampled: Sampled | None) -> None:
+        """sampled: None where nobody gets one."""
+        self._sampled = sampled
+        self._tracks: dict[int, int] = {}
+        """By track of the newest frame: its tracklet."""
+        self._broken: dict[int, Fraction] = {}
+        """By tracklet that began in the middle of a track: when, seconds."""
+        self._shown: dict[int, Chosen] = {}
+        self._refused: set[int] = set()
+        self._over: dict[int, Fraction] = {}
+        """By tracklet that goes over to its person's face: since when, seconds."""
+
+    def note(self, tracklets: Iterable[tuple[int, int]], time: Fraction) -> None:
+        """The tracks of a new frame and their tracklets."""
+        before, self._tracks = self._tracks, dict(tracklets)
+        for track, tracklet in self._tracks.items():
+            if before.get(track, tracklet) != tracklet:
+                self._broken[tracklet] = time
+
+    def of(self, tracklet: int, time: Fraction) -> Chosen | None:
+        """The surrogate of a tracklet of nobody known, in a frame that is to be rendered now; None while, or where, it
+        has none."""
+        known = self._shown.get(tracklet)
+        if known is not None or self._sampled is None or tracklet in self._refused:
+            return known
+        if tracklet in self._broken and time - self._broken[tracklet] < _BREAK:
+            return None
+        self._refused.add(tracklet)
+        with contextlib.suppress(FailedClosed):  # counted there; who gets none is redacted softly
+            self._shown[tracklet] = self._sampled.provisional(tracklet)
+            self._refused.discard(tracklet)
+        return self._shown.get(tracklet)
+
+    def shown(self, tracklet: int) -> Chosen | None:
+        """What a tracklet was shown by; None where that was no provisional surrogate."""
+        return self._shown.get(tracklet)
+
+    def of_person(self, person: int, person_of: Callable[[int], int | None]) -> int | None:
+        """A tracklet that was shown by a provisional surrogate and turned out to be a person; None without one."""
+        return next((tracklet for tracklet in self._shown if person_of(tracklet) == person), None)
+
+    def towards(self, tracklet: int, time: Fraction, own: Chosen) -> Chosen:
+        """What a tracklet whose person is known shows: the own surrogate, or one on the way to it."""
+        before = self._shown.get(tracklet)
+        if before is None or np.array_equal(before.vector, own.vector):  # kept
+            return own
+        share = float((time - self._over.setdefault(tracklet, time)) / _OVER)
+        if share >= 1:
+            self._drop(tracklet)
+            return own
+        vector = (1 - share) * before.vector + share * own.vector
+        return Between(vector, own.beard if share >= 0.5 else before.beard)
+
+    def forget(self, kept: Set[int]) -> None:
+        """Drop all tracklets but these."""
+        for tracklet in (self._shown.keys() | self._broken.keys() | self._refused) - kept:
+            self._drop(tracklet)
+            self._broken.pop(tracklet, None)
+            self._refused.discard(tracklet)
+
+    def _drop(self, tracklet: int) -> None:
+        self._over.pop(tracklet, None)
+        if self._shown.pop(tracklet, None) is not None and self._sampled is not None:
+            self._sampled.release(tracklet)
