@@ -19,10 +19,11 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Colour, Frame, Planes
+from streamdeid.protect.choices import Choice
 from streamdeid.protect.levels import Level
 from streamdeid.protect.mask_faces import MASKS, MaskFaces
 from streamdeid.protect.plan import at_once
-from streamdeid.protect.replace_faces import Choice, ReplaceFaces
+from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.surrogates.choice import Surrogates, SurrogateSettings
 from streamdeid.surrogates.gallery import Gallery
 

@@ -18,21 +18,12 @@ import numpy as np
 
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.errors import FailedClosed
+from streamdeid.protect.choices import Chosen
 
 _BREAK = Fraction(1, 2)
 """Seconds for which a tracklet in the middle of a track shows no provisional face."""
 _OVER = Fraction(2, 5)
 """Seconds in which a provisional face goes over to the old one of somebody who was recognised."""
-
-
-class Chosen(Protocol):
-    """What a choice must tell: `surrogates.Surrogate` does."""
-
-    @property
-    def vector(self) -> Points: ...
-
-    @property
-    def beard(self) -> bool: ...
 
 
 class Sampled(Protocol):

@@ -8,7 +8,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import cv2
 import numpy as np
@@ -22,13 +22,14 @@ from streamdeid.identity.identity_check import Register
 from streamdeid.identity.person_templates import Templates
 from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.k_same.furthest_fet import PaperTransfer
+from streamdeid.protect.choices import Choice, Chosen, ForgettingChoice, ProvisionalChoice
 from streamdeid.protect.levels import FACES, Cause, Level, as_drawn, astray, shows_a_face, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown
 from streamdeid.protect.measured_faces import Followed, Judge, MeasuredFaces
 from streamdeid.protect.pending import Measured, PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.posed_faces import PosedFaces, agreed, view_of
-from streamdeid.protect.provisional_faces import Chosen, ProvisionalFaces
+from streamdeid.protect.provisional_faces import ProvisionalFaces
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.render.face import render_surrogate
 from streamdeid.render.light import LightFrame
@@ -48,35 +49,6 @@ _NOT_DRAWN = ArithmeticError, ValueError, IndexError, cv2.error
 _HEAD = 1.36, 1.56
 """A soft redaction is so many times as wide and high as a face's box (`soft_head`)."""
 _log = logging.getLogger(__name__)
-
-
-class Choice(Protocol):
-    """Which vector is published for a person of identity y (d,): `surrogates.Surrogates`, or an experiment's own.
-
-    Raises FailedClosed when there is none to publish.
-    """
-
-    def surrogate(self, person: int, y: Points, /) -> Chosen: ...
-
-
-@runtime_checkable
-class ForgettingChoice(Choice, Protocol):
-    """A choice that remembers people until it is told that they will not come back."""
-
-    def forget(self, person: int, /) -> None: ...
-
-
-@runtime_checkable
-class ProvisionalChoice(Choice, Protocol):
-    """A choice that has surrogates for tracklets of which nothing is known; others leave those without a face."""
-
-    def provisional(self, number: int, /) -> Chosen: ...
-
-    def adopt(self, number: int, person: int, y: Points, /) -> Chosen:
-        """The surrogate of a person of identity y (d,) whom a tracklet with a provisional one turned out to show."""
-        ...
-
-    def release(self, number: int, /) -> None: ...
 
 
 class ReplaceFaces:

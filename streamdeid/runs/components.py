@@ -30,11 +30,12 @@ from streamdeid.identity.recognised_faces import Known, Recogniser
 from streamdeid.identity.register import FUSED, Distances, PersonRegister, new_persons, recognised
 from streamdeid.identity.tracklet_vectors import TrackletVectors
 from streamdeid.k_same.furthest_fet import PaperTransfer
+from streamdeid.protect.choices import Choice
 from streamdeid.protect.edited import Edited
 from streamdeid.protect.levels import Cause
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.plan import Deidentifier
-from streamdeid.protect.replace_faces import Choice, ReplaceFaces
+from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.self_test import DrawnPerson, self_test
 from streamdeid.protect.study_faces import StudyFaces
 from streamdeid.runs.again import Recorded, RecordedChoice, RecordedFrames

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from streamdeid.core.protocols import Detector
+from streamdeid.protect.choices import Choice
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.plan import Deidentifier
-from streamdeid.protect.replace_faces import Choice, ReplaceFaces
+from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.surrogates.choice import Surrogates
 
 

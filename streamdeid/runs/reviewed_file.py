@@ -22,10 +22,11 @@ from streamdeid.analysis.stored_faces import stored
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.core.protocols import Detector
 from streamdeid.errors import FailedClosed, InputError, SettingsError
+from streamdeid.protect.choices import Choice
 from streamdeid.protect.edited import Edited
 from streamdeid.protect.mask_faces import MASKS, MaskFaces
 from streamdeid.protect.plan import Deidentifier
-from streamdeid.protect.replace_faces import Choice, ReplaceFaces
+from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.report.redaction_report import EditCounts, FileSide, ReviewReport
 from streamdeid.runs.again import Recorded, RecordedChoice, needs_all
 from streamdeid.runs.analysed import (
