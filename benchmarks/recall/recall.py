@@ -13,7 +13,8 @@ A face is *open* where more than a quarter of the pixels in the middle half of i
 shorter side of the box. A redaction is *on no head* where it touches no labelled head, of whatever kind and enlarged by
 a quarter; *on hair or neck* where its middle lies on no labelled head but within 1.8 widths of a face that is shown.
 What is labelled unsure counts neither way. *Changed beside heads* is the share of the picture that is not the
-original's and lies on no head, likewise enlarged. CPU times are of the process; those of several clips are the mean.
+original's and lies on no head, likewise enlarged. CPU times are of the process, with the start of a clip (1 to 2 s:
+compare like with like); those of several clips are the mean.
 --sheet-open, --sheet-false: pictures of open faces, and of redactions on no head, hair or neck (keep them private).
 """
 

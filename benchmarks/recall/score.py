@@ -105,7 +105,8 @@ def count(score: Score, heads: Sequence[Head], original: Planes, output: Planes,
     score.off_heads += 100 * beside_heads(original, output, heads)
     areas = [(min(x1, width) - max(x0, 0)) * (min(y1, height) - max(y0, 0)) for (x0, y0, x1, y1), _ in covers]
     score.largest = max([score.largest, *(100 * area / (width * height) for area in areas)])
-    return [[head.box.corners for head, what in fates if what == OPEN], false + hair]
+    astray = [cover for cover, _ in covers if cover in false or cover in hair]
+    return [[head.box.corners for head, what in fates if what == OPEN], astray]
 
 
 def fate(head: Head, covers: Iterable[tuple[Corners, str]], kept: float) -> str:
