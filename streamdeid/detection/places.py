@@ -253,7 +253,14 @@ class Place:
         """The box, by a mesh that is trusted, or by the last points: as they lay in the detector's box, they lie
         now."""
         face = self.face
-        self.box = self.raw if face is None else as_detected(face)
+        if face is None:
+            self.box = self.raw
+            return
+        x0, y0, x1, y1 = as_detected(face)
+        if not self.trusted:  # points can lie beside the face: the middle of the detector's box is on it
+            half, x, y = (x1 - x0) / 2, (self.raw[0] + self.raw[2]) / 2, (self.raw[1] + self.raw[3]) / 2
+            x0, y0, x1, y1 = min(x0, x - half), min(y0, y - half), max(x1, x + half), max(y1, y + half)
+        self.box = x0, y0, x1, y1
 
     def _moved_keypoints(self, found: Keypoints) -> Keypoints:
         """Points moved and scaled as the detector's box was since they were found."""

@@ -23,7 +23,7 @@ _SIZE_STEP, _PLACE_STEP, _YAW_STEP = 1.4, 0.6, 0.7
 head's."""
 _PRESENCE = 0.8
 """Of a mesh, from which its own points tell the pose where no others were asked for."""
-_MOST_YAW, _MOST_NOD = math.radians(65), math.radians(35)
+_MOST_YAW, _MOST_NOD = math.radians(85), math.radians(35)
 """Turn and bend up to which a posed face is shown: beyond, the original's outline would be another one."""
 
 
@@ -35,6 +35,8 @@ class PosedView:
     """Steadied."""
     box: Box
     """The face from hairline to chin, pixels."""
+    sighted: Box
+    """Where the detector saw the face: what is rendered has to cover that, too."""
     agreed: bool
     """Whether most of the last sightings agreed that there is a face, and where."""
 
@@ -66,7 +68,7 @@ class PosedReader:
         if not goes_on:
             self._steady = PoseFilter()
             return None
-        return PosedView(self._steady(pose, time), box, sum(self._agreed) >= _AGREED)
+        return PosedView(self._steady(pose, time), box, face.box, sum(self._agreed) >= _AGREED)
 
     def _read(self, face: Face) -> tuple[KeypointPose, Box] | None:
         if face.keypoints is not None:

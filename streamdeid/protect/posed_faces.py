@@ -37,7 +37,7 @@ class PosedFaces:
         lit: the picture that its light is taken from.
         """
         assert plan.posed is not None
-        head = PosedHead(plan.posed.pose, face_ellipse(plan.posed.box))
+        head = PosedHead(plan.posed.pose, face_ellipse(plan.posed.box), sighted=face_ellipse(plan.posed.sighted))
         # Nothing is taken from another head that shows a face: it may be the original's still.
         others = [_rim(other) for other in plans if other.track is not plan.track and other.level in FACES]
         memory = self._memories[plan.tracklet]

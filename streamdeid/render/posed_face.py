@@ -78,10 +78,13 @@ class PosedHead:
     ellipse: Points
     """float64 (n, 2): of the face in its detection's box (`posed_region.face_ellipse`), pixels."""
     gesture: Gesture = STILL
+    sighted: Points | None = None
+    """float64 (n, 2): more that the region is to hold, wherever the pose says that the head is: where the detector saw
+    the face."""
 
     def region(self, frame: PosedFrame, mesh: Points | None = None) -> Points:
         """The region (n, 2) that is replaced at least; with the surrogate's mesh (m, 3) in the picture, the region."""
-        others = [self.ellipse] if mesh is None else [self.ellipse, mesh[:, :2]]
+        others = [one for one in (self.ellipse, self.sighted, None if mesh is None else mesh[:, :2]) if one is not None]
         return posed_region(self.pose, frame.outline, others)
 
 

@@ -216,7 +216,7 @@ def five(x: float, y: float, side: float, score: float = 0.8) -> Keypoints:
 
 def test_points_tell_how_large_the_face_is_in_a_generous_box_and_go_along_with_it() -> None:
     one = place(0.8, side=100.0)
-    one.sighted(sighting(0.8, 100.0))
+    one.sighted(sighting(0.8, 100.0))  # its middle is that of the points below
     one.looked(0.8)
     one.keyed(five(150.0, 150.0, 50.0))
     assert one.box[2] - one.box[0] == pytest.approx(50.0)
@@ -262,3 +262,10 @@ def test_a_survey_that_sees_no_face_takes_half_a_belief_away_and_a_sure_one_give
     assert one.believed < 0.45
     one.opined(3.0)
     assert one.believed > 0.7
+
+
+def test_points_beside_the_middle_of_the_detectors_box_do_not_take_the_redaction_along() -> None:
+    one = place(0.8)
+    one.sighted(sighting(0.8))
+    one.keyed(five(150.0, 130.0, 50.0))
+    assert one.box == pytest.approx((105.0, 105.0 + 0.03 * 50 - 1.5, 175.0, 156.5), abs=2)
