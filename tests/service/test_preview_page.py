@@ -30,7 +30,7 @@ from streamdeid.synthetic.people import synthetic_people
 from tests.chromium import Chromium, eventually, needs_chromium
 from tests.served import PASSWORD, Service, children, serving
 
-RATE = 10
+RATE = 5
 THERE, GONE = 0.9, 0.45
 """Correlation above which a watermark is there, and below which it is gone (as in tests/benchmarks/test_faults.py)."""
 JPEG = b"\xff\xd8\xff"
@@ -107,7 +107,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, fitting: FitModel, gallery:
         f'[[camera]]\nname = "yard"\nsource = "rtsp://user:{PASSWORD}@127.0.0.1:9/x"\noutput = "yard.m3u8"\n'
     )
     with serving(place, cameras) as service:
-        eventually(lambda: service.cameras()["door"]["state"] == "live", 60)
+        eventually(lambda: service.cameras()["door"]["filtered"], BUSY)  # live it is when the machine lets it
         yield Served(service, clip, marks)
 
 
@@ -137,10 +137,11 @@ def test_pictures_are_filtered(served: Served) -> None:
 
 
 def test_health_names_the_camera_that_is_away(served: Served) -> None:
-    health = eventually(lambda: (told := json.loads(served.get("healthz"))) and "yard" in told["degraded"] and told, 10)
+    eventually(lambda: "yard" in json.loads(served.get("healthz"))["degraded"], BUSY)
+    health = json.loads(served.get("healthz"))
     assert health["cameras"]["yard"] == {"state": "degraded", "reason": "camera: the connection was refused"}
-    assert health["cameras"]["door"]["state"] == "live"
-    assert list(json.loads(served.get("readyz"))["not_ready"]) == ["yard"]
+    eventually(lambda: json.loads(served.get("healthz"))["cameras"]["door"]["state"] == "live", BUSY)
+    eventually(lambda: list(json.loads(served.get("readyz"))["not_ready"]) == ["yard"], BUSY)
     text = served.get("metrics").decode()
     filtered = re.search(r'streamdeid_frames_filtered_total\{camera="door"\} (\S+)', text)
     assert filtered is not None and float(filtered[1]) > 0
@@ -158,22 +159,22 @@ def test_chromium_sees_the_picture_move_and_saves_a_filtered_snapshot(served: Se
     with Chromium(tmp_path) as browser:
         browser.open(served.service.address)
         shown = '[data-camera="door"] img:not([hidden])'
-        eventually(lambda: browser.run(f"return document.querySelector('{shown}')?.naturalWidth") == 640, 15)
-        pictures = {browser.picture('[data-camera="door"] .picture') for _ in range(4) if not time.sleep(0.3)}
-        assert len(pictures) >= 2
+        eventually(lambda: browser.run(f"return document.querySelector('{shown}')?.naturalWidth") == 640, BUSY)
+        first = browser.picture('[data-camera="door"] .picture')
+        eventually(lambda: browser.picture('[data-camera="door"] .picture') != first, BUSY)
         texts = "return [...document.querySelectorAll('[data-camera=door] SELECTOR')].map((e) => e.textContent)"
-        assert browser.run(texts.replace("SELECTOR", ".state")) == ["live"]
-        rate = browser.run(texts.replace("SELECTOR", "[data-is=rate]"))[0]
-        assert re.fullmatch(r"\d+\.\d / s", rate) and float(rate.split()[0]) > 0
+        eventually(lambda: browser.run(texts.replace("SELECTOR", ".state")) == ["live"], BUSY)
+        rate = re.compile(r"(?!0\.0 )\d+\.\d / s")
+        eventually(lambda: rate.fullmatch(browser.run(texts.replace("SELECTOR", "[data-is=rate]"))[0]), BUSY)
         assert re.fullmatch(r"\d+ ms", browser.run(texts.replace("SELECTOR", "[data-is=p50]"))[0])
         assert any(face.startswith("own face: ") for face in browser.run(texts.replace("SELECTOR", "li")))
-        yard = eventually(lambda: browser.run("return document.querySelector('[data-camera=yard]')?.innerText"), 5)
+        yard = eventually(lambda: browser.run("return document.querySelector('[data-camera=yard]')?.innerText"), BUSY)
         assert "degraded" in yard and "the connection was refused" in yard and "There is no picture now." in yard
         assert browser.run("return document.querySelector('[data-camera=yard] img').hidden")
 
         def saved() -> bool:
             browser.click('[data-camera="door"] .snapshot')
-            (file,) = eventually(lambda: list(tmp_path.glob("door-*.jpg")), 10)
+            (file,) = eventually(lambda: list(tmp_path.glob("door-*.jpg")), BUSY)
             picture = file.read_bytes()
             file.unlink()
             return served.shows_scene(picture)
@@ -190,7 +191,7 @@ def test_the_page_shows_no_old_picture(served: Served, tmp_path: Path) -> None:
     with Chromium(tmp_path) as browser:
         browser.open(served.service.address)
         image = "return document.querySelector('[data-camera=door] img:not([hidden])') !== null"
-        eventually(lambda: browser.run(image), 15)
+        eventually(lambda: browser.run(image), BUSY)
         os.kill(served.service.process, signal.SIGSTOP)
         try:
             eventually(lambda: not browser.run(image), 4)
@@ -198,7 +199,7 @@ def test_the_page_shows_no_old_picture(served: Served, tmp_path: Path) -> None:
             assert browser.run("return document.querySelector('[data-camera=door] .state').textContent") == "unknown"
         finally:
             os.kill(served.service.process, signal.SIGCONT)
-        eventually(lambda: browser.run(image), 15)
+        eventually(lambda: browser.run(image), BUSY)
 
 
 @needs_chromium
@@ -207,13 +208,13 @@ def test_the_page_says_when_a_camera_is_restarted(served: Served, tmp_path: Path
     with Chromium(tmp_path) as browser:
         browser.open(served.service.address)
         image = "return document.querySelector('[data-camera=door] img:not([hidden])') !== null"
-        eventually(lambda: browser.run(image), 15)
+        eventually(lambda: browser.run(image), BUSY)
         before = served.service.cameras()["door"]["filtered"]
         os.kill(next(child for child in served.service.children() if _is_door(child)), signal.SIGKILL)
         eventually(lambda: not browser.run(image), 10)
         said = eventually(lambda: browser.run("return document.querySelector('[data-camera=door] .none').innerText"), 5)
         assert said in ("The camera is being restarted.", "The camera is starting.", "There is no picture now.")
-        eventually(lambda: browser.run(image), 30)
+        eventually(lambda: browser.run(image), BUSY)
         after = served.service.cameras()["door"]
         assert after["restarts"] == 1 and int(str(after["filtered"])) >= int(str(before))
 

@@ -13,7 +13,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ import cv2
 import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from streamdeid.core.status import LATENCY_BOUNDS, LiveStatus, SinkState, SourceState
 from streamdeid.errors import SettingsError
@@ -346,10 +347,32 @@ def _until_cut_off(visitor: socket.socket) -> None:
 def test_who_waits_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many connect and ask nothing, further visitors are served; who asked last, longest."""
     monkeypatch.setattr(web_server, "MOST_CONNECTIONS", 3)
+    taken, bounded = threading.Semaphore(0), web_server.bounded
+
+    def told(most: int, patience: float) -> Callable[..., H11Protocol]:
+        made = bounded(most, patience)
+
+        def protocol(**given: Any) -> H11Protocol:
+            one = made(**given)
+            begun = one.connection_made
+
+            def began(transport: asyncio.Transport) -> None:
+                begun(transport)
+                taken.release()
+
+            one.connection_made = began  # type: ignore[method-assign]
+            return one
+
+        return protocol
+
+    monkeypatch.setattr(web_server, "bounded", told)
     with served(HttpSettings(port=0), DOOR) as visitor, contextlib.ExitStack() as opened:
 
         def connected() -> socket.socket:
-            return opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=5))
+            """A connection that the server has taken: the kernel alone takes one at once, in whatever order."""
+            one = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=30))
+            assert taken.acquire(timeout=30)
+            return one
 
         asks = connected()
         asks.sendall(REQUEST % b"/readyz")

@@ -23,6 +23,8 @@ from tests.fake_camera import started
 
 FAKE = (sys.executable, str(Path(__file__).parents[1] / "fake_camera.py"))
 HTTP_OFF = '[http]\nlisten = "off"\n'
+BUSY = 60.0
+"""Seconds after which a busy machine is no excuse any more."""
 Scenario = Callable[[Supervisor], Awaitable[None]]
 
 
@@ -76,7 +78,7 @@ def _run(
         running = asyncio.create_task(supervisor.run())
         try:
             acting = asyncio.ensure_future(scenario(supervisor))
-            await asyncio.wait({running, acting}, timeout=25, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({running, acting}, timeout=2 * BUSY, return_when=asyncio.FIRST_COMPLETED)
             assert acting.done(), "the supervisor ended" if running.done() else "the scenario takes too long"
             acting.result()
         finally:
@@ -89,7 +91,7 @@ def _run(
     return time.monotonic() - began
 
 
-async def _until(what: Callable[[], object], seconds: float = 10.0) -> None:
+async def _until(what: Callable[[], object], seconds: float = BUSY) -> None:
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, "it did not happen"
