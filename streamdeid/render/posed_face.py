@@ -45,7 +45,7 @@ _SMALLEST = 8.0
 """Width in pixels below which no face is drawn."""
 _RIM, _LEAST_RIM = 0.08, 3.0
 """Soft rim outside the region, share of the face's width, and in pixels at least."""
-_EYES_FROM = 12.0
+_EYES_FROM = 16.0
 """Width in pixels from which eyes are drawn; below, the texture's dark lids are all that can be seen."""
 _SIZES = 1.2
 """Ratio of the sizes in which a texture is kept: it is finer than the picture by less than that."""
