@@ -14,6 +14,7 @@ from streamdeid.analysis.edits_check import check_edits
 from streamdeid.analysis.edits_file import read_edits, write_edits
 from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis
+from streamdeid.core.frames import MOST_PIXELS
 from streamdeid.errors import InputError
 from streamdeid.report.redaction_report import FileSide
 from streamdeid.review.app import Open
@@ -35,8 +36,9 @@ class Files:
     """Need not be there yet."""
 
 
-def open_review(files: Files, reviewer: str = "") -> Open:
+def open_review(files: Files, reviewer: str = "", most_pixels: float = MOST_PIXELS) -> Open:
     """Read everything; who calls it holds the lock of the edits. reviewer: who it is, where that is to be told.
+    most_pixels: millions that a picture may have.
 
     Raises InputError for files that cannot be read or that are not of one recording, SettingsError for edits that do
     not fit it.
@@ -46,7 +48,7 @@ def open_review(files: Files, reviewer: str = "") -> Open:
         analysis = read_analysis(files.analysis)
         columns = columns_of(analysis.frames)
         recorded = Recorded.of(analysis, columns)
-        pictures = Pictures(files.recording, files.output, recorded.times)
+        pictures = Pictures(files.recording, files.output, recorded.times, most_pixels)
         pictures.prepare()
     sha256, output = (one.result() for one in hashes)
     if analysis.header.input.sha256 != sha256:

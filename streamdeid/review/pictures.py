@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from streamdeid.analysis.applied import FrameEdits
 from streamdeid.analysis.records import Box
-from streamdeid.core.frames import Planes
+from streamdeid.core.frames import MOST_PIXELS, Planes
 from streamdeid.errors import InputError
 from streamdeid.review.recorded import Recorded
 from streamdeid.service.preview import planes_as_jpeg
@@ -37,10 +37,18 @@ _AROUND = 0.25
 class Pictures:
     """Frames of a recording and of what was published of it. Several threads may ask."""
 
-    def __init__(self, recording: Path, output: Path, times: Sequence[float] | NDArray[np.float64]) -> None:
-        """times: of the recording's frames, seconds. Raises InputError for files that do not fit together."""
-        self._recording = SeekingSource(recording, times)
-        self._output = SeekingSource(output, times)
+    def __init__(
+        self,
+        recording: Path,
+        output: Path,
+        times: Sequence[float] | NDArray[np.float64],
+        most_pixels: float = MOST_PIXELS,
+    ) -> None:
+        """times: of the recording's frames, seconds. most_pixels: millions that a picture may have.
+
+        Raises InputError for files that do not fit together."""
+        self._recording = SeekingSource(recording, times, most_pixels=most_pixels)
+        self._output = SeekingSource(output, times, most_pixels=most_pixels)
         if _size(self._recording) != _size(self._output):
             raise InputError(f"{output} was not made of {recording}: its pictures have another size")
 

@@ -267,7 +267,7 @@ def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
 
 def open_source(path: Path, settings: Settings) -> FileSource:
     """The source for a file. Raises InputError."""
-    return FileSource(path, tolerant=settings.tolerant)
+    return FileSource(path, tolerant=settings.tolerant, most_pixels=settings.most_pixels)
 
 
 def open_sink(

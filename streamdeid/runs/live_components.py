@@ -53,6 +53,7 @@ def open_live(
             loop=live.loop,
             most_rate=live.most_rate,
             most_lines=live.most_lines,
+            most_pixels=settings.most_pixels,
         )
         sink = LiveSink(
             output,

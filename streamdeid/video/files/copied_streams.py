@@ -40,7 +40,7 @@ class CopiedStreams:
         """Subtitle streams that the output container does not take."""
         self._output, self._path, self._shift, self._tolerant = output, path, shift, tolerant
         try:
-            self._input = open_container(path)
+            self._input = open_container(path, None)
         except MemoryError:
             raise
         except (av.FFmpegError, ValueError, OSError) as error:

@@ -20,11 +20,11 @@ import numpy as np
 from av.container import InputContainer
 from numpy.typing import NDArray
 
-from streamdeid.core.frames import Planes
+from streamdeid.core.frames import MOST_PIXELS, Planes
 from streamdeid.errors import InputError
 from streamdeid.video.files.source import FileSource, SourceInfo
 from streamdeid.video.pictures import planes_of, turn_upright
-from streamdeid.video.reading import fraction_of, is_cover, open_container
+from streamdeid.video.reading import fraction_of, is_cover, largest, open_container, packets_of
 
 _CACHE = 96 << 20
 """Bytes of pictures that are kept."""
@@ -56,13 +56,21 @@ class SeekingSource:
     Several threads may ask; one is served at a time. Raises InputError, in the constructor too.
     """
 
-    def __init__(self, path: Path, times: Sequence[float] | NDArray[np.float64] = (), *, cache: int = _CACHE) -> None:
+    def __init__(
+        self,
+        path: Path,
+        times: Sequence[float] | NDArray[np.float64] = (),
+        *,
+        cache: int = _CACHE,
+        most_pixels: float = MOST_PIXELS,
+    ) -> None:
         """times: presentation time, seconds, of each frame, where an earlier pass knows it: should the packets be
-        others in number (a place of damage that was left out), frames are found by it. cache: bytes to keep."""
+        others in number (a place of damage that was left out), frames are found by it. cache: bytes to keep.
+        most_pixels: as for `FileSource`."""
         self._path = path
         self._times = times
-        self._room = cache
-        self.info: SourceInfo = FileSource(path, tolerant=True).info
+        self._room, self._most_pixels = cache, most_pixels
+        self.info: SourceInfo = FileSource(path, tolerant=True, most_pixels=most_pixels).info
         self._cache: OrderedDict[int, Planes] = OrderedDict()
         self._lock = threading.Lock()
         self._index: _Index | None = None
@@ -81,7 +89,7 @@ class SeekingSource:
 
     def beside(self, cache: int) -> SeekingSource:
         """Another one on the same file, which asks for other frames; cache: bytes of pictures that it keeps."""
-        other = SeekingSource(self._path, self._times, cache=cache)
+        other = SeekingSource(self._path, self._times, cache=cache, most_pixels=self._most_pixels)
         with self._lock:
             other._index = self._known()
         return other
@@ -212,9 +220,11 @@ class SeekingSource:
 
     def _opened(self) -> InputContainer:
         if self._container is None:
-            self._container = open_container(self._path)
-            _video_of(self._container).thread_type = "AUTO"
-            _video_of(self._container).thread_count = 0  # as many as there are cores
+            self._container = open_container(self._path, self._most_pixels)
+            video = _video_of(self._container)
+            video.thread_type = "AUTO"
+            video.thread_count = 0  # as many as there are cores
+            video.codec_context.options = largest(self._most_pixels)
         return self._container
 
 
@@ -244,11 +254,11 @@ def _index_of(path: Path, times: Sequence[float] | NDArray[np.float64]) -> _Inde
     keys: list[int] = []
     unstamped = count = 0
     try:
-        with open_container(path) as container:
+        with open_container(path, None) as container:
             stream = _video_of(container)
             base = fraction_of(stream.time_base)
-            for packet in container.demux(stream):
-                if not packet.size or packet.is_discard or not (count or packet.is_keyframe):
+            for packet in packets_of(container, stream):
+                if packet.is_discard or not (count or packet.is_keyframe):
                     continue
                 count += 1
                 if packet.pts is None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import av
 from av.container import InputContainer
 
-from streamdeid.core.frames import Colour, Frame
+from streamdeid.core.frames import MOST_PIXELS, Colour, Frame
 from streamdeid.errors import InputError
 from streamdeid.video.pictures import Orientation, colour_of, is_rgb, orientation_of, planes_of, turn_upright
 from streamdeid.video.reading import Reading, fraction_of, is_cover
@@ -87,18 +87,21 @@ class FileSource:
     tolerant: what decodes is yielded, but for pictures from a place of damage to the next key frame; damage is counted
     in `damaged` and its first kind told in `damage`.
     threads: decoder threads; 1 decodes in the calling thread.
+    most_pixels: millions that a picture may have; a file with larger ones is refused before one is decoded.
 
     Raises InputError, in the constructor too, with one line for the user.
     """
 
-    def __init__(self, path: Path | str, *, tolerant: bool = False, threads: int = 1) -> None:
+    def __init__(
+        self, path: Path | str, *, tolerant: bool = False, threads: int = 1, most_pixels: float = MOST_PIXELS
+    ) -> None:
         self.path = Path(path)
         self.tolerant = tolerant
         self.damaged = 0
         """Places of damage met in the current or last iteration."""
         self.damage: str | None = None
         """What the first damage was."""
-        self._threads = threads
+        self._threads, self._most_pixels = threads, most_pixels
         reason = why_unreadable(self.path)
         if reason:
             raise InputError(f"{self.path} cannot be read: {reason}")
@@ -116,7 +119,7 @@ class FileSource:
         or its frames have other times.
         """
         index_of = {time: index for index, time in enumerate(times, number)}
-        reading = Reading(self.path, self.tolerant, self._threads)
+        reading = Reading(self.path, self.tolerant, self._threads, self._most_pixels)
         expected: int | None = None
         with reading.container:
             start = times[first - number]
@@ -136,14 +139,14 @@ class FileSource:
         raise InputError(f"{self.path} cannot be read from frame {first} to {last}")
 
     def _probe(self) -> SourceInfo:
-        probe = Reading(self.path, True, self._threads)
+        probe = Reading(self.path, True, self._threads, self._most_pixels)
         with probe.container:
             for picture in probe.pictures():
                 return _describe(self.path, probe.container, probe.stream, picture)
         raise InputError(f"{self.path} is not a readable video: not one picture of it can be decoded")
 
     def _frames(self) -> Generator[Frame, None, None]:
-        reading = Reading(self.path, self.tolerant, self._threads)
+        reading = Reading(self.path, self.tolerant, self._threads, self._most_pixels)
         self.damaged, self.damage = 0, None
         width, height = self.info.coded_size
         time, step = None, 1 / self.info.average_rate

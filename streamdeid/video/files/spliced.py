@@ -183,7 +183,7 @@ def _times(path: Path) -> list[float]:
 def opened_video(path: Path) -> Iterator[tuple[InputContainer, av.VideoStream]]:
     """A file of ours and its video. Raises InputError."""
     try:
-        container = open_container(path)
+        container = open_container(path, None)
     except (av.FFmpegError, ValueError, OSError) as error:
         raise InputError(f"{path} cannot be read") from error
     with container:

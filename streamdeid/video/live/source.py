@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from streamdeid.core.addresses import is_address, is_device, shown
-from streamdeid.core.frames import Frame
+from streamdeid.core.frames import MOST_PIXELS, Frame
 from streamdeid.core.status import Arrival, SourceState
 from streamdeid.errors import InputError
 from streamdeid.video.live.backoff import Backoff
@@ -60,6 +60,7 @@ class LiveSource:
     stamps, once or (`loop`) again and again. transport: `tcp` or `udp`, for RTSP. Timeouts in seconds.
     keep_trying: whether a camera that cannot be opened at the start is tried again, as it is later in any case.
     most_rate: pictures a second that are handed out at most, most_lines: pixels of their shorter side; None: all.
+    most_pixels: millions that a picture may have before it is made smaller; a camera with larger ones is lost.
 
     Raises InputError from `take`, one line without a password. `close` it in the end.
     """
@@ -76,13 +77,14 @@ class LiveSource:
         loop: bool = False,
         most_rate: float | None = None,
         most_lines: int | None = None,
+        most_pixels: float = MOST_PIXELS,
     ) -> None:
         self._address, self._transport = address, transport
         self._open_timeout, self._read_timeout = open_timeout, read_timeout
         self._keep_trying = keep_trying
         self._file = realtime and not is_address(address) and not is_device(address)
         self._loop = loop
-        self._most_rate, self._most_lines = most_rate, most_lines
+        self._most_rate, self._most_lines, self._most_pixels = most_rate, most_lines, most_pixels
         self._fewer = Fewer(most_rate)
         self._queue: Newest[_Waiting] = Newest(_QUEUE)
         self._clock = LiveClock()
@@ -195,7 +197,14 @@ class LiveSource:
         """Open the camera and read it until it is lost, which raises Lost, or until told to stop."""
         ticket.beat = time.monotonic()
         deadlines = self._open_timeout, self._read_timeout
-        camera = Camera(self._address, self._transport, *deadlines, file=self._file, codec=self._codec)
+        camera = Camera(
+            self._address,
+            self._transport,
+            *deadlines,
+            file=self._file,
+            codec=self._codec,
+            most_pixels=self._most_pixels,
+        )
         self._codec = camera.codec
         try:
             rate, pace, damaged = camera.rate, Pace() if self._file else None, 0
