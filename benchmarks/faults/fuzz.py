@@ -9,11 +9,11 @@ or 30 places, half of them where the file is described; one in eight is cut, too
 and one line for the user; an output, with as many pictures as can be decoded, exactly when the code is 0; nothing else
 left on disk; over within a minute. A crash of the process, which filters one file after another, costs no other file.
 
-A face is uncovered when it was decoded as from the whole recording (pixels in its box, by the number that every picture
-carries) and its watermark is found in the output there. What counts as found is calibrated in the same run, for each
-container: in every face of the whole recording as it was encoded, never where other patterns are, and never in the
-filtered whole recording. Damaged pictures that show a watermark are counted beside it, and fail nothing: without a
-checksum in the codec (VP9, MPEG-2, MPEG-4) changed bits are another picture, in which half a face is no face.
+A face is uncovered when its picture was decoded as from the whole recording (all pixels, by the number that every
+picture carries) and its watermark is found in the output there. What counts as found is calibrated in the same run,
+for each container: in every face of the whole recording as it was encoded, never where other patterns are, and never in
+the filtered whole recording. Watermarks in damaged pictures are counted beside it, and fail nothing: without a checksum
+in the codec (VP9, MPEG-2, MPEG-4) changed bits are another picture, in which half a face is no face.
 
 Exit code 1 when any run failed. `--only NUMBER` repeats one file of the list; `--keep` saves the files that failed.
 """
@@ -54,8 +54,8 @@ _LONGEST = 60.0
 """Seconds in which every file has to be done."""
 _FILES_EACH = 200
 """Files after which the process is a new one."""
-_ALIKE = 3.0
-"""Grey levels by which the pixels about a face may differ on average and still be those of the whole recording."""
+_ALIKE = 1.0
+"""Grey levels by which a picture may differ on average and still be that of the whole recording."""
 _AROUND = 8
 """Pixels about a face's box in which its watermark is looked for."""
 _ALLOWED = (ExitCode.DONE, ExitCode.INPUT)
@@ -71,7 +71,7 @@ class Seen:
 
     pictures: int = 0
     faces: int = 0
-    """That were decoded as from the whole recording."""
+    """In pictures that were decoded as from the whole recording."""
     uncovered: int = 0
     """Of these."""
     damaged: int = 0
@@ -159,11 +159,12 @@ def compared(known: Known, given: Path, result: Path, tolerant: bool) -> Seen:
     after = decoded(result)
     for planes, published in zip(before, after, strict=False):
         number = number_of(planes)
-        whole = None if number is None or number >= len(known.pictures) else known.pictures[number]
+        if number is not None and (number >= len(known.pictures) or not _alike(planes.y, known.pictures[number])):
+            number = None
         for place, mark in enumerate(clip.watermarks):
-            box = None if whole is None or number is None else _box(clip.faces[number][place].box, whole)
-            if whole is not None and box is not None and _alike(planes.y[box], whole[box]):
+            if number is not None:
                 faces += 1
+                box = _box(clip.faces[number][place].box, planes.y)
                 uncovered += mark.strongest(published[box]) >= known.threshold
             else:
                 damaged += mark.strongest(published) >= known.threshold
