@@ -70,8 +70,11 @@ def open_container(path: Path, most_pixels: float | None) -> InputContainer:
 
 
 def largest(most_pixels: float) -> dict[str, str]:
-    """The option of every decoder that makes it refuse larger pictures before it takes memory for them."""
-    return {"max_pixels": str(round(most_pixels * 1e6))}
+    """The option of every decoder that makes it refuse larger pictures before it takes memory for them.
+
+    Twice as many: decoders count whole blocks. What a header says is held to the number itself (`too_large`).
+    """
+    return {"max_pixels": str(round(2e6 * most_pixels))}
 
 
 def too_large(width: int, height: int, most_pixels: float) -> str | None:
