@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from streamdeid.core.frames import MOST_PIXELS
 from streamdeid.core.settings_table import check, setting
 from streamdeid.core.square_pixels import read_aspect
 from streamdeid.errors import SettingsError
@@ -150,6 +151,10 @@ class Settings:
         most=_LARGEST_DISTANCE, above=True, shown="the recogniser's own; an .onnx file has none",
     )  # fmt: skip
     tolerant: bool = setting(False, "filter damaged files as far as they can be decoded", FILES, camera=False)
+    most_pixels: float = setting(
+        MOST_PIXELS, "millions of pixels that a picture may have (8K: 33.2 or 35.4); what has more is refused before "
+        "memory is taken for it", FILES, metavar="N", least=0.01, most=256.0, unit="million",
+    )  # fmt: skip
     codec: str | None = setting(None, "video encoder, as in libx264", ENCODING, shown="the container's default")
     crf: int | None = setting(
         None, "quality, lower is better", ENCODING, least=0, most=63, shown="the encoder's default"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
-from streamdeid.core.frames import Frame
+from streamdeid.core.frames import MOST_PIXELS, Frame
 from streamdeid.core.named_files import INPUT, OUTPUT, SHEET, Named, check_named
 from streamdeid.core.protocols import Detector
 from streamdeid.core.shown_text import say
@@ -39,6 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sheet", type=Path, required=True, metavar="PNG", help="the picture to write")
     parser.add_argument("--columns", type=int, default=10, help="faces in a row (%(default)s)")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing sheet")
+    parser.add_argument(
+        "--most-pixels", type=float, default=MOST_PIXELS, metavar="N",
+        help="as for `filter`: millions of pixels that a picture may have (%(default)g)",
+    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
@@ -50,7 +54,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         "compare",
         [Named(INPUT, arguments.original), Named(OUTPUT, arguments.result), Named(SHEET, arguments.sheet)],
     )
-    settings = Settings()
+    settings = Settings(most_pixels=arguments.most_pixels)
     original, result = (open_source(path, settings) for path in (arguments.original, arguments.result))
     if (original.info.width, original.info.height) != (result.info.width, result.info.height):
         raise InputError(

@@ -28,6 +28,9 @@ def tell(result: FileReport | FileFailure, output: str, arguments: argparse.Name
             shown += f"; {result.review.analysis}"
         if result.one_pass:
             shown += f"; decided by look-ahead in one pass, {result.one_pass}"
+        without = [one for one in result.dropped_streams if one.startswith(("audio", "subtitle"))]
+        if without:
+            shown += f"; without {', '.join(without)}"
         say(
             f"{output}: {result.frames} frames, {result.faces} faces{people}{f' ({levels})' if levels else ''}"
             f"{shown}, {result.timings.frames_per_second:.1f} frames per second{more}"

@@ -17,6 +17,7 @@ from pathlib import Path
 from streamdeid.analysis.edits_lock import lock_edits
 from streamdeid.cli.inputs import plan
 from streamdeid.core.child_process import child_command, child_environment
+from streamdeid.core.frames import MOST_PIXELS
 from streamdeid.core.named_files import ANALYSIS, EDITS, INPUT, KEY, LOCK, OUTPUT, Named, check_named, lock_of
 from streamdeid.core.shown_text import say
 from streamdeid.errors import ExitCode, InputError, OutputError, SettingsError
@@ -24,6 +25,7 @@ from streamdeid.review.app import Open
 from streamdeid.review.opening import Files, open_review
 from streamdeid.review.serving import serve_desk
 from streamdeid.runs.components import WRITABLE
+from streamdeid.settings import Settings
 
 DESCRIPTION = """\
 Open a page on which what was redacted is looked at and mended: people who are to stay visible, faces that were missed,
@@ -47,6 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--key-file", type=Path, metavar="KEY",
         help="for a recording that is filtered first: with the same key only what edits touch is rendered again",
     )  # fmt: skip
+    parser.add_argument(
+        "--most-pixels", type=float, default=MOST_PIXELS, metavar="N",
+        help="as for `filter`: millions of pixels that a picture may have (%(default)g)",
+    )  # fmt: skip
     parser.add_argument("--reviewer", default="", metavar="NAME", help="keep who edited, and when, with the edits")
     parser.add_argument("--port", type=int, default=0, help="of the page on this machine (any that is free)")
     parser.add_argument("--no-browser", action="store_true", help="print the page's address and open no browser")
@@ -56,6 +62,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Run the command until the desk is closed. Raises InputError, SettingsError and OutputError."""
     if not 0 <= arguments.port <= 65535:
         raise SettingsError(f"a port is a number up to 65535, not {arguments.port}")
+    Settings(most_pixels=arguments.most_pixels)  # which checks it
     files = _files(arguments)
     if not os.path.isfile(files.recording):
         raise InputError(f"{files.recording} cannot be read: it is no file")
@@ -67,7 +74,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if os.path.exists(files.output) and not os.path.isfile(files.output):
             raise InputError(f"{files.output} cannot be read: it is no file")
         if not (os.path.lexists(files.analysis) and os.path.exists(files.output)):
-            code = _filter(files, arguments.key_file)
+            code = _filter(files, arguments.key_file, arguments.most_pixels)
             if code != ExitCode.DONE:
                 return code
         with contextlib.ExitStack() as safe:
@@ -79,7 +86,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
                     safe.enter_context(_browser(address))
 
             def read() -> Open:
-                return open_review(files, arguments.reviewer)
+                return open_review(files, arguments.reviewer, arguments.most_pixels)
 
             number = asyncio.run(serve_desk(arguments.port, read, ready))
     return ExitCode(128 + number if number else ExitCode.DONE)
@@ -98,7 +105,7 @@ def _files(arguments: argparse.Namespace) -> Files:
     )
 
 
-def _filter(files: Files, key: Path | None) -> ExitCode:
+def _filter(files: Files, key: Path | None, most_pixels: float) -> ExitCode:
     """Filter the recording in a process of its own, whose memory is free afterwards."""
     if os.path.exists(files.output):
         raise OutputError(
@@ -106,7 +113,7 @@ def _filter(files: Files, key: Path | None) -> ExitCode:
             f"or name another --output"
         )
     words = [str(files.recording.absolute()), "-o", str(files.output.absolute())]
-    words += ["--analysis", str(files.analysis.absolute())]
+    words += ["--analysis", str(files.analysis.absolute()), "--most-pixels", str(most_pixels)]
     words += [] if key is None else ["--key-file", str(key.absolute())]
     program = child_command("streamdeid.cli.main:run", "filter", *words)
     return ExitCode(subprocess.run(program, env=child_environment(), check=False).returncode)

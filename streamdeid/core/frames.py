@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Plane = NDArray[np.uint8]
+MOST_PIXELS = 36.0
+"""Millions of pixels that a picture may have where nothing else is said: 8K has 33.2 (7680 x 4320) or 35.4
+(8192 x 4320)."""
 
 
 @dataclass(frozen=True)

@@ -192,6 +192,8 @@ class FileReport:
     """Segments of a file that was filtered in two passes; 0: in one pass."""
     one_pass: str = ""
     """Why in one pass, where two were asked for."""
+    dropped_parts: tuple[str, ...] = ()
+    """What was left out of streams that were copied: comments and pictures in headers, tags, notes."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from streamdeid.analysis.edits_file import read_edits, write_edits
 from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis
 from streamdeid.core.file_identity import FileIdentity
+from streamdeid.core.frames import MOST_PIXELS
 from streamdeid.core.shown_text import plain
 from streamdeid.errors import InputError
 from streamdeid.report.redaction_report import FileSide
@@ -37,8 +38,9 @@ class Files:
     """Need not be there yet."""
 
 
-def open_review(files: Files, reviewer: str = "") -> Open:
+def open_review(files: Files, reviewer: str = "", most_pixels: float = MOST_PIXELS) -> Open:
     """Read everything; who calls it holds the lock of the edits. reviewer: who it is, where that is to be told.
+    most_pixels: millions that a picture may have.
 
     Raises InputError for files that cannot be read or that are not of one recording, SettingsError for edits that do
     not fit it.
@@ -49,7 +51,8 @@ def open_review(files: Files, reviewer: str = "") -> Open:
         analysis = read_analysis(files.analysis)
         columns = columns_of(analysis.frames)
         recorded = Recorded.of(analysis, columns)
-        pictures = Pictures(files.recording, files.output, recorded.times, (recorded.width, recorded.height))
+        size = recorded.width, recorded.height
+        pictures = Pictures(files.recording, files.output, recorded.times, size, most_pixels=most_pixels)
         pictures.prepare()
     sha256, output = (one.result() for one in hashes)
     for path, identity in seen.items():

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from streamdeid.analysis.applied import FrameEdits
 from streamdeid.analysis.records import Box
-from streamdeid.core.frames import Planes
+from streamdeid.core.frames import MOST_PIXELS, Planes
 from streamdeid.errors import InputError
 from streamdeid.review.recorded import Recorded
 from streamdeid.service.preview import planes_as_jpeg
@@ -44,11 +44,14 @@ class Pictures:
         output: Path,
         times: Sequence[float] | NDArray[np.float64],
         size: tuple[int, int] | None = None,
+        *,
+        most_pixels: float = MOST_PIXELS,
     ) -> None:
         """times: of the recording's frames, seconds. size: (width, height) of the pictures that were analysed, whose
-        pixels all boxes are in; None: the stored one. Raises InputError for files that do not fit together."""
-        self._recording = SeekingSource(recording, times, size=size)
-        self._output = SeekingSource(output, times, size=size)
+        pixels all boxes are in; None: the stored one. most_pixels: as for `FileSource`. Raises InputError for files
+        that do not fit together."""
+        self._recording = SeekingSource(recording, times, size=size, most_pixels=most_pixels)
+        self._output = SeekingSource(output, times, size=size, most_pixels=most_pixels)
         if halves(self._recording.info.stored_size) != halves(self._output.info.stored_size):
             raise InputError(f"{output} was not made of {recording}: its pictures have another size")
 

@@ -73,7 +73,6 @@ _DEPTH = 2
 _SELF_TEST_BANK = 256
 """Candidates for the drawn person of the self-test."""
 
-
 WRITABLE = tuple(CONTAINERS)
 """Extensions of the files that can be written."""
 ENCODER_PRESETS = PRESETS
@@ -266,7 +265,8 @@ def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
 
 def open_source(path: Path, settings: Settings, identity: FileIdentity | None = None) -> FileSource:
     """The source for a file; identity: which one it must be, where it was looked at before. Raises InputError."""
-    return FileSource(path, tolerant=settings.tolerant, identity=identity, pixel_aspect=settings.given_aspect)
+    shape, most = settings.given_aspect, settings.most_pixels
+    return FileSource(path, tolerant=settings.tolerant, identity=identity, pixel_aspect=shape, most_pixels=most)
 
 
 def open_sink(

@@ -185,6 +185,7 @@ class FileRun:
             filled_regions=stream.filled_regions,
             damaged_places=source.damaged,
             dropped_streams=file_sink.dropped_streams,
+            dropped_parts=file_sink.dropped_parts,
             timings=_timings(file_sink.frames, begun, started, cpu),
             review=None if reviewed is None else reviewed.report(),
         )
@@ -246,7 +247,8 @@ class FileRun:
             scene_cuts=done.cuts,
             filled_regions=rendered.regions,
             damaged_places=0,
-            dropped_streams=done.dropped_streams,
+            dropped_streams=done.dropped.streams,
+            dropped_parts=done.dropped.parts,
             timings=_timings(rendered.frames, begun, started, cpu),
             segments=done.segments,
         )

@@ -18,7 +18,7 @@ from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
 from streamdeid.video.live.settings import LiveSettings
 from streamdeid.video.live.sink import LiveSink
-from streamdeid.video.live.source import LiveSource
+from streamdeid.video.live.source import Handed, LiveSource
 
 _MOST_HUNG = 3
 """Detectors that may hang beside the one at work: each of them keeps a thread and its memory until it comes back."""
@@ -51,9 +51,7 @@ def open_live(
             keep_trying=live.keep_trying,
             realtime=live.realtime,
             loop=live.loop,
-            most_rate=live.most_rate,
-            most_lines=live.most_lines,
-            pixel_aspect=settings.given_aspect,
+            handed=Handed(live.most_rate, live.most_lines, settings.given_aspect, settings.most_pixels),
         )
         sink = LiveSink(
             output,

@@ -7,6 +7,7 @@ without a checksum.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 import av
 from av.container import InputContainer
 
+from streamdeid.core.frames import MOST_PIXELS
 from streamdeid.errors import InputError
 from streamdeid.video.wholeness import cut_off
 
@@ -28,6 +30,7 @@ _PROMISING = {"mov": Fraction(1, 4), "matroska": Fraction(1, 4), "avi": Fraction
 """Containers whose header says how long they are, with the seconds by which a healthy one may exaggerate."""
 _ONE_PICTURE_PER_PACKET = {"h264", "hevc", "av1", "vp9"}
 _DEMUX_RETRIES = 20
+_MEMORY = "a part of it says that it is larger than the memory"
 TEXT: dict[str, Any] = {} if int(av.__version__.split(".")[0]) >= 19 else {"metadata_errors": "replace"}
 """Titles in another encoding than UTF-8 must not stop us; PyAV 19 sees to it by itself."""
 
@@ -49,27 +52,98 @@ def fraction_of(ratio: Ratio | None) -> Fraction | None:
     return Fraction(ratio.numerator, ratio.denominator)
 
 
-def open_container(path: Path) -> InputContainer:
-    """Open a video file, never an URL, a playlist or a script. Raises av.FFmpegError and ValueError."""
+def open_container(path: Path, most_pixels: float | None) -> InputContainer:
+    """Open a video file, never an URL, a playlist or a script. Raises av.FFmpegError, ValueError and InputError.
+
+    most_pixels: millions that a picture may have. No memory is taken for a larger one, not even while FFmpeg gets to
+    know the streams. None: for a file that was opened with a limit before.
+    """
+    try:
+        container = _opened(path, **({} if most_pixels is None else largest(most_pixels)))
+    except av.error.MemoryError as error:  # FFmpeg's: a header that asks for as much as no machine has
+        raise InputError(f"{path} cannot be read: {_MEMORY}") from error
+    reason = None if most_pixels is None else _too_large_in(container, path, most_pixels)
+    if reason:
+        container.close()
+        raise InputError(f"{path} cannot be read: {reason}")
+    return container
+
+
+def largest(most_pixels: float) -> dict[str, str]:
+    """The option of every decoder that makes it refuse larger pictures before it takes memory for them.
+
+    Twice as many: decoders count whole blocks. What a header says is held to the number itself (`too_large`).
+    """
+    return {"max_pixels": str(round(2e6 * most_pixels))}
+
+
+def too_large(width: int, height: int, most_pixels: float) -> str | None:
+    """Why pictures of a size are refused, in words; None where they are not."""
+    if width * height <= round(most_pixels * 1e6):
+        return None
+    return (
+        f"its pictures have {width}x{height} pixels, more than {most_pixels:g} million; "
+        "--most-pixels allows more, and they need the memory"
+    )
+
+
+def _too_large_in(container: InputContainer, path: Path, most_pixels: float) -> str | None:
+    for stream in container.streams.video:
+        if stream.codec_context is None or is_cover(stream):
+            continue
+        width, height = stream.codec_context.width, stream.codec_context.height
+        if not width or not height:
+            # What was too large was not decoded, and is forgotten then; without any decoder the header's word is left.
+            with _opened(path, codec_whitelist="none") as told:
+                same = next((one for one in told.streams.video if one.index == stream.index), None)
+                if same is not None and same.codec_context is not None:
+                    width, height = same.codec_context.width, same.codec_context.height
+        reason = too_large(width, height, most_pixels)
+        if reason:
+            return reason
+    return None
+
+
+def _opened(path: Path, **options: str) -> InputContainer:
     # "file:" keeps a name such as "rtsp:x.mp4" or "concat:a|b" from being taken for a protocol.
     container: InputContainer = av.open(
         f"file:{path}",
         mode="r",
+        options=options,
         container_options={"protocol_whitelist": "file", "format_whitelist": _CONTAINERS},
         **TEXT,
     )
     return container
 
 
+def packets_of(container: InputContainer, *streams: av.stream.Stream) -> Iterator[av.Packet[Any]]:
+    """The packets of some streams, or of all, up to the end of the file, without the empty ones that PyAV adds there.
+
+    Raises av.FFmpegError, OSError and ValueError.
+    """
+    demuxed: Any = container.demux(streams or None)
+    with contextlib.closing(demuxed) as packets:
+        while True:
+            try:
+                packet = next(packets, None)
+            except IndexError:
+                # PyAV's, after the last packet, where streams turned up on the way that it does not know.
+                return
+            if packet is None:
+                return
+            if packet.size:
+                yield packet
+
+
 class Reading:
     """One pass over a file: hands out decoded pictures in display order and keeps the ledger of damage."""
 
-    def __init__(self, path: Path, tolerant: bool, threads: int) -> None:
+    def __init__(self, path: Path, tolerant: bool, threads: int, most_pixels: float = MOST_PIXELS) -> None:
         self.path, self.tolerant = path, tolerant
         self.damaged = 0
         self.damage: str | None = None
         try:
-            self.container = open_container(path)
+            self.container = open_container(path, most_pixels)
         except MemoryError:
             raise
         except (av.FFmpegError, ValueError, OSError) as error:
@@ -85,9 +159,11 @@ class Reading:
             raise InputError(f"{path} cannot be read: its video codec is not supported")
         self.stream.thread_type = "AUTO" if threads != 1 else "NONE"
         self.stream.thread_count = threads
+        options = largest(most_pixels)
         if self.stream.codec_context.name == "hevc" and not tolerant:
             # The HEVC decoder drops pictures without references in silence unless errors are made to explode.
-            self.stream.codec_context.options = {"err_detect": "crccheck+explode"}
+            options["err_detect"] = "crccheck+explode"
+        self.stream.codec_context.options = options
         self._ledger = PictureLedger(self.stream.codec_context.codec.canonical_name)
         self._key_seen = False
         self._misread = False
@@ -132,11 +208,12 @@ class Reading:
     def _demuxed(self) -> Generator[av.Packet[av.stream.Stream], None, bool]:
         """Packets up to the end (True) or to the next unreadable place (False)."""
         try:
-            for packet in self.container.demux():
-                # An empty packet would tell the decoder that the stream ends.
-                if packet.size:
-                    self._remember_end(packet)
-                    yield packet
+            # Without empty packets: one would tell the decoder that the stream ends.
+            for packet in packets_of(self.container):
+                self._remember_end(packet)
+                yield packet
+        except av.error.MemoryError as error:  # FFmpeg's: sizes in the file, before anything of it is decoded
+            raise InputError(f"{self.path} cannot be read: {_MEMORY}") from error
         except MemoryError:
             raise
         except (av.FFmpegError, OSError, ValueError):

@@ -54,6 +54,7 @@ FILE = {
     "review": (dict, type(None)),
     "segments": int,
     "one_pass": str,
+    "dropped_parts": list,
 }
 REVIEW = {
     "analysis": str,

@@ -11,7 +11,7 @@ import pytest
 
 from streamdeid.core.frames import Colour, Planes
 from streamdeid.video.live.fewer import Fewer, smaller
-from streamdeid.video.live.source import LiveSource
+from streamdeid.video.live.source import Handed, LiveSource
 from tests.synthetic_video import encode
 
 
@@ -72,7 +72,7 @@ def test_what_is_small_enough_is_left_alone() -> None:
 
 def test_a_source_hands_out_fewer_and_smaller_pictures_and_counts_the_others(tmp_path: Path) -> None:
     clip = encode(tmp_path / "clip.mp4", frames=50, size=(320, 240), options={"g": "12"})
-    source = LiveSource(str(clip), realtime=True, most_rate=10.0, most_lines=120)
+    source = LiveSource(str(clip), realtime=True, handed=Handed(10.0, 120))
     source.start()
     found = []
     while not source.ended:

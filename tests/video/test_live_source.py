@@ -368,7 +368,7 @@ def play(monkeypatch: pytest.MonkeyPatch, connect: Callable[[int], DrawnCamera])
     """Let `connect` stand for the camera; it gets the number of the attempt. Returns when attempts began."""
     begun: list[float] = []
 
-    def stand_in(*_: object, file: bool, codec: str | None) -> DrawnCamera:
+    def stand_in(*_: object, file: bool, codec: str | None, most_pixels: float) -> DrawnCamera:
         begun.append(time.monotonic())
         return connect(len(begun))
 
@@ -525,7 +525,7 @@ def test_rtsp_is_read_at_once_and_without_a_growing_delay(server: GstServer, tra
 def test_the_parser_is_used_again_where_the_last_connection_had_another_codec(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str | None] = []
 
-    def stand_in(*_: object, file: bool, codec: str | None) -> DrawnCamera:
+    def stand_in(*_: object, file: bool, codec: str | None, most_pixels: float) -> DrawnCamera:
         given.append(codec)
         camera = DrawnCamera(dying(Lost("the stream ended", ended=True)))
         camera.codec = "hevc"

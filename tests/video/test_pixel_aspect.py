@@ -18,7 +18,7 @@ from streamdeid.video.files.sink import FileSink
 from streamdeid.video.files.source import FileSource
 from streamdeid.video.live.fewer import smaller
 from streamdeid.video.live.sink import LiveSink
-from streamdeid.video.live.source import LiveSource
+from streamdeid.video.live.source import Handed, LiveSource
 from tests.synthetic_video import ROTATIONS, encode, set_display_matrix
 
 
@@ -103,9 +103,9 @@ def test_frames_asked_for_by_number_come_in_the_size_that_was_analysed(tmp_path:
             assert np.array_equal(stored.frame(number).y, frame.as_stored.y)
 
 
-def arrivals(path: Path, **settings: object) -> list[Frame]:
+def arrivals(path: Path, handed: Handed = Handed()) -> list[Frame]:
     """The frames of a file that is replayed as a camera, as many as were taken."""
-    source = LiveSource(str(path), realtime=True, **settings)  # type: ignore[arg-type]
+    source = LiveSource(str(path), realtime=True, handed=handed)
     source.start()
     found = []
     try:
@@ -127,7 +127,7 @@ def test_a_camera_gives_square_pixels_and_changes_with_its_stream(tmp_path: Path
     assert all(
         frame.aspect == (Fraction(1, 2) if size == (64, 96) else 2) for frame, size in zip(frames, sizes, strict=True)
     )
-    assert {frame.planes.size for frame in arrivals(path, pixel_aspect=Fraction(1))} == {(64, 48)}
+    assert {frame.planes.size for frame in arrivals(path, Handed(pixel_aspect=Fraction(1)))} == {(64, 48)}
 
 
 def test_a_turned_camera_gives_its_pixels_square(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_camera_with_pixels_of_an_impossible_shape_is_refused(tmp_path: Path) 
     path = encode(tmp_path / "a.mkv", frames=3, size=(64, 48), sample_aspect_ratio=Fraction(9))
     with pytest.raises(InputError, match="it says that its pixels are 9:1"):
         arrivals(path)
-    assert arrivals(path, pixel_aspect=Fraction(1))
+    assert arrivals(path, Handed(pixel_aspect=Fraction(1)))
 
 
 def test_the_lines_of_a_camera_are_those_that_are_filtered() -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import random
 import struct
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
 import pytest
 
 from streamdeid.errors import InputError
+from streamdeid.video import reading
 from streamdeid.video.files.source import FileSource
+from streamdeid.video.reading import packets_of
 from streamdeid.video.wholeness import cut_off
 from tests.synthetic_video import encode
 
@@ -226,3 +231,35 @@ def test_structure_tells_whole_from_cut(name: str, tmp_path: Path) -> None:
     assert cut_off(path) is None
     path.write_bytes(path.read_bytes()[: path.stat().st_size - 250])
     assert cut_off(path) is not None
+
+
+class _Container:
+    """What `packets_of` asks of a container: two packets, then an error."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def demux(self, streams: object) -> Iterator[av.Packet[Any]]:
+        yield from (av.Packet(b"a"), av.Packet(b"b"))
+        raise self._error
+
+
+def test_streams_that_turn_up_on_the_way_end_no_run() -> None:
+    # PyAV knows the streams that were there at the beginning, and looks for all of them at the end.
+    container: Any = _Container(IndexError("list index out of range"))
+    assert [bytes(packet) for packet in packets_of(container)] == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("tolerant", [False, True])
+def test_a_file_that_asks_for_more_memory_than_there_is_is_damaged(
+    tolerant: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = encode(tmp_path / "a.mp4", frames=10)
+    source = FileSource(path, tolerant=tolerant)
+    container: Any = _Container(av.error.MemoryError(errno.ENOMEM, "Cannot allocate memory"))
+    monkeypatch.setattr(reading, "packets_of", lambda given: packets_of(container))
+    with pytest.raises(InputError, match="a part of it says that it is larger than the memory"):
+        list(source)
+    container = _Container(MemoryError())
+    with pytest.raises(MemoryError):  # Python's: the machine's own want
+        list(source)

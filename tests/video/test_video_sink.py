@@ -139,6 +139,20 @@ def test_colour_tags_and_aspect_ratio_are_kept(tags: tuple[int, int, int, int], 
     assert after.colour == before.colour
 
 
+@pytest.mark.parametrize("transfer", [16, 18], ids=["PQ", "HLG"])
+@pytest.mark.parametrize("name", ["b.mp4", "b.mkv"])
+def test_of_hdr_the_tags_are_kept_and_the_depth_is_not(name: str, transfer: int, tmp_path: Path) -> None:
+    quiet = {"x265-params": "log-level=none"}
+    tags = (9, 9, transfer, 1)
+    source = encode(tmp_path / "a.mp4", "libx265", frames=5, pix_fmt="yuv420p10le", tags=tags, options=quiet)
+    before, after = copy(source, tmp_path / name)
+    assert FileSource(tmp_path / name).info.tags == FileSource(source).info.tags
+    assert FileSource(source).info.tags.transfer == transfer
+    assert all(alike(a.planes, b.planes) for a, b in zip(before, after, strict=True))
+    with av.open(str(tmp_path / name)) as container:
+        assert container.streams.video[0].codec_context.pix_fmt == "yuv420p"
+
+
 @pytest.mark.parametrize("name", ["b.mp4", "b.mov", "b.mkv"])
 def test_sound_is_copied_bit_for_bit(name: str, tmp_path: Path) -> None:
     source = encode(tmp_path / "a.mp4", frames=40, audio=["aac", "mp2"], languages=["fra", "eng"])

@@ -27,6 +27,7 @@ from streamdeid.runs.segments.study import Studied
 from streamdeid.runs.segments.work import Recording, RenderTask, SegmentWork, StudyTask, Task, Told
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogates
+from streamdeid.video.files.copied_streams import Dropped
 from streamdeid.video.files.joined import join
 from streamdeid.video.files.seeking import frame_times
 from streamdeid.video.files.source import FileSource
@@ -45,7 +46,7 @@ class Outcome:
     rendered: Rendered
     segments: int
     cuts: int
-    dropped_streams: tuple[str, ...]
+    dropped: Dropped
 
 
 class _Doing(Protocol):

@@ -1,16 +1,116 @@
-"""Sound and subtitles, copied packet by packet from the input to the output while the video is written."""
+"""Sound and subtitles, copied packet by packet from the input to the output while the video is written.
+
+Sound itself and text that is shown are copied as they are; what stands in headers and beside them is not, for it can
+name people and hold pictures of them (`sound_headers`, `subtitle_text`). What cannot be told to be clean is dropped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import re
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
-from av.container import OutputContainer
+from av.container import InputContainer, OutputContainer
 
 from streamdeid.errors import InputError, OutputError
-from streamdeid.video.reading import fraction_of, open_container
+from streamdeid.video.files.sound_headers import clean_header, clean_packet
+from streamdeid.video.files.subtitle_text import CleanText, why_not
+from streamdeid.video.reading import fraction_of, open_container, packets_of
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
+_HEADERS_APART = {"mov", "matroska", "flv"}
+"""Containers in which packets of AAC have no headers of their own."""
+_HARMLESS = {"skip_samples", "mpegts_stream_id", "param_change"}
+"""Data beside a packet that are numbers for decoders; anything else stays behind."""
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """What of a file's streams is not in the copy, in words."""
+
+    streams: tuple[str, ...] = ()
+    """Whole streams."""
+    parts: tuple[str, ...] = ()
+    """Parts of streams that are copied."""
+
+
+class CleanCopy:
+    """A stream without what could tell of people: its header, and its packets one by one."""
+
+    def __init__(self, stream: av.stream.Stream) -> None:
+        """Raises ValueError, in a few words, for a stream that cannot be told to be clean."""
+        context: Any = stream.codec_context
+        if context is None:
+            raise ValueError("its codec is not known")
+        codec, header = context.codec.canonical_name, bytes(context.extradata or b"")
+        self.named = f"{stream.type} stream {stream.index} ({codec})"
+        self._codec, self._text = codec, None
+        if stream.type == "subtitle":
+            reason = why_not(codec)
+            if reason:
+                raise ValueError(reason)
+            self._text = CleanText.of(codec, header)
+            self.header, self._left_out = self._text.header, self._text.left_out
+        else:
+            made = clean_header(codec, header)
+            if made is None:
+                raise ValueError("its header is not known to be clean")
+            if not context.sample_rate or not context.channels:
+                raise ValueError("its rate is not known")
+            if codec == "aac" and not header and _HEADERS_APART & set(stream.container.format.name.split(",")):
+                raise ValueError("its header is missing")  # which a muxer would notice at its end only
+            self.header, self._left_out = made.data, made.left_out
+        self._changed = self._beside = 0
+
+    @property
+    def parts(self) -> list[str]:
+        """What was left out so far, in words."""
+        found = [self._left_out] if self._left_out else []
+        if self._changed:
+            found.append(f"what is not shown or heard in {self._changed} packets")
+        if self._beside:
+            found.append(f"data beside {self._beside} packets")
+        return [f"{self.named}: {part}" for part in found]
+
+    def packet(self, packet: av.Packet[Any]) -> av.Packet[Any] | None:
+        """A packet to copy, its times as they were; None where nothing of it is left."""
+        data = bytes(packet)
+        kept = clean_packet(self._codec, data) if self._text is None else self._text.packet(data)
+        beside = not _plain(packet)
+        self._changed += kept != data
+        self._beside += beside
+        if not kept:
+            return None
+        if kept == data and not beside:
+            return packet
+        made: av.Packet[Any] = av.Packet(kept)
+        made.stream, made.time_base = packet.stream, packet.time_base
+        made.pts, made.dts, made.duration = packet.pts, packet.dts, packet.duration
+        made.is_keyframe = packet.is_keyframe
+        return made
+
+
+def _plain(packet: av.Packet[Any]) -> bool:
+    """Whether nothing stands beside a packet but numbers for decoders."""
+    try:
+        return all(one.data_type in _HARMLESS for one in packet.iter_sidedata())
+    except (AttributeError, IndexError):  # PyAV 16 and earlier cannot tell; a kind that it does not know
+        return False
+
+
+def language_of(metadata: Mapping[str, str]) -> dict[str, str]:
+    """The language of a stream, where it is the name of one."""
+    return {key: text for key, text in metadata.items() if key == "language" and _LANGUAGE.fullmatch(text)}
+
+
+def chapters_of(container: InputContainer) -> tuple[str, ...]:
+    """In words that a file has chapters, whose titles are not copied."""
+    count = len(container.chapters()) if hasattr(container, "chapters") else 0
+    return (f"{count} chapters",) if count else ()
 
 
 class CopiedStreams:
@@ -36,16 +136,16 @@ class CopiedStreams:
 
         Raises InputError, and OutputError when the output cannot hold the sound.
         """
-        self.dropped: list[str] = []
-        """Subtitle streams that the output container does not take."""
+        self._dropped: list[str] = []
         self._output, self._path, self._shift, self._tolerant = output, path, shift, tolerant
         try:
-            self._input = open_container(path)
+            self._input = open_container(path, None)
         except MemoryError:
             raise
         except (av.FFmpegError, ValueError, OSError) as error:
             raise InputError(f"{path} cannot be read again for its sound") from error
         self._streams: dict[int, av.stream.Stream] = {}
+        self._clean: dict[int, CleanCopy] = {}
         self._last: dict[int, int] = {}
         self._next: dict[int, int] = {}
         try:
@@ -54,20 +154,26 @@ class CopiedStreams:
             self._input.close()
             raise
         self._packets = self._demux()
-        self._held: av.Packet[av.stream.Stream] | None = None
+        self._held: tuple[int, av.Packet[Any]] | None = None
+
+    @property
+    def dropped(self) -> Dropped:
+        """What is not in the output, as far as it was copied: streams that it does not take or that could tell of
+        people, and parts of others."""
+        return Dropped(tuple(self._dropped), tuple(part for copy in self._clean.values() for part in copy.parts))
 
     def copy_until(self, time: Fraction | None) -> None:
         """Mux every packet due before `time` seconds of the input; None: all that are left. Raises av.FFmpegError."""
         while True:
-            packet = self._held or next(self._packets, None)
+            found = self._held or next(self._packets, None)
             self._held = None
-            if packet is None:
+            if found is None:
                 return
+            index, packet = found
             base = fraction_of(packet.time_base) or Fraction(1)
             if time is not None and (packet.dts or 0) * base > time:
-                self._held = packet
+                self._held = found
                 return
-            index = packet.stream_index
             shift = round(self._shift / base)
             if shift:
                 packet.pts, packet.dts = (packet.pts or 0) + shift, (packet.dts or 0) + shift
@@ -80,35 +186,40 @@ class CopiedStreams:
         self._input.close()
 
     def _add_streams(self, audio: bool, keep_metadata: bool) -> None:
+        self._dropped += chapters_of(self._input)
         for stream in self._input.streams:
             if stream.type not in (("audio", "subtitle") if audio else ("subtitle",)):
                 continue
-            name = stream.codec_context.codec.canonical_name if stream.codec_context else "an unknown codec"
+            name = stream.codec_context.codec.canonical_name if stream.codec_context else "unknown"
             try:
-                if stream.codec_context is None:
-                    raise ValueError(name)
+                clean = CleanCopy(stream)
+            except ValueError as error:
+                self._dropped.append(f"{stream.type} stream {stream.index} ({name}): {error}")
+                continue
+            try:
                 copy: av.stream.Stream = self._output.add_stream_from_template(stream)
             except (av.FFmpegError, ValueError) as error:
                 if stream.type == "subtitle":
-                    self.dropped.append(f"subtitle stream {stream.index} ({name})")
+                    self._dropped.append(f"subtitle stream {stream.index} ({name})")
                     continue
                 raise OutputError(_refusal(Path(self._output.name), name)) from error
+            copy.codec_context.extradata = clean.header or None
             copy.metadata.clear()
-            copy.metadata.update(
-                (key, text) for key, text in stream.metadata.items() if keep_metadata or key == "language"
-            )
+            copy.metadata.update(stream.metadata if keep_metadata else language_of(stream.metadata))
             copy.disposition = int(stream.disposition.value)  # type: ignore[assignment]  # PyAV 14 wants a number
-            self._streams[stream.index] = copy
+            self._streams[stream.index], self._clean[stream.index] = copy, clean
 
-    def _demux(self) -> Generator[av.Packet[av.stream.Stream], None, None]:
+    def _demux(self) -> Generator[tuple[int, av.Packet[Any]], None, None]:
         wanted = [stream for stream in self._input.streams if stream.index in self._streams]
         if not wanted:
             return
         try:
-            for packet in self._input.demux(wanted):
-                if packet.size:
-                    self._set_times(packet)
-                    yield packet
+            for packet in packets_of(self._input, *wanted):
+                index = packet.stream_index
+                clean = self._clean[index].packet(packet)
+                if clean is not None:
+                    self._set_times(index, clean)
+                    yield index, clean
         except MemoryError:
             raise
         except (av.FFmpegError, ValueError, OSError) as error:
@@ -116,9 +227,8 @@ class CopiedStreams:
             if not self._tolerant:
                 raise InputError(f"{self._path} is damaged: its sound cannot be read to the end") from error
 
-    def _set_times(self, packet: av.Packet[av.stream.Stream]) -> None:
+    def _set_times(self, index: int, packet: av.Packet[Any]) -> None:
         """Fill in missing times and keep decode times rising: muxers refuse a packet otherwise."""
-        index = packet.stream_index
         dts = packet.dts
         if dts is None:
             dts = self._next.get(index, 0) if packet.pts is None else packet.pts

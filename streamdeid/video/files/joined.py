@@ -16,8 +16,8 @@ import av
 from streamdeid.core.atomic_file import Growing, check_paths, put_in_place, reason_of, reserve
 from streamdeid.core.held_signals import signals_held
 from streamdeid.errors import OutputError
-from streamdeid.video.files.copied_streams import CopiedStreams
-from streamdeid.video.files.sink import BITEXACT, muxer_options, shift_of
+from streamdeid.video.files.copied_streams import CopiedStreams, Dropped
+from streamdeid.video.files.sink import BITEXACT, kept_metadata, muxer_options, shift_of
 from streamdeid.video.files.source import SourceInfo
 from streamdeid.video.files.spliced import decoded_at, opened_video
 from streamdeid.video.formats import container_for
@@ -37,11 +37,11 @@ def join(
     keep_metadata: bool,
     overwrite: bool,
     tolerant: bool,
-) -> tuple[str, ...]:
+) -> Dropped:
     """Write `path` from pieces that `sink.FileSink` wrote without streams; it appears when it is whole.
 
     times: of all frames, seconds, as in the input, whose `info` this is; the other settings are as for `FileSink`.
-    Streams of the input that are not in it, in words. Raises InputError, SettingsError and OutputError; nothing is left
+    What of the input is not in it. Raises InputError, SettingsError and OutputError; nothing is left
     then.
     """
     check_paths(path, info.path, overwrite)
@@ -56,7 +56,7 @@ def join(
             put_in_place(growing, path, overwrite=overwrite)
         except (av.FFmpegError, OSError) as error:
             raise OutputError(f"{path} cannot be written: {reason_of(error)}") from error
-    return info.dropped_streams + dropped
+    return Dropped(info.dropped_streams + dropped.streams, dropped.parts)
 
 
 def _write(
@@ -68,7 +68,7 @@ def _write(
     audio: bool,
     keep_metadata: bool,
     tolerant: bool,
-) -> tuple[str, ...]:
+) -> Dropped:
     kind, shift = container_for(path.suffix), shift_of(info)
     options = muxer_options(kind, info.time_base)
     with (
@@ -77,7 +77,7 @@ def _write(
     ):
         output.flags |= BITEXACT
         if keep_metadata:
-            output.metadata.update(info.metadata)
+            output.metadata.update(kept_metadata(info))
         video: av.stream.Stream = output.add_stream_from_template(first)
         video.time_base = first.time_base
         copied = CopiedStreams(
@@ -96,7 +96,7 @@ def _write(
                 output.mux_one(packet)
             copied.copy_until(None)
         _check(sorted(stamps), base, [time + shift for time in times], path)
-    return tuple(copied.dropped)
+    return copied.dropped
 
 
 def _in_order(pieces: Sequence[Path], like: av.VideoStream, path: Path) -> Iterator[tuple[av.Packet[Any], int, int]]:

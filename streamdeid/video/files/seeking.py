@@ -20,12 +20,12 @@ import numpy as np
 from av.container import InputContainer
 from numpy.typing import NDArray
 
-from streamdeid.core.frames import Planes
+from streamdeid.core.frames import MOST_PIXELS, Planes
 from streamdeid.core.square_pixels import resized
 from streamdeid.errors import InputError
 from streamdeid.video.files.source import FileSource, SourceInfo
 from streamdeid.video.pictures import planes_of, turn_upright
-from streamdeid.video.reading import fraction_of, is_cover, open_container
+from streamdeid.video.reading import fraction_of, is_cover, largest, open_container, packets_of
 
 _CACHE = 96 << 20
 """Bytes of pictures that are kept."""
@@ -64,15 +64,18 @@ class SeekingSource:
         *,
         size: tuple[int, int] | None = None,
         cache: int = _CACHE,
+        most_pixels: float = MOST_PIXELS,
     ) -> None:
         """times: presentation time, seconds, of each frame, where an earlier pass knows it: should the packets be
         others in number (a place of damage that was left out), frames are found by it. size: (width, height) that
-        frames are given in, where it is not the stored one (or that made even). cache: bytes to keep."""
+        frames are given in, where it is not the stored one (or that made even). cache: bytes to keep. most_pixels: as
+        for `FileSource`."""
         self._path = path
         self._times = times
-        self._room = cache
         self._size = size
-        self.info: SourceInfo = FileSource(path, tolerant=True, pixel_aspect=Fraction(1)).info
+        self._room, self._most_pixels = cache, most_pixels
+        square = Fraction(1)
+        self.info: SourceInfo = FileSource(path, tolerant=True, pixel_aspect=square, most_pixels=most_pixels).info
         self._cache: OrderedDict[int, Planes] = OrderedDict()
         self._lock = threading.Lock()
         self._index: _Index | None = None
@@ -91,7 +94,7 @@ class SeekingSource:
 
     def beside(self, cache: int) -> SeekingSource:
         """Another one on the same file, which asks for other frames; cache: bytes of pictures that it keeps."""
-        other = SeekingSource(self._path, self._times, size=self._size, cache=cache)
+        other = SeekingSource(self._path, self._times, size=self._size, cache=cache, most_pixels=self._most_pixels)
         with self._lock:
             other._index = self._known()
         return other
@@ -227,9 +230,11 @@ class SeekingSource:
 
     def _opened(self) -> InputContainer:
         if self._container is None:
-            self._container = open_container(self._path)
-            _video_of(self._container).thread_type = "AUTO"
-            _video_of(self._container).thread_count = 0  # as many as there are cores
+            self._container = open_container(self._path, self._most_pixels)
+            video = _video_of(self._container)
+            video.thread_type = "AUTO"
+            video.thread_count = 0  # as many as there are cores
+            video.codec_context.options = largest(self._most_pixels)
         return self._container
 
 
@@ -264,11 +269,11 @@ def _index_of(path: Path, times: Sequence[float] | NDArray[np.float64]) -> _Inde
     keys: list[int] = []
     unstamped = count = 0
     try:
-        with open_container(path) as container:
+        with open_container(path, None) as container:
             stream = _video_of(container)
             base = fraction_of(stream.time_base)
-            for packet in container.demux(stream):
-                if not packet.size or packet.is_discard or not (count or packet.is_keyframe):
+            for packet in packets_of(container, stream):
+                if packet.is_discard or not (count or packet.is_keyframe):
                     continue
                 count += 1
                 if packet.pts is None:

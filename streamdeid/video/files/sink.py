@@ -28,6 +28,8 @@ _LATEST_START = 60
 BITEXACT = 0x400
 """AVFMT_FLAGBITEXACT: the muxer writes neither library names nor dates."""
 
+_LONGEST_TEXT = 1000
+"""Characters of a piece of metadata that is kept."""
 _SETTLED = 128
 """Frames after which an encoder has all its memory. x264's tree of macroblocks reads some that nobody wrote: with what
 other parts of the program had left there, the same pictures gave another file each time (all of night_turning). So
@@ -37,10 +39,11 @@ until then new memory is empty."""
 class FileSink:
     """Encodes de-identified frames into a file like the input's.
 
-    Times, display rotation, sample aspect ratio and colour tags are the input's; sound and subtitles are copied;
-    what can identify (location, device, author, dates, titles, data streams) is not. The file grows under a hidden
-    temporary name beside the output and takes its name only when it is whole and synced. Odd sizes: codecs that need
-    even ones get the last column and row twice. Containers without a rotation tag get the picture upright.
+    Times, display rotation, sample aspect ratio and colour tags are the input's; sound and subtitles are copied
+    (`copied_streams`); what can identify (location, device, author, dates, titles, data streams) is not. The file grows
+    under a hidden temporary name beside the output and takes its name only when it is whole and synced. Odd sizes:
+    codecs that need even ones get the last column and row twice. Containers without a rotation tag get the picture
+    upright.
 
     Use as a context manager: leaving it normally finishes, leaving it by an exception aborts.
     Raises SettingsError for wrong wishes, OutputError when the file cannot be written, FailedClosed for a raw frame.
@@ -82,8 +85,6 @@ class FileSink:
         self._last_pts: int | None = None
         self._copied: CopiedStreams | None = None
         self._open = True
-        self.dropped_streams: tuple[str, ...] = info.dropped_streams
-        """Streams of the input that are not in the output, in words."""
         self._growing = reserve(self.path)
         clear_new_memory(True)
         self._output: OutputContainer | None = None
@@ -96,7 +97,7 @@ class FileSink:
             )
             self._output.flags |= BITEXACT
             if keep_metadata:
-                self._output.metadata.update(info.metadata)
+                self._output.metadata.update(kept_metadata(info))
             chosen = encoder_threads(self._codec, preset) if threads is None else threads
             self._stream = self._add_video(self._output, options, chosen)
             if streams:
@@ -113,6 +114,16 @@ class FileSink:
             self.finish()
         else:
             self.abort()
+
+    @property
+    def dropped_streams(self) -> tuple[str, ...]:
+        """Streams of the input that are not in the output, in words."""
+        return self._info.dropped_streams + (self._copied.dropped.streams if self._copied is not None else ())
+
+    @property
+    def dropped_parts(self) -> tuple[str, ...]:
+        """What was left out of streams that are in the output, in words; all of it once the output is finished."""
+        return self._copied.dropped.parts if self._copied is not None else ()
 
     def write(self, frame: DeidentifiedFrame) -> None:
         """Encode one frame; times must rise. Raises FailedClosed, OutputError and, from the copied sound, InputError.
@@ -205,7 +216,6 @@ class FileSink:
         self._copied = CopiedStreams(
             path, output, audio=audio, shift=self._shift, keep_metadata=keep_metadata, tolerant=tolerant
         )
-        self.dropped_streams += tuple(self._copied.dropped)
         self._info.identity.check(path)  # the sound is of the recording whose pictures come
 
     def _start(self, output: OutputContainer) -> None:
@@ -267,6 +277,11 @@ class FileSink:
         except BaseException:
             self.abort()
             raise
+
+
+def kept_metadata(info: SourceInfo) -> dict[str, str]:
+    """The metadata of a container that a user keeps: texts; what is longer is a picture or a file written as one."""
+    return {key: text for key, text in info.metadata if len(text) <= _LONGEST_TEXT}
 
 
 def shift_of(info: SourceInfo) -> Fraction:

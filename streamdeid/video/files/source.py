@@ -15,7 +15,7 @@ import av
 from av.container import InputContainer
 
 from streamdeid.core.file_identity import FileIdentity
-from streamdeid.core.frames import Colour, Frame
+from streamdeid.core.frames import MOST_PIXELS, Colour, Frame
 from streamdeid.core.square_pixels import frame_of, in_words, near, square_size
 from streamdeid.errors import InputError
 from streamdeid.video.pictures import Orientation, colour_of, is_rgb, orientation_of, planes_of, turn_upright
@@ -111,6 +111,7 @@ class FileSource:
     identity: of the file that is meant, where it was looked at before. Each time that the file is opened, and when it
     was read to its end, it must be the one that was looked at first, unchanged.
     pixel_aspect: width of an upright pixel by its height, instead of what the file says.
+    most_pixels: millions that a picture may have; a file with larger ones is refused before one is decoded.
 
     Raises InputError, in the constructor too, with one line for the user.
     """
@@ -123,6 +124,7 @@ class FileSource:
         threads: int = 1,
         identity: FileIdentity | None = None,
         pixel_aspect: Fraction | None = None,
+        most_pixels: float = MOST_PIXELS,
     ) -> None:
         self.path = Path(path)
         self.tolerant = tolerant
@@ -130,7 +132,7 @@ class FileSource:
         """Places of damage met in the current or last iteration."""
         self.damage: str | None = None
         """What the first damage was."""
-        self._threads, self._given = threads, pixel_aspect
+        self._threads, self._given, self._most_pixels = threads, pixel_aspect, most_pixels
         reason = why_unreadable(self.path)
         if reason:
             raise InputError(f"{self.path} cannot be read: {reason}")
@@ -176,7 +178,7 @@ class FileSource:
     def _opened(self, tolerant: bool) -> Reading:
         """The file, opened, and the same before and after. Raises InputError."""
         self.check()
-        reading = Reading(self.path, tolerant, self._threads)
+        reading = Reading(self.path, tolerant, self._threads, self._most_pixels)
         try:
             self.check()
         except InputError:

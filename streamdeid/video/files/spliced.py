@@ -18,6 +18,7 @@ from av.container import InputContainer
 from streamdeid.core.atomic_file import Growing, put_in_place, reason_of, reserve
 from streamdeid.core.file_identity import FileIdentity
 from streamdeid.errors import InputError, OutputError
+from streamdeid.video.files.copied_streams import CleanCopy
 from streamdeid.video.files.sink import BITEXACT, muxer_options
 from streamdeid.video.formats import container_for
 from streamdeid.video.reading import fraction_of, is_cover, open_container
@@ -71,6 +72,9 @@ def check_copyable(path: Path, *, audio: bool, keep_metadata: bool) -> None:
     with opened_video(path) as (container, _):
         if not audio and container.streams.audio:
             raise NotSplicedError("the earlier output has sound")
+        for one in container.streams:
+            if one.type != "video" and _clean(one).parts:
+                raise NotSplicedError("the earlier output has streams with more than sound and text")
         if not keep_metadata and any(key.lower() not in _MUXER_TAGS for key in container.metadata):
             raise NotSplicedError("the earlier output has metadata")
 
@@ -123,6 +127,7 @@ def _write(
     base = fraction_of(stream.time_base)
     assert base is not None
     outs: dict[int, Any] = {}
+    clean: dict[int, CleanCopy] = {}
     output = av.open(f"file:{growing.place}", mode="w", format=kind.muxer, container_options=muxer_options(kind, base))
     with output:
         output.flags |= BITEXACT
@@ -130,6 +135,8 @@ def _write(
         for one in container.streams:
             copy: av.stream.Stream = output.add_stream_from_template(one)
             outs[one.index] = copy
+            if one.index != stream.index:
+                clean[one.index] = _clean(one)
             copy.time_base = one.time_base
             copy.metadata.update((key, text) for key, text in one.metadata.items() if key == "language")
             copy.disposition = int(one.disposition.value)  # type: ignore[assignment]  # PyAV 14 wants a number
@@ -149,8 +156,18 @@ def _write(
                             output.mux_one(new)
                     continue
                 latest = packet.dts = decoded_at(packet, latest)
-            packet.stream = outs[packet.stream_index]
-            output.mux_one(packet)
+            copied = packet if packet.stream_index == stream.index else clean[packet.stream_index].packet(packet)
+            if copied is not None:
+                copied.stream = outs[packet.stream_index]
+                output.mux_one(copied)
+
+
+def _clean(stream: av.stream.Stream) -> CleanCopy:
+    """Raises NotSplicedError for a stream that is not copied: an earlier version of this program wrote it."""
+    try:
+        return CleanCopy(stream)
+    except ValueError as error:
+        raise NotSplicedError(f"the earlier output has a stream that is not copied: {error}") from error
 
 
 def decoded_at(packet: av.Packet[Any], latest: int | None) -> int | None:
@@ -190,7 +207,7 @@ def _times(path: Path) -> list[float]:
 def opened_video(path: Path) -> Iterator[tuple[InputContainer, av.VideoStream]]:
     """A file of ours and its video. Raises InputError."""
     try:
-        container = open_container(path)
+        container = open_container(path, None)
     except (av.FFmpegError, ValueError, OSError) as error:
         raise InputError(f"{path} cannot be read") from error
     with container:

@@ -11,14 +11,15 @@ from typing import Any
 import av
 from av.container import InputContainer
 
-from streamdeid.core.frames import Planes
+from streamdeid.core.frames import MOST_PIXELS, Planes
+from streamdeid.errors import InputError
 from streamdeid.video.live.camera_address import is_refusal, opening, reason_of
 from streamdeid.video.live.coded_gaps import CodedGaps
 from streamdeid.video.live.decode_lag import DecodeLag
 from streamdeid.video.live.picture_ends import EARLY, PictureEnds
 from streamdeid.video.pictures import colour_of, orientation_of, planes_of, turn_upright
 from streamdeid.video.pixel_aspect import SaidAspect, upright
-from streamdeid.video.reading import TEXT, fraction_of, is_cover, open_container
+from streamdeid.video.reading import TEXT, fraction_of, is_cover, largest, open_container, packets_of, too_large
 
 _DEFAULT_RATE = 25.0
 _SLOWEST_RATE, _FASTEST_RATE = 0.2, 240.0
@@ -68,7 +69,8 @@ class Camera:
     """One connection to a camera (URL, device), or one pass over a file.
 
     Timeouts in seconds; opening may take twice its own, reading and closing once each.
-    codec: what the last connection had, None for the first. Raises Lost, in the constructor too.
+    codec: what the last connection had, None for the first. most_pixels: millions that a picture may have; no memory is
+    taken for larger ones. Raises Lost, in the constructor too.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Camera:
         *,
         file: bool,
         codec: str | None = None,
+        most_pixels: float = MOST_PIXELS,
     ) -> None:
         self._address = address
         self._read_timeout = read_timeout
@@ -90,7 +93,9 @@ class Camera:
         try:
             # Without its parser FFmpeg takes longer to know a stream, a second for HEVC: only where that is of use.
             parsed = file or not address.lower().startswith(("rtsp://", "rtsps://")) or codec not in (None, EARLY)
-            self._container = _open(address, transport, open_timeout, read_timeout, file, parsed)
+            self._container = _open(address, transport, open_timeout, read_timeout, file, parsed, most_pixels)
+        except InputError as error:
+            raise Lost(str(error).removeprefix(f"{address} cannot be read: ")) from None
         except MemoryError:
             raise
         except (av.FFmpegError, OSError, ValueError) as error:
@@ -99,11 +104,11 @@ class Camera:
             reason = reason_of(error, address, opened=False, late=late, patience=open_timeout)
             raise Lost(reason, refused=is_refusal(error)) from None
         try:
-            self._stream = _video_of(self._container)
+            self._stream = _video_of(self._container, most_pixels)
         except Lost:
             self._container.close()
             raise
-        self._packets: Any = self._container.demux()
+        self._packets: Any = packets_of(self._container)
         self._codec = self._stream.codec_context.codec.canonical_name
         self._base = fraction_of(self._stream.time_base)
         self._ends = None if parsed else PictureEnds(self._codec)
@@ -253,15 +258,16 @@ class Camera:
 
 
 def _open(
-    address: str, transport: str, open_timeout: float, read_timeout: float, file: bool, parsed: bool
+    address: str, transport: str, open_timeout: float, read_timeout: float, file: bool, parsed: bool, most_pixels: float
 ) -> InputContainer:
     if file:
-        return open_container(Path(address))
+        return open_container(Path(address), most_pixels)
     how = opening(address, transport, open_timeout, read_timeout, parsed)
     container: InputContainer = av.open(
         how.name,
         mode="r",
         format=how.format,
+        options=largest(most_pixels),
         container_options=how.options,
         timeout=(open_timeout, read_timeout),
         **TEXT,
@@ -269,17 +275,22 @@ def _open(
     return container
 
 
-def _video_of(container: InputContainer) -> av.VideoStream:
+def _video_of(container: InputContainer, most_pixels: float) -> av.VideoStream:
     streams = [stream for stream in container.streams.video if not is_cover(stream)]
     if not streams:
         raise Lost("there is no video in it")
     stream = streams[0]
     if stream.codec_context is None:
         raise Lost("its video codec is not supported")
+    reason = too_large(stream.codec_context.width, stream.codec_context.height, most_pixels)
+    if reason:
+        raise Lost(reason)
     # Threads over frames would hold back as many frames as there are threads.
     stream.thread_type = "SLICE"
     stream.codec_context.flags |= _LOW_DELAY
+    options = largest(most_pixels)
     if stream.codec_context.name == "hevc":
         # Its decoder leaves out pictures without references in silence unless errors are made to explode.
-        stream.codec_context.options = {"err_detect": "explode"}
+        options["err_detect"] = "explode"
+    stream.codec_context.options = options
     return stream

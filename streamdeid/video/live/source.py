@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from streamdeid.core.addresses import is_address, is_device, shown
+from streamdeid.core.frames import MOST_PIXELS
 from streamdeid.core.square_pixels import frame_of
 from streamdeid.core.status import Arrival, SourceState
 from streamdeid.errors import InputError
@@ -45,6 +46,23 @@ class _Waiting:
     rate: float
 
 
+@dataclass(frozen=True)
+class Handed:
+    """Which pictures of a camera are handed out, and how."""
+
+    most_rate: float | None = None
+    """Pictures a second at most; None: all."""
+    most_lines: int | None = None
+    """Pixels of their shorter side at most; None: as they are."""
+    pixel_aspect: Fraction | None = None
+    """Width of an upright pixel by its height; None: what the stream says."""
+    most_pixels: float = MOST_PIXELS
+    """Millions that a picture may have before it is made smaller; a camera with larger ones is lost."""
+
+
+_ALL = Handed()
+
+
 class _Ticket:
     """What one reader thread works under: when it last moved, and whether it is to stop."""
 
@@ -60,8 +78,7 @@ class LiveSource:
     address: a URL of `addresses.READABLE`, a V4L2 device, or with `realtime` a file, which is replayed by its own time
     stamps, once or (`loop`) again and again. transport: `tcp` or `udp`, for RTSP. Timeouts in seconds.
     keep_trying: whether a camera that cannot be opened at the start is tried again, as it is later in any case.
-    most_rate: pictures a second that are handed out at most, most_lines: pixels of their shorter side; None: all.
-    pixel_aspect: width of an upright pixel by its height, instead of what the stream says.
+    handed: which of the pictures are handed out, and how.
 
     Raises InputError from `take`, one line without a password. `close` it in the end.
     """
@@ -76,17 +93,14 @@ class LiveSource:
         keep_trying: bool = False,
         realtime: bool = False,
         loop: bool = False,
-        most_rate: float | None = None,
-        most_lines: int | None = None,
-        pixel_aspect: Fraction | None = None,
+        handed: Handed = _ALL,
     ) -> None:
         self._address, self._transport = address, transport
         self._open_timeout, self._read_timeout = open_timeout, read_timeout
         self._keep_trying = keep_trying
         self._file = realtime and not is_address(address) and not is_device(address)
         self._loop = loop
-        self._most_rate, self._most_lines, self._given = most_rate, most_lines, pixel_aspect
-        self._fewer = Fewer(most_rate)
+        self._handed, self._fewer = handed, Fewer(handed.most_rate)
         self._queue: Newest[_Waiting] = Newest(_QUEUE)
         self._clock = LiveClock()
         self._backoff = Backoff()
@@ -124,7 +138,7 @@ class LiveSource:
             waiting = self._queue.take(max(0.0, min(left, _LOOK)))
             if waiting is not None:
                 try:
-                    return _arrival(waiting, self._most_lines, self._given)
+                    return _arrival(waiting, self._handed)
                 except Exception:  # of one picture that cannot be converted; the next one may be sound
                     with self._lock:
                         self._state = replace(self._state, damaged=self._state.damaged + 1)
@@ -198,7 +212,14 @@ class LiveSource:
         """Open the camera and read it until it is lost, which raises Lost, or until told to stop."""
         ticket.beat = time.monotonic()
         deadlines = self._open_timeout, self._read_timeout
-        camera = Camera(self._address, self._transport, *deadlines, file=self._file, codec=self._codec)
+        camera = Camera(
+            self._address,
+            self._transport,
+            *deadlines,
+            file=self._file,
+            codec=self._codec,
+            most_pixels=self._handed.most_pixels,
+        )
         self._codec = camera.codec
         try:
             rate, pace, damaged = camera.rate, Pace() if self._file else None, 0
@@ -223,7 +244,7 @@ class LiveSource:
     def _check_aspect(self, picture: Picture) -> None:
         """Raise Lost for pixels of an impossible shape: nobody knows what faces look like in them."""
         try:
-            squared_by(picture.aspect, self._given)
+            squared_by(picture.aspect, self._handed.pixel_aspect)
         except ValueError as error:
             raise Lost(f"it {error}") from None
 
@@ -239,7 +260,7 @@ class LiveSource:
             if self._ticket is not ticket:
                 return
             stamp = self._clock.time(picture.stamp, picture.arrived)
-            taken, told = self._fewer.take(stamp, rate), min(rate, self._most_rate or rate)
+            taken, told = self._fewer.take(stamp, rate), min(rate, self._handed.most_rate or rate)
             if taken:
                 self._queue.put(_Waiting(picture, stamp, self._state.frames, self._state.connections, told))
             spared = self._state.spared + (not taken)
@@ -282,9 +303,9 @@ def _rest(ticket: _Ticket, seconds: float) -> bool:
     return ticket.stop.is_set()
 
 
-def _arrival(waiting: _Waiting, most_lines: int | None, given: Fraction | None) -> Arrival:
+def _arrival(waiting: _Waiting, handed: Handed) -> Arrival:
     said = waiting.picture.upright_aspect()
-    squared = squared_by(said, given)
-    planes = smaller(waiting.picture.planes(), most_lines, squared)
+    squared = squared_by(said, handed.pixel_aspect)
+    planes = smaller(waiting.picture.planes(), handed.most_lines, squared)
     frame = frame_of(planes, waiting.time, waiting.index, said, squared)
     return Arrival(frame, waiting.picture.arrived, waiting.connection, waiting.rate)
