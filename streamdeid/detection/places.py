@@ -241,9 +241,8 @@ class Place:
         if self.missed == 0 and self.trusted and self.evidence >= _SETTLED:
             self.opined(_OPINED[1])
 
-    def found_by_survey(self, found: Keypoints, evidence: float) -> None:
-        """A survey sees a face here, with this evidence."""
-        self.evidence = max(self.evidence, evidence)
+    def found_by_survey(self, found: Keypoints) -> None:
+        """A survey sees a face here."""
         if self.keypoints is None:
             if self.missed:
                 self.raw, self.missed = as_detected(found.box), 0

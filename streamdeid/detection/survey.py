@@ -23,9 +23,7 @@ Box = tuple[float, float, float, float]
 
 FOUND = 0.3
 """Score from which something may be a face that was not known: of 219 heads in 49 frames 200 have it, and 0.35 other
-places a frame; 188 and 0.05 have `SURE_OF`."""
-SURE_OF = 0.4
-"""Score from which nobody else is asked."""
+places a frame."""
 _CLOSE = 120.0
 """Width from which it says nothing: so close to the camera a face is larger than those that the network knows. It sees
 nothing in a frontal face of 400 pixels (lp_d14)."""
