@@ -87,6 +87,11 @@ class Filmed:
         self.waiting.remove(pending)
         return self.filter.render(pending, self.filter.decide(pending, tracks, self.waiting))
 
+    def ahead(self, planes: Planes, tracks: Sequence[Track]) -> list[DeidentifiedFrame]:
+        """Frames that show the same, one track in each, published when all of them were observed."""
+        frames = [(self.observe(planes, one), one) for one in tracks]
+        return [self.publish(pending, [one]) for pending, one in frames]
+
     def show(self, planes: Planes, *tracks: Track, times: int = 1) -> DeidentifiedFrame:
         """The last of so many frames that show the same, published at once."""
         for _ in range(times):

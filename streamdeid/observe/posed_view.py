@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,10 +21,16 @@ _SIGHTINGS, _AGREED = 5, 3
 _SIZE_STEP, _PLACE_STEP, _YAW_STEP = 1.4, 0.6, 0.7
 """Ratio of sizes, distance in widths, and turn in radians, from one sighting to the next up to which it is one
 head's."""
+HELD = 3
+"""Frames in a row for which a head keeps its pose although no points show it."""
 _PRESENCE = 0.8
 """Of a mesh, from which its own points tell the pose where no others were asked for."""
-_MOST_YAW, _MOST_NOD = math.radians(85), math.radians(35)
-"""Turn and bend up to which a posed face is shown: beyond, the original's outline would be another one."""
+_MOST_YAW, _MOST_NOD, _MOST_ROLL = math.radians(85), math.radians(35), math.radians(35)
+"""Turn, bend and tilt up to which a posed face is shown: beyond, points read by the second network say too little. It
+takes tilted heads for upright ones (docs/methods.md 8)."""
+_FAR_YAW, _FAR_ROLL, _FARTHER = math.radians(50), math.radians(15), 0.15
+"""Turn and tilt from which they say less than for others, and what the place of the face is grown by then, share of its
+sides."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +46,26 @@ class PosedView:
     agreed: bool
     """Whether most of the last sightings agreed that there is a face, and where."""
 
+    def moved(self, box: Box) -> PosedView:
+        """The same head where the detector, or whoever follows it, sees the face now: in a box, pixels."""
+        before, now = np.reshape(self.sighted, (2, 2)), np.reshape(box, (2, 2))
+        shift = now.mean(axis=0) - before.mean(axis=0)
+        x0, y0, x1, y1 = (float(v) for v in np.array(self.box) + np.tile(shift, 2))
+        pose = replace(self.pose, x=self.pose.x + float(shift[0]), y=self.pose.y + float(shift[1]))
+        return replace(self, pose=pose, box=(x0, y0, x1, y1), sighted=box)
+
     @property
     def turned_away(self) -> bool:
         """Whether it looks too far aside, up or down for a face to be shown."""
-        return not (abs(self.pose.yaw) <= _MOST_YAW and abs(self.pose.nod) <= _MOST_NOD)
+        pose = self.pose
+        return not (abs(pose.yaw) <= _MOST_YAW and abs(pose.nod) <= _MOST_NOD and abs(pose.roll) <= _MOST_ROLL)
+
+    @property
+    def places(self) -> tuple[Box, Box]:
+        """Where the face is by points, and by the detector, pixels: both have to be covered, grown where the pose is
+        less sure."""
+        far = abs(self.pose.yaw) > _FAR_YAW or abs(self.pose.roll) > _FAR_ROLL
+        return (_grown(self.box, _FARTHER), _grown(self.sighted, _FARTHER)) if far else (self.box, self.sighted)
 
 
 @dataclass
@@ -53,6 +75,10 @@ class PosedReader:
     head: MeanHead
     _steady: PoseFilter = field(default_factory=PoseFilter)
     _last: KeypointPose | None = None
+    _shown: PosedView | None = None
+    """The last view ..."""
+    _held: int = 0
+    """... and sightings since."""
     _agreed: deque[bool] = field(default_factory=lambda: deque(maxlen=_SIGHTINGS))
 
     def __call__(self, face: Face, time: float) -> PosedView | None:
@@ -60,15 +86,28 @@ class PosedReader:
         found = self._read(face)
         if found is None:
             self._agreed.append(False)
-            return None
+            return self._hold(face)
         pose, box = found
         last, self._last = self._last, pose
         goes_on = last is None or _one_head(last, pose)
         self._agreed.append(goes_on and face.confirmed)
         if not goes_on:
-            self._steady = PoseFilter()
+            self._steady, self._shown = PoseFilter(), None
             return None
-        return PosedView(self._steady(pose, time), box, face.box, sum(self._agreed) >= _AGREED)
+        self._held = 0
+        self._shown = PosedView(self._steady(pose, time), box, face.box, self._agree)
+        return self._shown
+
+    @property
+    def _agree(self) -> bool:
+        return sum(self._agreed) >= _AGREED
+
+    def _hold(self, face: Face) -> PosedView | None:
+        """The last view, gone along with the detector's box: no points were seen in this frame."""
+        self._held += 1
+        if self._shown is None or self._held > HELD:
+            return None
+        return replace(self._shown.moved(face.box), agreed=self._agree)
 
     def _read(self, face: Face) -> tuple[KeypointPose, Box] | None:
         if face.keypoints is not None:
@@ -79,6 +118,12 @@ class PosedReader:
             return None
         pose = pose_of_keypoints(np.asarray(points, np.float64), box, self.head)
         return None if pose is None else (pose, box)
+
+
+def _grown(box: Box, share: float) -> Box:
+    """A box with its sides grown by a share of them, about its middle."""
+    dx, dy = share * (box[2] - box[0]) / 2, share * (box[3] - box[1]) / 2
+    return box[0] - dx, box[1] - dy, box[2] + dx, box[3] + dy
 
 
 def _one_head(last: KeypointPose, pose: KeypointPose) -> bool:

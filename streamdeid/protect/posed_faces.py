@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.faces import Track
 from streamdeid.core.frames import Planes
-from streamdeid.observe.posed_view import PosedView
+from streamdeid.observe.posed_view import HELD, PosedView
 from streamdeid.protect.levels import FACES, Level, astray
 from streamdeid.protect.pending import Measured, SeenTrack, Waiting
 from streamdeid.protect.plan import Plan
@@ -26,10 +27,32 @@ class PosedFaces:
     def __init__(self, fitting: FitModel, light: LightFrame) -> None:
         self._frame = PosedFrame.of(fitting, light)
         self._memories: dict[int, PosedMemory] = {}
+        self._views: dict[int, tuple[int, PosedView]] = {}
+        """By track that was posed lately: the number of the frame, and the view."""
 
     def keep(self, tracklets: Iterable[int]) -> None:
         """Remember these, and no others."""
         self._memories = {number: self._memories.get(number) or PosedMemory() for number in tracklets}
+
+    def decided(self, plans: Sequence[Plan], index: int) -> None:
+        """Note the views of a frame of this number."""
+        posed = {one.track.number: (index, one.posed) for one in plans if one.posed is not None and one.track.face}
+        kept = {number: view for number, view in self._views.items() if index - view[0] < HELD}
+        self._views = {**kept, **posed}
+
+    def between(self, track: Track, index: int, later: Waiting) -> PosedView | None:
+        """The pose of a lost face in a frame of this number between two sights of it that are a few frames apart; None
+        elsewhere."""
+        then, last = self._views.get(track.number, (index, None))
+        if last is None or index - then > HELD:
+            return None
+        coming = [one.seen.get(track.number) for one in list(later)[: HELD - (index - then) + 1]]
+        if not any(seen is not None and seen.posed is not None and seen.posed.agreed for seen in coming):
+            return None
+        x0, y0, x1, y1 = track.box
+        wide, high = ((b - a) / 2 for a, b in zip(last.sighted[:2], last.sighted[2:], strict=True))
+        x, y = (x0 + x1) / 2, (y0 + y1) / 2
+        return last.moved((x - wide, y - high, x + wide, y + high))
 
     def render(self, out: Planes, lit: Planes, plan: Plan, face: NewFace, plans: Sequence[Plan]) -> bool:
         """Render the posed face of one of the plans, in place; False, and nothing done, where it cannot be.
@@ -37,7 +60,8 @@ class PosedFaces:
         lit: the picture that its light is taken from.
         """
         assert plan.posed is not None
-        head = PosedHead(plan.posed.pose, face_ellipse(plan.posed.box), sighted=face_ellipse(plan.posed.sighted))
+        face_at, sighted = (face_ellipse(box) for box in plan.posed.places)
+        head = PosedHead(plan.posed.pose, face_at, sighted=sighted)
         # Nothing is taken from another head that shows a face: it may be the original's still.
         others = [_rim(other) for other in plans if other.track is not plan.track and other.level in FACES]
         memory = self._memories[plan.tracklet]
@@ -62,5 +86,5 @@ def _rim(plan: Plan) -> Points:
     """The rim (n, 2) of the face that one of the plans shows, pixels."""
     if plan.posed is not None and plan.level is Level.POSED:
         return face_ellipse(plan.posed.box)
-    assert plan.track.face is not None
-    return face_ellipse(plan.track.face.outline or plan.track.face.box)
+    face = plan.track.face
+    return face_ellipse(plan.track.box if face is None else face.outline or face.box)

@@ -107,7 +107,9 @@ class ReplaceFaces:
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
         """Which protection level each track gets, and with whose face. Raises FailedClosed in any doubt."""
-        return [self._plan(pending, track, later) for track in tracks]
+        plans = [self._plan(pending, track, later) for track in tracks]
+        self._posed.decided(plans, pending.frame.index)
+        return plans
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
         """The frame with every tracked face covered. Raises FailedClosed in any doubt.
@@ -234,7 +236,12 @@ class ReplaceFaces:
             raise FailedClosed("a face's place is not finite")
         if followed is None or seen is None or track.face is None:
             person = self._faces.check.person_of(tracklet) or 0
-            return Plan(track, place, self._hidden, Cause.LOST, person=person, tracklet=tracklet)
+            plan = Plan(track, place, self._hidden, Cause.LOST, person=person, tracklet=tracklet)
+            held = self._posed.between(track, pending.frame.index, later)
+            if held is None or seen is None or ambiguous:
+                return plan
+            person, face = self._decide_face(tracklet, pending.frame.time, False)
+            return plan if face is None else replace(plan, level=Level.POSED, person=person, face=face, posed=held)
         view = view_of(seen, found)
         sighted = agreed(track.number, view, later)
         surely = sighted or (found is not None and shows_a_face(found.seen, track.face))

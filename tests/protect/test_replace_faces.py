@@ -12,7 +12,7 @@ import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.core.faces import Keypoints
+from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Planes
 from streamdeid.identity.looks import Looks
 from streamdeid.observe.keypoint_pose import points_of_mesh
@@ -417,3 +417,29 @@ def test_nothing_is_written_into_the_frame_and_the_same_frames_give_the_same_pix
         results.append(filmed.show(right.planes, track(left.face, 1), track(right.face, 2, ambiguous=True)).planes)
     assert same(*results) and same(before, right.planes)
     assert Counter(level.label for level in filmed.filter.levels.elements()).total() == 18
+
+
+def bared(one: drawn_faces.Scene) -> Face:
+    """Its face as the detector sees it where the landmarker sees none."""
+    points = keypoints(one)
+    return replace(one.face, landmarks=None, forehead=None, iris=None, mesh=None, depth=None, keypoints=points)
+
+
+def test_a_posed_face_is_held_for_a_few_frames_without_points(fitting: FitModel, drawn: Drawn) -> None:
+    one = drawn()
+    filmed = Filmed(fitting)
+    filmed.show(one.planes, track(one.face), times=5)
+    filmed.show(one.planes, track(bared(one)))
+    without = replace(bared(one), keypoints=None)
+    assert [levels(filmed.show(one.planes, track(without)))[1] for _ in range(5)] == [POSED, POSED, SOFT, SOFT, SOFT]
+
+
+def test_between_two_sights_a_posed_face_goes_along_and_after_the_last_one_it_ends(
+    fitting: FitModel, drawn: Drawn
+) -> None:
+    one = drawn()
+    filmed = Filmed(fitting)
+    filmed.show(one.planes, track(one.face), times=5)
+    gap = [track(bared(one)), lost(one.face.box), lost(one.face.box), track(bared(one)), *[lost(one.face.box)] * 2]
+    shown = filmed.ahead(one.planes, gap)
+    assert [levels(done)[1] for done in shown] == [POSED, POSED, POSED, POSED, SOFT, SOFT]
