@@ -104,6 +104,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, fitting: FitModel, gallery:
     clip = [frame.planes.y for frame in open_source(place / "clip.mp4", Settings())]
     cameras = (
         '[[camera]]\nname = "door"\nsource = "clip.mp4"\nloop = true\noutput = "filtered.mkv"\noverwrite = true\n'
+        "most_rate = 2\n"  # a busy machine is late for more, and what is late never leaves
         f'[[camera]]\nname = "yard"\nsource = "rtsp://user:{PASSWORD}@127.0.0.1:9/x"\noutput = "yard.m3u8"\n'
     )
     with serving(place, cameras) as service:
@@ -167,7 +168,8 @@ def test_chromium_sees_the_picture_move_and_saves_a_filtered_snapshot(served: Se
         rate = re.compile(r"(?!0\.0 )\d+\.\d / s")
         eventually(lambda: rate.fullmatch(browser.run(texts.replace("SELECTOR", "[data-is=rate]"))[0]), BUSY)
         assert re.fullmatch(r"\d+ ms", browser.run(texts.replace("SELECTOR", "[data-is=p50]"))[0])
-        assert any(face.startswith("own face: ") for face in browser.run(texts.replace("SELECTOR", "li")))
+        faces = texts.replace("SELECTOR", "li")
+        eventually(lambda: any(face.startswith("own face: ") for face in browser.run(faces)), BUSY)
         yard = eventually(lambda: browser.run("return document.querySelector('[data-camera=yard]')?.innerText"), BUSY)
         assert "degraded" in yard and "the connection was refused" in yard and "There is no picture now." in yard
         assert browser.run("return document.querySelector('[data-camera=yard] img').hidden")
