@@ -37,8 +37,7 @@ from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb, yuv_from_r
 from streamdeid.core.frames import Planes
 from streamdeid.core.mesh_triangles import TRIANGLES
 from streamdeid.detection import yunet
-from streamdeid.detection.second_look import FOLLOWED
-from streamdeid.detection.second_look import stretched
+from streamdeid.detection.second_look import FOLLOWED, stretched
 from streamdeid.observe.keypoint_pose import KEYPOINT_VERTICES, Box, KeypointPose, MeanHead, pose_of_keypoints
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace

@@ -90,7 +90,8 @@ def header_from(data: bytes) -> AnalysisHeader:
 
 def end_text(end: End) -> bytes:
     """The end as JSON. Raises ValueError for one that could not be read again."""
-    surrogates = [{"person": person} | asdict(chosen) for person, chosen in sorted(end.end.surrogates.items())]
+    surrogates = [_row(person, chosen) for person, chosen in sorted(end.end.surrogates.items())]
+    surrogates += [_row(0, chosen) for _, chosen in sorted(end.end.provisional.items())]
     value = {
         "frames": end.frames,
         "levels": list(end.levels),
@@ -111,14 +112,17 @@ def end_from(data: bytes) -> End:
     key_check = fields.text("key_check", 16)
     if key_check and (len(key_check) != 16 or set(key_check) - set("0123456789abcdef")):
         raise Unfit("its end: key_check is not 16 hexadecimal digits")
-    if len(dict(chosen)) != len(chosen):
+    persons = {person: one for person, one in chosen if person}
+    provisional = {one.tracklet: one for person, one in chosen if not person}
+    if len(persons) + len(provisional) != len(chosen):
         raise Unfit("its end: a person has two surrogates")
     return End(
         AnalysisEnd(
-            dict(chosen),
+            persons,
             None if output is None else side_from(output, "its end: output"),
             key_check,
             fields.sha256("seal", empty=True),
+            provisional,
         ),
         fields.whole("frames", 0, MOST_FRAMES),
         fields.list_of("levels", _word, MOST_WORDS),
@@ -170,8 +174,17 @@ def _setting(value: object, name: str) -> Any:
 
 
 def _surrogate(value: object, where: str) -> tuple[int, ChosenSurrogate]:
-    fields = Fields(value, where, ("person", "label", "attempt"))
-    return fields.whole("person", 1), ChosenSurrogate(fields.text("label"), fields.whole("attempt"))
+    provisional = isinstance(value, dict) and "tracklet" in value
+    fields = Fields(value, where, ("person", "label", "attempt", *(("tracklet",) if provisional else ())))
+    tracklet = fields.whole("tracklet", 1) if provisional else 0
+    person = fields.whole("person", 0 if provisional else 1)
+    return person, ChosenSurrogate(fields.text("label"), fields.whole("attempt"), tracklet)
+
+
+def _row(person: int, chosen: ChosenSurrogate) -> dict[str, int | str]:
+    """A surrogate of a person or, with 0, of a tracklet of nobody known then."""
+    row: dict[str, int | str] = {"person": person, "label": chosen.label, "attempt": chosen.attempt}
+    return row | {"tracklet": chosen.tracklet} if chosen.tracklet else row
 
 
 def _word(value: object, where: str) -> str:

@@ -7,7 +7,7 @@ again work on it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from streamdeid.core.faces import Face
@@ -67,6 +67,8 @@ class ChosenSurrogate:
     """Class that was preserved, such as "female"; empty without."""
     attempt: int
     """Number of the proposal that was taken, from 0 (`surrogates.choice`)."""
+    tracklet: int = 0
+    """That it was proposed for, before it was known who it shows; 0 for one that was proposed for a person."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ class AnalysisEnd:
     forgotten."""
     seal: str = ""
     """Tells, to who has the key, that nothing of the file was changed: 64 hexadecimal digits; empty without a key."""
+    provisional: Mapping[int, ChosenSurrogate] = field(default_factory=dict)
+    """By tracklet: what was shown while it was not known who it is."""
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,9 @@ class MaskFaces:
     def chosen(self, person: int) -> None:
         """Nothing is chosen for anybody."""
 
+    def provisional(self, tracklet: int) -> None:
+        """Nor for anybody unknown."""
+
     def allows(self, pending: PendingFrame[Any], track: Track) -> bool:
         """A mask has nothing against any frame."""
         return True

@@ -9,16 +9,17 @@ between two sights of the own one is worse than a redaction. Who turns out to be
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.errors import FailedClosed
 from streamdeid.protect.choices import Chosen
+from streamdeid.protect.pending import PendingFrame
 
 _BREAK = Fraction(1, 2)
 """Seconds for which a tracklet in the middle of a track shows no provisional face."""
@@ -61,12 +62,12 @@ class ProvisionalFaces:
         self._over: dict[int, Fraction] = {}
         """By tracklet that goes over to its person's face: since when, seconds."""
 
-    def note(self, tracklets: Iterable[tuple[int, int]], time: Fraction) -> None:
-        """The tracks of a new frame and their tracklets."""
-        before, self._tracks = self._tracks, dict(tracklets)
+    def note(self, pending: PendingFrame[Any]) -> None:
+        """Take in the tracklets of a new frame, which was observed."""
+        before, self._tracks = self._tracks, {track: seen.tracklet for track, seen in pending.seen.items()}
         for track, tracklet in self._tracks.items():
             if before.get(track, tracklet) != tracklet:
-                self._broken[tracklet] = time
+                self._broken[tracklet] = pending.frame.time
 
     def of(self, tracklet: int, time: Fraction) -> Chosen | None:
         """The surrogate of a tracklet of nobody known, in a frame that is to be rendered now; None while, or where, it

@@ -101,8 +101,7 @@ class ReplaceFaces:
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Measure the faces of the newest of the waiting frames."""
         self._faces.observe(pending, waiting)
-        tracklets = [(track.number, pending.tracklet(track.number)) for track in pending.tracks]
-        self._provisional.note(tracklets, pending.frame.time)
+        self._provisional.note(pending)
         self._forget(waiting)
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
@@ -190,6 +189,10 @@ class ReplaceFaces:
     def chosen(self, person: int) -> Chosen | None:
         """What was chosen for a person; None for one without."""
         return self._chosen.get(person)
+
+    def provisional(self, tracklet: int) -> Chosen | None:
+        """What a present tracklet was shown by before it was known who it is; None for one that was not."""
+        return self._provisional.shown(tracklet)
 
     def vectors(self) -> Mapping[int, Points]:
         """The surrogate of each person, float64 (d,). They never enter a report."""
@@ -326,9 +329,8 @@ class ReplaceFaces:
         )
 
     def _decide_face(self, tracklet: int, time: Fraction, surely: bool) -> tuple[int, NewFace | None]:
-        """Commit the person of a tracklet, 0 for none, and the new face to show at a time, in seconds; None where there
-        is none. It is the person's own or on the way there; of nobody known a provisional one, once it is shown to be a
-        face (surely)."""
+        """Commit the person of a tracklet, 0 for none, and the new face at a time in seconds, None where there is none:
+        the person's, or on the way there; a provisional one where nobody is known, once this is a face (surely)."""
         person = self._faces.check.decide_person(tracklet)
         if person is None:
             shown = self._provisional.of(tracklet, time) if surely else self._provisional.shown(tracklet)

@@ -103,13 +103,29 @@ class RecordedChoice:
 
     def __init__(self, analysis: Analysis, surrogates: Surrogates) -> None:
         self._chosen, self._surrogates = analysis.end.surrogates, surrogates
+        self._provisional = analysis.end.provisional
 
     def surrogate(self, person: int, y: Points) -> Surrogate:
         """The surrogate of a person of that run; one chosen now for anybody else, by y (d,). Raises FailedClosed."""
         known = self._chosen.get(person)
         if known is None:
             return self._surrogates.surrogate(person, y)
-        return self._surrogates.again(person, known.label, known.attempt)
+        return self._surrogates.again(person, known.label, known.attempt, known.tracklet or None)
+
+    def provisional(self, number: int) -> Surrogate:
+        """What a tracklet of that run was shown by. Raises FailedClosed for one that was shown with no face."""
+        known = self._provisional.get(number)
+        if known is None:
+            raise FailedClosed(f"tracklet {number} had no provisional surrogate")
+        return self._surrogates.provisional_again(number, known.label, known.attempt)
+
+    def adopt(self, number: int, person: int, y: Points) -> Surrogate:
+        """The surrogate of a person of that run, whom a tracklet shows; else the provisional one."""
+        return self.surrogate(person, y) if person in self._chosen else self._surrogates.adopt(number, person)
+
+    def release(self, number: int) -> None:
+        """A tracklet is over."""
+        self._surrogates.release(number)
 
     def forget(self, person: int) -> None:
         """Drop a person who will not come back."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -186,14 +186,21 @@ class ChosenSurrogates:
     """Which surrogate everybody got, in a form that only the key makes a face of."""
 
     by_person: dict[int, ChosenSurrogate]
+    by_tracklet: dict[int, ChosenSurrogate] = field(default_factory=dict)
 
-    def note(self, done: Done[Any], chosen: Callable[[int], object]) -> None:
-        """Note the persons of a frame. chosen: the surrogate of a person."""
+    def note(self, done: Done[Any], chosen: Callable[[int], object], provisional: Callable[[int], object]) -> None:
+        """Note the persons of a frame. chosen: the surrogate of a person; provisional: of a tracklet."""
         for plan in done.plans:
             if plan.person and plan.person not in self.by_person:
-                one = chosen(plan.person)
-                if isinstance(one, Surrogate) and one.method == SAMPLED:
-                    self.by_person[plan.person] = ChosenSurrogate(one.preserved, one.attempts - 1)
+                _note(self.by_person, plan.person, chosen(plan.person))
+            tracklet = done.pending.tracklet(plan.track.number)
+            if tracklet and plan.face is not None and tracklet not in self.by_tracklet:
+                _note(self.by_tracklet, tracklet, provisional(tracklet))
+
+
+def _note(noted: dict[int, ChosenSurrogate], number: int, one: object) -> None:
+    if isinstance(one, Surrogate) and one.method == SAMPLED:
+        noted[number] = ChosenSurrogate(one.preserved, one.attempts - 1, one.provisional or 0)
 
 
 def key_check(key: bytes | None) -> str:

@@ -164,7 +164,7 @@ class ReviewedFile:
         """Keep what is known of a frame that was rendered. Raises OutputError."""
         if self._writer is not None:
             self._writer.add(record_of(done))
-            self._chosen.note(done, stream.inner.chosen)
+            self._chosen.note(done, stream.inner.chosen, stream.inner.provisional)
 
     def check_length(self, frames: int) -> None:
         """Raise FailedClosed when the analysis has more frames than the recording."""
@@ -180,7 +180,9 @@ class ReviewedFile:
         since is rendered. Raises OutputError."""
         if self._writer is not None:
             side = Side(output.sha256, output.bytes)
-            self._writer.close(AnalysisEnd(self._chosen.by_person, side, key_check(self._key)))
+            chosen = self._chosen
+            end = AnalysisEnd(chosen.by_person, side, key_check(self._key), provisional=chosen.by_tracklet)
+            self._writer.close(end)
         path = self._asked.edits
         if path is not None and self.edits is not None:
             try:

@@ -38,8 +38,15 @@ _EVERY = 30.0
 """Seconds between two times that a live run tells what it learned."""
 _SOON = 1.0
 """Seconds for which a live run waits for the file, while its picture stands still."""
+_TRACKLETS = 32
+"""Bits of a tracklet's number, below those of the run's."""
 FROM_REGISTER, OTHERWISE, ADDED = "from the register", "registered face in use", "added to the register"
 _log = logging.getLogger(__name__)
+
+
+def of_run(run: int, number: int) -> int:
+    """The number of a tracklet among those of all runs. run: a number of the register that no other run has."""
+    return run << _TRACKLETS | number
 
 
 @dataclass
@@ -83,6 +90,8 @@ class SharedPeople:
         """Persons who were seen in this stream."""
         self._gone: set[int] = set()
         """Persons whom somebody took out of the register: they are not put in again."""
+        self._run: int | None = None
+        """Number of the register that this run has, and nobody else."""
         self._told = time.monotonic()
         self._take(self._current(file.read()))
 
@@ -96,11 +105,41 @@ class SharedPeople:
 
         Raises FailedClosed when there is none, and what the file does unless the stream is live.
         """
+        return self._face(person, y, None)
+
+    def provisional(self, number: int) -> Surrogate:
+        """That of a tracklet of nobody known, under a number that no other run has: tracklets are numbered alike in all
+        runs, and the same number draws the same face. Raises as `surrogate`."""
+        if self._run is None:
+            self._tried(self._begin)
+        if self._run is None:
+            raise FailedClosed("the register did not say which numbers are free")
+        return self._surrogates.provisional(self._of_run(number))
+
+    def adopt(self, number: int, person: int, y: Points) -> Surrogate:
+        """The surrogate of a person of identity y (d,), where a tracklet of his was shown by a provisional one: the
+        registered one, or else the provisional one, which is registered. Raises as `surrogate`."""
+        return self._face(person, y, self._of_run(number))
+
+    def release(self, number: int) -> None:
+        """A tracklet is over."""
+        if self._run is not None:
+            self._surrogates.release(self._of_run(number))
+
+    def forget(self, person: int) -> None:
+        """Drop a person of this stream who will not come back."""
+        self._surrogates.forget(person)
+        self._gone.discard(person)
+        self._seen.discard(person)
+        self._came.discard(person)
+
+    def _face(self, person: int, y: Points, provisional: int | None) -> Surrogate:
+        """`surrogate`, or `adopt` with the number of a provisional surrogate."""
         self._seen.add(person)
         self._came.add(person)
         if person not in self._links and person not in self._gone:
-            self._tried(lambda: self._claim(person, y))
-        if person not in self._links and person not in self._surrogates:
+            self._tried(lambda: self._claim(person, y, provisional))
+        if person not in self._links and person not in self._surrogates and provisional is None:
             self._tried(lambda: self._draw(person, y))
         link = self._links.get(person)
         if link is not None and person not in self._surrogates:
@@ -109,14 +148,17 @@ class SharedPeople:
                 self._surrogates.counts[FROM_REGISTER] += 1
                 return given
             self._surrogates.counts[OTHERWISE] += 1
-        return self._surrogates.surrogate(person, y)
+        return self._chosen(person, y, provisional)
 
-    def forget(self, person: int) -> None:
-        """Drop a person of this stream who will not come back."""
-        self._surrogates.forget(person)
-        self._gone.discard(person)
-        self._seen.discard(person)
-        self._came.discard(person)
+    def _chosen(self, person: int, y: Points, provisional: int | None, drawn: int | None = None) -> Surrogate:
+        """One chosen now, or the provisional one."""
+        if provisional is not None:
+            return self._surrogates.adopt(provisional, person)
+        return self._surrogates.surrogate(person, y, drawn)
+
+    def _of_run(self, number: int) -> int:
+        assert self._run is not None  # provisional surrogates have such numbers
+        return of_run(self._run, number)
 
     def tell_in_time(self) -> None:
         """Tell what was learned every half minute of a live run; to be called with each frame."""
@@ -168,7 +210,7 @@ class SharedPeople:
         self._by_record[one.number] = person
         self._persons.keep(person)
 
-    def _claim(self, person: int, y: Points) -> None:
+    def _claim(self, person: int, y: Points, provisional: int | None) -> None:
         """Find or make a place in the register for somebody new, if it is certain who that is."""
         known = self._persons.known(person)
         if known is None or not known[2] or known[0].vector is None:
@@ -185,7 +227,7 @@ class SharedPeople:
                 del self._links[self._by_record[found]]
                 self._link(others[found], person, told=0)
                 return
-            chosen = self._surrogates.surrogate(person, y, register.following)
+            chosen = self._chosen(person, y, provisional, register.following)
             one = RegisteredPerson(
                 number=register.following,
                 template=template.vector,
@@ -203,11 +245,19 @@ class SharedPeople:
     def _draw(self, person: int, y: Points) -> None:
         """Choose the face of somebody who is not in the register, under a number that nobody else gets: persons are
         numbered alike in all runs, and the same number draws the same face."""
+        self._surrogates.surrogate(person, y, self._free_number())
+
+    def _begin(self) -> None:
+        """Get a number for this run alone."""
+        self._run = self._free_number()
+
+    def _free_number(self) -> int:
+        """A number that nobody else gets."""
         with self._file.opened(self._wait) as (read, write):
             register = self._current(read)
             self._take(register)
             write(replace(register, following=register.following + 1))
-        self._surrogates.surrogate(person, y, register.following)
+        return register.following
 
     def _exchange(self) -> None:
         if not self._seen & self._links.keys():

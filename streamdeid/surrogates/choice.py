@@ -58,7 +58,7 @@ from streamdeid.surrogates.key import check_key, generator, new_key
 from streamdeid.surrogates.provisional import Provisional
 from streamdeid.surrogates.surrogate import LEAST_Q, MAPS, METHODS, MOST_Q, SAMPLED, Surrogate, SurrogateSettings
 
-__all__ = ["LEAST_Q", "METHODS", "MOST_Q", "SAMPLED", "Surrogate", "SurrogateSettings", "Surrogates"]
+__all__ = ["LEAST_Q", "MAPS", "METHODS", "MOST_Q", "SAMPLED", "Surrogate", "SurrogateSettings", "Surrogates"]
 
 # The papers' maps shift and share as printed; only what their own theorem claims is enforced on them.
 _ENFORCED = {

@@ -45,7 +45,7 @@ class Whole:
     persons: Mapping[int, int]
     """By tracklet of the recording."""
     surrogates: Mapping[int, Surrogate] = field(repr=False)
-    """By person."""
+    """By person; below 0 by tracklet, of those that surely show a face of nobody known."""
     counts: Mapping[Outcome, int]
 
 
@@ -79,12 +79,14 @@ def decide(
             if pair[0] != pair[1]
         }
     who = who_is_who(tracklets, together, distances, reentry=reentry)
+    faces = {one.tracklets[local] for one, studied in zip(numbers, studies, strict=True) for local in studied.faces}
+    unknown = {number: tracklets[number] for number in faces - who.persons.keys() if number in tracklets}
     chosen: dict[int, Surrogate] = {}
     if surrogates is not None and register is None:
-        chosen = _chosen(tracklets, who.persons, surrogates, round(_GONE * rate))
+        chosen = _chosen(tracklets, who.persons, unknown, surrogates, round(_GONE * rate))
     elif surrogates is not None and register is not None:
-        with register.faces(_people(tracklets, who, together), surrogates, distances) as faces:
-            chosen = _chosen(tracklets, who.persons, faces, round(_GONE * rate))
+        with register.faces(_people(tracklets, who, together), surrogates, distances) as registered:
+            chosen = _chosen(tracklets, who.persons, unknown, registered, round(_GONE * rate))
     return Whole(numbers, who.persons, chosen, who.counts)
 
 
@@ -160,9 +162,14 @@ def _better(one: Gathered | None, other: Gathered | None) -> Gathered | None:
 
 
 def _chosen(
-    tracklets: Mapping[int, Tracklet], persons: Mapping[int, int], surrogates: Surrogates | RegisteredFaces, gone: int
+    tracklets: Mapping[int, Tracklet],
+    persons: Mapping[int, int],
+    unknown: Mapping[int, Tracklet],
+    surrogates: Surrogates | RegisteredFaces,
+    gone: int,
 ) -> dict[int, Surrogate]:
-    """A surrogate for everybody, in the order in which they come; who gets none is redacted softly. gone: frames."""
+    """A surrogate for everybody, in the order in which they come; who gets none is redacted softly. unknown: tracklets
+    that get a provisional one. gone: frames."""
     spans: dict[int, tuple[int, int]] = {}
     views: dict[int, Gathered] = {}
     for number, person in persons.items():
@@ -171,13 +178,17 @@ def _chosen(
         spans[person] = min(first, one.first), max(last, one.last)
         if one.gathered is not None and (person not in views or one.gathered.frames > views[person].frames):
             views[person] = one.gathered
+    spans |= {-number: (one.first, one.last) for number, one in unknown.items()}
     chosen: dict[int, Surrogate] = {}
     here: set[int] = set()
-    for person in sorted(views, key=lambda person: spans[person]):
-        for other in [other for other in here if spans[other][1] < spans[person][0] - gone]:
-            surrogates.forget(other)
+    for who in sorted([*views, *(-number for number in unknown)], key=lambda who: (spans[who], who)):
+        for other in [one for one in here if spans[one][1] < spans[who][0] - (gone if one > 0 else 0)]:
+            if other > 0:
+                surrogates.forget(other)
+            else:
+                surrogates.release(-other)
             here.discard(other)
         with contextlib.suppress(FailedClosed):
-            chosen[person] = surrogates.surrogate(person, views[person].y)
-            here.add(person)
+            chosen[who] = surrogates.surrogate(who, views[who].y) if who > 0 else surrogates.provisional(-who)
+            here.add(who)
     return chosen

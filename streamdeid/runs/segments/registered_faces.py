@@ -24,7 +24,7 @@ from streamdeid.identity.registered import (
     with_neighbours,
 )
 from streamdeid.runs.register_file import RegisterFile
-from streamdeid.runs.shared_people import ADDED, FROM_REGISTER, OTHERWISE
+from streamdeid.runs.shared_people import ADDED, FROM_REGISTER, OTHERWISE, of_run
 from streamdeid.surrogates.choice import Surrogate, Surrogates
 
 
@@ -82,6 +82,7 @@ class RegisteredFaces:
         self.register = register
         self.met: dict[int, int] = {}
         """By person of the recording: the number in the register."""
+        self._run: int | None = None
         self._people, self._surrogates, self._distances, self._now = people, surrogates, distances, now
         self._known, self._near = recognised_at_once(register.people, people, distances)
 
@@ -111,6 +112,19 @@ class RegisteredFaces:
             self._meet(person, new.number)
             self._surrogates.counts[ADDED] += 1
         return chosen
+
+    def provisional(self, number: int) -> Surrogate:
+        """That of a tracklet of nobody known, under a number that no other run has. Raises FailedClosed where there is
+        none."""
+        if self._run is None:
+            self._run = self.register.following
+            self.register = replace(self.register, following=self._run + 1)
+        return self._surrogates.provisional(of_run(self._run, number))
+
+    def release(self, number: int) -> None:
+        """A tracklet is over."""
+        if self._run is not None:
+            self._surrogates.release(of_run(self._run, number))
 
     def forget(self, person: int) -> None:
         """Drop a person who will not come back."""

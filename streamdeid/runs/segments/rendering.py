@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import overload
 
+import numpy as np
+
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, FrameRecord
@@ -132,6 +134,17 @@ class _Given:
         if known is None:
             raise FailedClosed(f"no surrogate was chosen for person {person}")
         return known
+
+    def provisional(self, number: int) -> Surrogate:
+        """That of a tracklet of nobody known. Raises FailedClosed for one without."""
+        return self.surrogate(-number, np.empty(0))
+
+    def adopt(self, number: int, person: int, y: Points) -> Surrogate:
+        """The surrogate of the person whom a tracklet shows: all is decided, so no tracklet gets one later."""
+        return self.surrogate(person, y)
+
+    def release(self, number: int) -> None:
+        """Nothing is free again: it was decided beforehand."""
 
 
 def write(

@@ -168,6 +168,7 @@ def _rendered(
     for span, piece in zip(spans, pieces, strict=True):
         near = around(span, parts)
         people = {person for part in near for person in part.persons.values()}
+        people |= {-tracklet for part in near for tracklet in part.numbers.tracklets.values()}
         chosen = {person: whole.surrogates[person] for person in people if person in whole.surrogates}
         tasks.append(RenderTask(span, piece, near, chosen))
     counted: dict[int, Rendered] = {}

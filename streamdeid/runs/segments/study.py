@@ -10,6 +10,7 @@ from typing import Any
 
 from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, Box, Decision, FrameRecord
 from streamdeid.analysis.write_analysis import AnalysisWriter
+from streamdeid.core.faces import Face
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.identity.gathered import Gathered
 from streamdeid.protect.pending import PendingFrame
@@ -49,6 +50,8 @@ class Studied:
     most: tuple[int, int]
     """The highest numbers of a track and of a tracklet."""
     cuts: int
+    faces: frozenset[int] = frozenset()
+    """Tracklets that surely show a face, which may have to be shown though nobody knows whose it is."""
 
 
 @dataclass
@@ -60,12 +63,13 @@ class _Summary:
     together: set[tuple[int, int]] = field(default_factory=set)
     at_start: list[AtJoint] = field(default_factory=list)
     after: list[AtJoint] = field(default_factory=list)
+    faces: set[int] = field(default_factory=set)
     tracks: int = 0
     tracklets: int = 0
     _last: frozenset[int] = frozenset()
 
-    def add(self, index: int, decisions: Sequence[Decision]) -> None:
-        """Note what was covered in a frame."""
+    def add(self, index: int, decisions: Sequence[Decision], found: Sequence[Face]) -> None:
+        """Note what was covered in a frame, and what was found in it."""
         self.tracks = max([self.tracks, *(one.track for one in decisions)])
         self.tracklets = max([self.tracklets, *(one.tracklet for one in decisions)])
         if index in (self.span.first, self.span.last + 1):
@@ -79,6 +83,11 @@ class _Summary:
         for one in decisions:
             if one.tracklet:
                 self.spans[one.tracklet] = self.spans.get(one.tracklet, (index, index))[0], index
+        self.faces |= {
+            one.tracklet
+            for one in decisions
+            if one.face is not None and found[one.face].confirmed and not one.ambiguous
+        }
         seen = frozenset(one.tracklet for one in decisions if one.face is not None and not one.ambiguous)
         if seen != self._last:
             self.together |= {(one, other) for one in seen for other in seen if one < other}
@@ -114,7 +123,7 @@ def study(
             index = pending.frame.index
             if index in (span.first - 1, span.last):
                 scenes[index] = record.scene
-            summary.add(index, record.decisions)
+            summary.add(index, record.decisions, record.found)
             told(index)
 
         frames = source.between(span.times, span.begin, span.end, number=span.begin)
@@ -136,6 +145,7 @@ def study(
         after=summary.after,
         most=(summary.tracks, summary.tracklets),
         cuts=scenes[span.last] - scenes.get(span.first - 1, 0),
+        faces=frozenset(summary.faces),
     )
 
 

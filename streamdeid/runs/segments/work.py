@@ -51,7 +51,7 @@ class RenderTask:
     """Where its pictures go."""
     parts: Sequence[Part] = field(repr=False)
     surrogates: Mapping[int, Surrogate] = field(repr=False)
-    """Of the persons in it."""
+    """Of the persons in it, and below 0 of tracklets of nobody known (`deciding.Whole`)."""
 
 
 Task = StudyTask | RenderTask

@@ -1,0 +1,98 @@
+"""The pose of a track's head from sighting to sighting: whose points are believed, and for how long."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.core.faces import Face, Keypoints
+from streamdeid.observe.keypoint_pose import KeypointPose, MeanHead
+from streamdeid.observe.posed_view import PosedReader, PosedView
+
+
+@pytest.fixture(scope="module")
+def head(fitting: FitModel) -> MeanHead:
+    return MeanHead.of(fitting)
+
+
+def face(
+    head: MeanHead, x: float = 100.0, size: float = 40.0, yaw: float = 0.0, roll: float = 0.0, evidence: float = 0.9
+) -> Face:
+    """A face whose points are those of the mean head in a pose."""
+    pose = KeypointPose(x, 80.0, size, yaw, 0.05, roll)
+    points = pose.size * (head.keypoints @ pose.rotation.T)[:, :2] + (pose.x, pose.y)
+    box = (x - size / 2, 80 - 0.7 * size, x + size / 2, 80 + 0.7 * size)
+    return Face(box, 0.9, evidence=evidence, keypoints=Keypoints(box, points, 0.9))
+
+
+def read(reader: PosedReader, *faces: Face) -> list[PosedView | None]:
+    return [reader(one, index / 25) for index, one in enumerate(faces)]
+
+
+def test_a_head_is_agreed_on_when_it_was_seen_three_times(head: MeanHead) -> None:
+    views = read(PosedReader(head), *[face(head)] * 4)
+    assert [view is not None and view.agreed for view in views] == [False, False, True, True]
+    assert views[-1] is not None
+    assert math.degrees(views[-1].pose.yaw) == pytest.approx(0, abs=3)
+    assert views[-1].pose.size == pytest.approx(40, rel=0.06)
+
+
+def test_what_the_detector_is_not_sure_of_is_not_agreed_on(head: MeanHead) -> None:
+    views = read(PosedReader(head), *[face(head, evidence=0.4)] * 6)
+    assert all(view is not None and not view.agreed for view in views)
+
+
+@pytest.mark.parametrize("other", [{"x": 130.0}, {"size": 60.0}, {"yaw": 1.2}])
+def test_points_of_another_head_are_not_this_ones(head: MeanHead, other: dict[str, float]) -> None:
+    views = read(PosedReader(head), *[face(head)] * 4, face(head, **other), face(head, **other))
+    assert views[3] is not None
+    assert views[4] is None  # it may be a neighbour's
+    assert views[5] is not None  # or this one, after a jump: it begins anew from there
+
+
+def test_a_pose_is_held_where_the_face_goes_for_three_sightings(head: MeanHead) -> None:
+    reader = PosedReader(head)
+    read(reader, *[face(head)] * 4)
+    views = [reader(replace(face(head, x=100.0 + 4 * n), keypoints=None), (4 + n) / 25) for n in range(1, 5)]
+    assert [view is not None for view in views] == [True, True, True, False]
+    assert views[2] is not None
+    assert views[2].pose.x == pytest.approx(112, abs=1.5)
+    assert (views[2].box[0] + views[2].box[2]) / 2 == pytest.approx(112, abs=1e-6)
+    assert not views[2].agreed  # two of the last five sightings
+
+
+@pytest.mark.parametrize(("turn", "shown"), [({"yaw": 1.2}, True), ({"roll": 0.45}, True), ({"roll": 0.8}, False)])
+def test_how_far_a_head_may_be_turned(head: MeanHead, turn: dict[str, float], shown: bool) -> None:
+    view = read(PosedReader(head), *[face(head, **turn)] * 3)[-1]
+    assert view is not None
+    assert view.turned_away != shown
+
+
+def test_where_the_pose_is_less_sure_more_is_covered(head: MeanHead) -> None:
+    ahead, aside = (read(PosedReader(head), *[face(head, yaw=yaw)] * 3)[-1] for yaw in (0.0, 1.1))
+    assert ahead is not None and aside is not None
+    assert ahead.places == (ahead.box, ahead.sighted)
+    for grown, plain in zip(aside.places, (aside.box, aside.sighted), strict=True):
+        assert np.ptp(np.reshape(grown, (2, 2)), axis=0) == pytest.approx(
+            1.15 * np.ptp(np.reshape(plain, (2, 2)), axis=0)
+        )
+
+
+def test_a_mesh_that_the_landmarker_is_sure_of_tells_the_pose_where_no_points_were_asked_for(
+    head: MeanHead, fitting: FitModel
+) -> None:
+    mesh = 0.2 * fitting.solid.mesh + (50.0, 40.0, 0.0)
+    width = float(np.ptp(mesh[:, 0]))
+    landmarks, forehead = mesh[:68, :2].copy(), mesh[:13, :2].copy()
+    whole = (*mesh[:, :2].min(axis=0).tolist(), *mesh[:, :2].max(axis=0).tolist())
+    landmarks[0], landmarks[1] = whole[:2], whole[2:]
+    sure = Face(whole, 0.9, landmarks, forehead, presence=0.95, mesh=mesh)
+    view = PosedReader(head)(sure, 0.0)
+    assert view is not None
+    assert abs(math.degrees(view.pose.yaw)) < 4
+    assert view.pose.size == pytest.approx(width, rel=0.15)
+    assert PosedReader(head)(replace(sure, presence=0.6), 0.0) is None
