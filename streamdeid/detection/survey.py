@@ -1,8 +1,8 @@
 """The survey: now and then a third network looks at the whole picture.
 
 It finds faces that the tiles do not see (profiles, heads seen from above, small ones), and it tells a face from a
-sleeve or a head of hair better than the other two together. Of 190 true heads of 8 network's pixels and up in 43 frames
-of 10 clips, judged by eye, none scored below the bars here; see docs/methods.md 8.1 for those that chose nothing.
+sleeve or a head of hair better than the other two together. The bars were chosen on 190 true heads in 43 frames of ten
+clips, judged by eye; docs/methods.md 8.3 says what they did on others.
 """
 
 from __future__ import annotations
