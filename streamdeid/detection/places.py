@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streamdeid.core.faces import NO_FACE, Keypoints, Points
+from streamdeid.core.faces import NO_FACE, NOTHING, Keypoints, Points
 from streamdeid.detection.candidates import Candidate, overlap
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import outline_of
@@ -60,6 +60,8 @@ _APART, _VERIFIED = 0.16, 12
 of one face (docs/methods.md 8.2), and frames for which that is believed."""
 _VETO = 0.35
 """Weight of what a survey says beside the two other networks."""
+_TWICE = 2
+"""Surveys from which their word counts against what the two others say."""
 _BELIEVED = 0.5
 """Belief below which a place is refuted by a survey that saw no face."""
 _OPINED = 0.5, 2.0
@@ -94,6 +96,8 @@ class Place:
     surveyed: float | None = None
     """What a survey said of the place in this frame."""
     _opinion: float | None = None
+    _surveys: int = 0
+    """Surveys that said something of it."""
     _keypoints: Keypoints | None = None
     _key_raw: Box = (0.0, 0.0, 0.0, 0.0)
     _key_tile: int = -1
@@ -121,8 +125,8 @@ class Place:
     @property
     def believed(self) -> float:
         """The evidence, with what the last survey said."""
-        if self._opinion is None:
-            return self.evidence
+        if self._opinion is None or (self._surveys < _TWICE and self._opinion >= NOTHING):
+            return self.evidence  # one survey that is not sure of anything takes nothing away
         return (1 - _VETO) * self.evidence + _VETO * float(np.interp(self._opinion, _OPINED, (0.0, 1.0)))
 
     @property
@@ -172,7 +176,7 @@ class Place:
         """The detector saw it in this frame."""
         if self.region is None and self.missed > _WAITED_FOR:
             self._looks = self._without = 0  # perhaps something else
-            self._keypoints = self._opinion = None
+            self._keypoints, self._opinion, self._surveys = None, None, 0
         self.score, self.tile, self.missed, self._doubts = candidate.score, candidate.tile, 0, 0
         self.raw, self._unseen = candidate.box, 0
         self._correct()
@@ -235,6 +239,7 @@ class Place:
         self.surveyed = opinion
         if opinion is not None:
             self._opinion = opinion
+            self._surveys += 1
 
     def affirm(self) -> None:
         """What the landmarker is sure of, large or half hidden, a survey may not know: it counts as if it did."""

@@ -29,7 +29,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.faces import NO_FACE, Track
+from streamdeid.core.faces import NO_FACE, NOTHING, Track
 from streamdeid.core.frames import Plane
 from streamdeid.core.heads import on_head
 from streamdeid.tracking.association import iou
@@ -62,9 +62,6 @@ _LET_GO = 0.4 + 1e-6
 """Seconds for which a face is covered that neither the detector nor its patch finds, now or later. Of 112 such covers
 on eight clips five held a face that nothing else covered (docs/methods.md 6.2), and those that last longer are the
 largest."""
-_NOTHING = 0.3
-"""`Face.surveyed` below which a single survey tells that there is no face; two have to be below `NO_FACE`. Of 107 true
-heads in 24 frames 4 are below that one in a survey, and none below this."""
 _SEVERAL, _SURER = 3, 0.15
 """Sightings that were sure of a face from which it is covered on after the last one, where no survey saw it, and by how
 much the surest has to be above the threshold: as for a single one (`evident`)."""
@@ -214,7 +211,7 @@ class LookAhead:
     @staticmethod
     def _never(known: _Known) -> bool:
         """Whether surveys looked at a track and never saw a face."""
-        return known.surveys > 0 and known.best < (NO_FACE if known.surveys > 1 else _NOTHING)
+        return known.surveys > 0 and known.best < (NO_FACE if known.surveys > 1 else NOTHING)
 
     def _note_pairs(self, tracks: Sequence[Track]) -> None:
         """Note whose faces are seen side by side."""

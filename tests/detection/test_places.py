@@ -257,6 +257,8 @@ def test_a_survey_that_sees_no_face_takes_half_a_belief_away_and_a_sure_one_give
     one.evidence = 0.6
     assert one.believed == 0.6
     one.opined(0.5)
+    assert one.believed == 0.6  # it may have been out of focus
+    one.opined(0.5)
     assert one.believed < 0.45
     one.opined(None)  # too small for it to say: what it said before holds
     assert one.believed < 0.45
@@ -269,3 +271,10 @@ def test_points_beside_the_middle_of_the_detectors_box_do_not_take_the_redaction
     one.sighted(sighting(0.8))
     one.keyed(five(150.0, 130.0, 50.0))
     assert one.box == pytest.approx((105.0, 105.0 + 0.03 * 50 - 1.5, 175.0, 156.5), abs=2)
+
+
+def test_a_survey_that_saw_nothing_at_all_counts_at_once() -> None:
+    one = place(0.6)
+    one.evidence = 0.6
+    one.opined(0.1)
+    assert one.believed < 0.45
