@@ -36,7 +36,7 @@ judged by eye one in twenty has 0.15, 0.20, 0.42 and 0.57 at most. Of the tracks
 were surveyed all 63 are above the bar by a third once at least, of 80 that are none 5."""
 _INNER = 1 / 3
 """Half side of the middle of a box, share of its own, in which a face would have its middle."""
-_CALM = 4
+_CALM = 10
 """Times as long between two looks while nothing is in doubt: it is for who comes in unseen by the tiles."""
 _LARGER, _WIDE, _LONGEST = 1.5, 1920, 2.0
 """The picture is enlarged so many times at most; for one with a longer side than this the network's is larger, too, so
