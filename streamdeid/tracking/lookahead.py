@@ -10,6 +10,7 @@ used here:
   further its motion, run back in time; as long as it lies in the picture, and not beyond the last scene cut;
 * what a survey (`detection.survey`) saw at a track's places and never took for a face is none, however sure the others
   are; it is not asked about a face that the landmarker is sure of;
+* without any look-ahead a track that might be a face is covered for its first two frames in any case;
 * a lost face is followed by its patch, too. Where that fails, a gap after which the face was found again is bridged
   from both sides: by the next sighting's patch, followed backwards, and by motion between the places known. A face that
   is not found again is covered where it went for 0.4 s after it was last seen, longer while somebody hides it, and not
@@ -68,6 +69,8 @@ much the surest has to be above the threshold: as for a single one (`evident`)."
 _LARGEST, _QUARTER = 1.6, 0.25
 """A place without a sighting has at most so many times the sides of the face that it is for, and hides at most so much
 of the picture, unless the face was that large."""
+_YOUNG = 2
+"""Frames for which a track is covered without looking ahead whatever comes of it."""
 _BRIDGED = 0.25 + 1e-6
 """Seconds between two sightings that are bridged whatever they are; longer ones only for what was surely a face."""
 _SLID = 0.1
@@ -188,7 +191,8 @@ class LookAhead:
                 known.face and not (known.sure < _PLENTY and self._refuted(around)) and not self._never(known)
             )
         faces = {track.number: np.array(track.face.box, dtype=np.float64) for track in tracks if track.face is not None}
-        placed = [self._placed(track, now, later, faces) for track in tracks if self._known[track.number].face]
+        shown = [track for track in tracks if self._known[track.number].face or (not later and self._young(track, now))]
+        placed = [self._placed(track, now, later, faces) for track in shown]
         heads = _heads(tracks)
         covered = [one for one in placed if one is not None and (one.face or not self._on_a_head(one, heads))]
         present = {track.number for track in tracks}
@@ -202,6 +206,13 @@ class LookAhead:
         self._known = {n: k for n, k in self._known.items() if n in present or k.start > now.index}
         self._shown = now
         return covered
+
+    def _young(self, track: Track, now: Noted) -> bool:
+        """Whether a track has just begun, with a sighting in this frame that would be a face's if more came like it:
+        where nobody knows what comes, it is covered until that is known."""
+        known = self._known[track.number]
+        begun = now.index - known.start < _YOUNG and track.face is not None and not self._never(known)
+        return begun and track.face is not None and track.face.evidence >= self._threshold
 
     def _evident(self, known: _Known, seen: Sequence[_Sighting]) -> bool:
         if self._never(known):

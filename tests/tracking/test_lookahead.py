@@ -346,3 +346,11 @@ def test_a_lost_face_is_never_larger_than_a_head_nor_than_a_quarter_of_the_pictu
                 assert max(wide, high) <= 1.6 * side + 1e-6
                 assert wide * high <= max(side * side, SIZE[0] * SIZE[1] / 4) * (1 + 1e-9)
                 assert track.sides == (side, side)
+
+
+def test_live_what_may_be_a_face_is_covered_for_two_frames_and_let_go() -> None:
+    doubtful = [[face(300, evidence=0.55 if index < 1 else 0.4)] for index in range(8)]
+    assert [len(tracks) for tracks in run(doubtful, ahead=0)][:4] == [1, 0, 0, 0]
+    once = [[face(300, evidence=0.55)], [face(300, evidence=0.55)], *[[] for _ in range(6)]]
+    assert [len(tracks) for tracks in run(once, ahead=0)][:4] == [1, 1, 0, 0]
+    assert not any(run(once))  # a recording knows that no more came
