@@ -10,6 +10,11 @@ _NOT_COVERED = (
     "clothes, voice, place and time; frames where detection fails (those it lost a face in are counted in this "
     "report); people with access to the key, the memory of the running process, or the original stream."
 )
+_PROVISIONAL = (
+    "Somebody who has to be shown before the own face was measured gets one that is drawn without knowing it, and "
+    "keeps that unless he is recognised as somebody who has one: for such a face the factor is 1, whatever attributes "
+    "are preserved, but it is not tested, so it may be one of the nearest."
+)
 _WHITELISTED = (
     "Whitelisted people are not protected: wherever they were recognised their own faces are shown. Nor is a stranger "
     "who was taken for one of them; that is rare, but no recogniser excludes it."
@@ -72,5 +77,6 @@ def _promise(method: str, *, q: float, factor: float, worst_bits: float, classes
         f"the reference gallery; apart from avoiding the nearest fraction q = {q:g} of possible faces around the "
         "person's own estimated face, and faces already in use, it does not depend on the person. Therefore, looking "
         "at P alone, an attacker with any recogniser, gallery or computing power raises his chance of naming the "
-        f"person, on average over the draws, by a factor of at most {factor:.2f}.{leakage} {_NOT_COVERED}"
+        f"person, on average over the draws, by a factor of at most {factor:.2f}.{leakage} {_PROVISIONAL} "
+        f"{_NOT_COVERED}"
     )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from streamdeid.errors import FailedClosed, ModelError, SettingsError
 from streamdeid.k_same.clusters import pairwise
+from streamdeid.lab.attacks.bayes import gain, gain_of_provisional
 from streamdeid.surrogates.attributes import EITHER, rule_for
 from streamdeid.surrogates.bank import Bank, excluded_count, quantiles, sample_bank
 from streamdeid.surrogates.banks import Banks
@@ -88,6 +89,14 @@ def test_an_attacker_who_knows_bank_and_people_gains_at_most_the_factor(bank: Ba
     common = distance >= np.median(distance)
     unequal = common / common.sum(axis=1, keepdims=True)
     assert unequal.max(axis=0).sum() > 2.5
+
+
+def test_a_provisional_surrogate_gains_nothing_unless_it_is_tested() -> None:
+    small = sample_bank(DONORS, DONORS, PLAUSIBILITY, LIMITS, 5, 0.5, 400, np.random.default_rng(5))
+    allowed = np.stack([small.allowed(y, 0.5, LIMITS.donor_margin)[0] for y in PEOPLE[:60]])
+    assert gain(allowed) == pytest.approx(2.0, abs=0.05)
+    assert gain_of_provisional(allowed, tested=False) == pytest.approx(1.0)
+    assert 2.8 < gain_of_provisional(allowed, tested=True) <= 3.0 + 1e-9
 
 
 def test_drawn_surrogates_name_people_no_more_often_than_promised(bank: Bank) -> None:

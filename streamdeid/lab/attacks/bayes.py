@@ -53,3 +53,23 @@ def named_by(mask: Mask) -> Scored:
         np.where(count > 0, own * np.minimum(1.0, rank / np.maximum(count, 1)), np.nan) for rank in (1.0, 5.0)
     )
     return Scored(first, five, 1.0 / mask.shape[1])
+
+
+def gain(allowed: Mask) -> float:
+    """By how much a surrogate raises the chance to name one of n people, all as likely before. allowed bool (n, m):
+    which of the m candidates each may get; each is shown with the same probability."""
+    given = allowed / allowed.sum(axis=1, keepdims=True)
+    return float(given.max(axis=0).sum())
+
+
+def gain_of_provisional(allowed: Mask, *, tested: bool) -> float:
+    """The same of somebody who was shown by a provisional surrogate first. tested: whether it was replaced by one of
+    the allowed where it is none; else everybody keeps it. What is seen then is either the one, or both."""
+    size = allowed.shape[1]
+    if not tested:
+        return gain(np.ones_like(allowed))
+    share = 1.0 / (size * allowed.sum(axis=1))
+    replaced = np.zeros((size, size))
+    for mask, probability in zip(allowed, share, strict=True):
+        replaced[np.ix_(~mask, mask)] = np.maximum(replaced[np.ix_(~mask, mask)], probability)
+    return float(allowed.any(axis=0).mean() + replaced.sum())

@@ -1,0 +1,156 @@
+"""Everybody who surely has a face shows one from the first frame, and nobody another's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.errors import FailedClosed
+from streamdeid.identity.looks import Break, Cause
+from tests import drawn_faces
+from tests.filmed import OWN, SOFT, Choice, Drawn, Filmed, Judged, Vector, drawer, levels, track, two
+
+
+class Blind(Choice):
+    """Gives tracklets of nobody known a face of their own, and notes what it was asked."""
+
+    def __init__(self, model: AppearanceModel, refused: bool = False) -> None:
+        super().__init__(model)
+        self._none = refused
+        self.shown: dict[int, Vector] = {}
+        self.told: list[tuple[str, int, int]] = []
+
+    def provisional(self, number: int) -> Vector:
+        self.told.append(("provisional", number, 0))
+        if self._none:
+            raise FailedClosed("none is free")
+        self.shown[number] = Vector(drawn_faces.some_identity(self._model, 700 + number, 0.8))
+        return self.shown[number]
+
+    def adopt(self, number: int, person: int, y: Points) -> Vector:
+        self.told.append(("adopt", number, person))
+        return self.shown[number]
+
+    def release(self, number: int) -> None:
+        self.told.append(("release", number, 0))
+
+
+class Provisional(Filmed):
+    """The same filter with such a choice."""
+
+    def __init__(self, fitting: FitModel, *, refused: bool = False, **options: Any) -> None:
+        super().__init__(fitting, **options)
+        self.choice = Blind(fitting.model, refused)
+        replaced = type(self.filter)(fitting, self.choice, self.filter._faces.check._register, **options)  # type: ignore[union-attr]
+        self.filter = replaced
+
+    def vectors(self, planes: Any, *tracks: Any) -> dict[int, Points | None]:
+        """What the next frame shows of each track."""
+        pending = self.observe(planes, *tracks)
+        self.waiting.remove(pending)
+        plans = self.filter.decide(pending, tracks, self.waiting)
+        self.filter.render(pending, plans)
+        return {plan.track.number: None if plan.face is None else plan.face.vector for plan in plans}
+
+
+@pytest.fixture(scope="module")
+def drawn(model: AppearanceModel) -> Drawn:
+    return drawer(model)
+
+
+def test_among_others_a_face_is_shown_from_the_first_frame_and_kept(fitting: FitModel, drawn: Drawn) -> None:
+    left, both = two(drawn)
+    filmed = Provisional(fitting)
+    tracks = track(left.face), track(both.face, 2)
+    first = filmed.show(both.planes, *tracks)
+    assert [(one.level, one.person) for one in first.redactions] == [(OWN, 0), (OWN, 0)]
+    shown = [filmed.vectors(both.planes, *tracks) for _ in range(12)]
+    for number in (1, 2):
+        assert all(np.array_equal(one[number], filmed.choice.shown[number].vector) for one in shown), (
+            "no change is seen"
+        )
+    last = filmed.show(both.planes, *tracks)
+    assert {one.track: (one.level, one.person) for one in last.redactions} == {1: (OWN, 1), 2: (OWN, 2)}
+    assert not filmed.filter.causes and filmed.filter.people == 2
+    assert [one for one in filmed.choice.told if one[0] != "release"] == [
+        ("provisional", 1, 0), ("provisional", 2, 0), ("adopt", 1, 1), ("adopt", 2, 2),
+    ]  # fmt: skip
+
+
+def test_with_a_look_ahead_nobody_is_shown_before_he_is_known(fitting: FitModel, drawn: Drawn) -> None:
+    left, both = two(drawn)
+    filmed = Provisional(fitting)
+    tracks = track(left.face), track(both.face, 2)
+    frames = [filmed.observe(both.planes, *tracks) for _ in range(13)]
+    done = filmed.publish(frames[0], tracks)
+    assert {one.track: (one.level, one.person) for one in done.redactions} == {1: (OWN, 1), 2: (OWN, 2)}
+    assert not filmed.choice.told
+
+
+def test_what_is_no_face_and_who_is_in_doubt_shows_none(fitting: FitModel, drawn: Drawn) -> None:
+    left, both = two(drawn)
+    filmed = Provisional(fitting)
+    hand = replace(both.face, evidence=0.2)
+    done = filmed.show(both.planes, track(left.face, ambiguous=True), track(hand, 2), times=3)
+    assert [one.level for one in done.redactions] == [SOFT, SOFT] and not filmed.choice.told
+    assert levels(filmed.show(both.planes, track(left.face, 3), track(both.face, 2)))[2] == OWN
+    done = filmed.show(both.planes, track(left.face, 3), track(hand, 2))
+    assert levels(done)[2] == OWN, "one that was surely a face goes on with it"
+
+
+def test_after_a_break_there_is_half_a_second_to_know_who_it_is(fitting: FitModel, drawn: Drawn) -> None:
+    left, both = two(drawn)
+    judged = Judged()
+    filmed = Provisional(fitting, judge=judged)
+    tracks = track(left.face), track(both.face, 2)
+    filmed.show(both.planes, *tracks, times=2)
+    kept = filmed.choice.shown[1].vector
+    judged.broken = {1: Break(Cause.LOST, False)}
+    after = [filmed.vectors(both.planes, *tracks)[1] for _ in range(3)]
+    assert after[0] is None and not any(one is not None and np.array_equal(one, kept) for one in after)
+    assert ("provisional", 3, 0) not in filmed.choice.told
+
+
+def test_who_is_recognised_goes_over_to_the_old_face_in_four_tenths_of_a_second(
+    fitting: FitModel, drawn: Drawn
+) -> None:
+    left, both = two(drawn)
+    filmed = Provisional(fitting)
+    alone = track(left.face)
+    filmed.show(left.planes, alone, times=30)
+    (old,) = filmed.filter.vectors().values()
+    filmed.show(both.planes, track(both.face, 2), times=40)  # somebody else stays, the first one is away
+    shown = [filmed.vectors(both.planes, track(left.face, 3), track(both.face, 2))[3] for _ in range(30)]
+    strange = filmed.choice.shown[3].vector
+    whole = np.linalg.norm(old - strange)
+    assert all(one is not None for one in shown) and np.array_equal(shown[0], strange)
+    away = np.array([np.linalg.norm(one - old) / whole for one in shown if one is not None])
+    steps = np.flatnonzero((away > 0) & (away < 1))
+    assert len(steps) == 9 and np.all(np.diff(away) <= 1e-9) and away[-1] == 0
+    assert np.abs(np.diff(away)).max() <= 0.11, "no jump is seen"
+    assert ("release", 3, 0) in filmed.choice.told
+
+
+def test_where_none_is_to_be_had_it_is_asked_once(fitting: FitModel, drawn: Drawn) -> None:
+    left, both = two(drawn)
+    filmed = Provisional(fitting, refused=True)
+    done = filmed.show(both.planes, track(left.face), track(both.face, 2), times=3)
+    assert [one.level for one in done.redactions] == [SOFT, SOFT]
+    assert filmed.choice.told == [("provisional", 1, 0), ("provisional", 2, 0)]
+
+
+def test_nothing_is_kept_of_tracklets_that_are_over(fitting: FitModel, drawn: Drawn) -> None:
+    left, both = two(drawn)
+    filmed = Provisional(fitting)
+    for number in range(1, 21, 2):
+        filmed.show(both.planes, track(left.face, number), track(both.face, number + 1))
+    filmed.show(both.planes)
+    state = filmed.filter._provisional
+    assert not (state._shown or state._broken or state._refused or state._over or state._tracks)
+    assert {number for what, number, _ in filmed.choice.told if what == "release"} == set(range(1, 21))
