@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -127,11 +129,9 @@ def test_the_papers_maps_have_none(method: str) -> None:
 
 def test_when_none_is_free_there_is_none() -> None:
     surrogates = session(size=100, attempts=1)
-    refused = 0
+    given = 0
     for number in range(1, 100):
-        try:
+        with contextlib.suppress(FailedClosed):  # none is free
             surrogates.provisional(number)
-        except FailedClosed as error:
-            assert "no surrogate is free" in str(error)
-            refused += 1
-    assert 0 < refused < 95 and len(surrogates._provisional.vectors) == 99 - refused
+            given += 1
+    assert 4 < given < 99 and len(surrogates._provisional.vectors) == given
