@@ -21,8 +21,8 @@ Flags = NDArray[np.bool_]
 
 SHOWN = "shown"
 """Level of a face that was left as it is."""
-WITH_A_FACE = frozenset({"own face", "posed face"})
-"""Levels that show the surrogate of a person."""
+WITH_A_FACE = frozenset({"own face", "posed face", "own face quiet"})
+"""Levels that show the surrogate of a person; the last is what earlier versions had instead of the posed face."""
 
 
 @dataclass(frozen=True)

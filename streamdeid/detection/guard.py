@@ -7,7 +7,8 @@ A detector is foreign code: a plug-in, a network, a graph in C++. What it says i
   would leave such a box out, and nobody could say what it stood for; a detector whose boxes may lie beyond the border
   has to leave them out itself.
 * Points that are not finite or have a wrong shape, landmarks without forehead points, scores that are no numbers:
-  withheld.
+  withheld. So are keypoints of a second network with such points, an empty box or a score that is not from 0 to 1, and
+  what a survey said that is no number from 0 on: posed faces are rendered where keypoints are, and surveys end covers.
 * More than `MOST_FACES` faces: withheld, before they cost time.
 * Points that make sense by themselves but do not belong to their box (elsewhere, collapsed, ten times as large): the
   landmarker failed; the face is kept without them, so that a redaction covers the whole box.
@@ -25,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.face_mesh import MESH
-from streamdeid.core.faces import Face
+from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Plane
 from streamdeid.core.ibug68 import LANDMARKS
 from streamdeid.core.protocols import Detector
@@ -50,6 +51,8 @@ _POINTS = {
     "mesh": (MESH, 3),
 }
 """Shapes of a face's points."""
+_KEYPOINTS = 5, 2
+"""The same of a second network's."""
 
 
 class Watch:
@@ -111,12 +114,34 @@ def _checked(face: object, frame: Frame) -> Face:
             raise _doubt(frame, f"a face whose {name} {'are' if name == 'landmarks' else 'is'} no such thing")
     if face.landmarks is not None and face.forehead is None:
         raise _doubt(frame, "landmarks without forehead points")
+    if face.keypoints is not None and not _are_keypoints(face.keypoints):
+        raise _doubt(frame, "a face whose keypoints are no such thing")
+    if face.surveyed is not None and not _within(face.surveyed, math.inf):
+        raise _doubt(frame, "a face whose survey is no number from 0 on")
     face = replace(face, box=(x0, y0, x1, y1))
     if face.landmarks is not None and face.forehead is not None and not _belong(face.landmarks, face.forehead, box):
         return replace(face, landmarks=None, forehead=None, iris=None, depth=None, mesh=None)
     if face.mesh is not None and not _of_mesh(face.landmarks, face.forehead, face.mesh):
         return replace(face, mesh=None)
     return face
+
+
+def _are_keypoints(found: object) -> bool:
+    """Whether it is what a second network can have seen: a box with an area, five points, a score from 0 to 1."""
+    if not isinstance(found, Keypoints):
+        return False
+    box, points = _numbers(found.box), found.points
+    if box is None or box.shape != (4,) or not _finite(box) or not (box[2:] > box[:2]).all():
+        return False
+    if not (isinstance(points, np.ndarray) and points.shape == _KEYPOINTS and _finite(points)):
+        return False
+    return _within(found.score, 1.0)
+
+
+def _within(value: object, most: float) -> bool:
+    """Whether it is a finite number from 0 to `most`."""
+    number = _numbers(value)
+    return number is not None and number.shape == () and math.isfinite(float(number)) and 0 <= float(number) <= most
 
 
 def _belong(landmarks: NDArray[np.float64], forehead: NDArray[np.float64], box: NDArray[np.float64]) -> bool:

@@ -170,7 +170,7 @@ class FileReport:
     """Persons told apart; None for a mask, which knows nobody."""
     levels: Mapping[str, int]
     """Covered places by protection level: `own face`, `posed face`, `soft redaction`, `solid`, `mask`. In earlier
-    reports: `synthetic`, `mean face`, `solid fill`, `mask`."""
+    reports: `own face quiet`, `synthetic`, `mean face`, `solid fill`."""
     persons: Mapping[str, Mapping[str, int]]
     """The same by person number; "0" stands for faces whose person was never decided. Empty for masks."""
     tracks: Mapping[str, int]

@@ -18,6 +18,8 @@ from streamdeid.analysis.records import Analysis
 
 LEVELS = ("shown", "own face", "posed face", "soft redaction", "solid", "mask", "region")
 """Protection levels by their number here, the weakest first; any other counts as a mask."""
+_RENAMED = {"own face quiet": "posed face"}
+"""What earlier versions called one of them: a person's surrogate, not on the person's own landmarks."""
 _OTHER = LEVELS.index("mask")
 
 
@@ -48,7 +50,7 @@ class Recorded:
         """Read an analysis. known: its columns, where they were read already. Raises InputError for a damaged file."""
         columns = columns_of(analysis.frames) if known is None else known
         header, rows = analysis.header, columns.decisions
-        ours = np.array([LEVELS.index(one) if one in LEVELS else _OTHER for one in columns.levels] or [0], np.uint8)
+        ours = np.array([_number(one) for one in columns.levels] or [0], np.uint8)
         return Recorded(
             width=header.width,
             height=header.height,
@@ -66,6 +68,12 @@ class Recorded:
         """First and last frame of the scene of a frame."""
         first = max((cut for cut in self.cuts if cut <= frame), default=0)
         return first, min((cut for cut in self.cuts if cut > frame), default=len(self.times)) - 1
+
+
+def _number(level: str) -> int:
+    """Row of `LEVELS` of a level by its name, an earlier version's too."""
+    name = _RENAMED.get(level, level)
+    return LEVELS.index(name) if name in LEVELS else _OTHER
 
 
 def runs(frame: Ints, state: NDArray[np.uint8]) -> list[int]:

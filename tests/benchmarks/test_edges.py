@@ -16,20 +16,21 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
+from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import OUTLINE
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation, Observer
 from streamdeid.observe.outline import reaching
+from streamdeid.observe.posed_view import PosedReader
 from streamdeid.protect.levels import Level
-from streamdeid.protect.soft_head import head_of
-from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.masks import fill, fill_ellipse, solid_fill
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.quiet_face import render_quiet_face
-from tests.drawn_faces import face_at, inside_hull, pose_at, scene, some_identity
+from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face
+from streamdeid.render.posed_region import face_ellipse
+from tests.drawn_faces import inside_hull, pose_at, scene, some_identity
 
 _STEP = 0.04
 _WIDTH = 100.0
@@ -143,9 +144,10 @@ def patterned(planes: Planes, points: Points, rng: np.random.Generator) -> tuple
 
 def survived(
     model: AppearanceModel, fitting: FitModel, light: LightFrame, seen: Observation, original: Planes, points: Points,
-    level: Level,
+    level: Level, found: Face | None = None,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Share of a pattern on the face at points (81, 2) that a cover lets through, (h, w); NaN beside the face."""
+    """Share of a pattern on the face at points (81, 2) that a cover lets through, (h, w); NaN beside the face. found:
+    what the detector says of that frame, where a posed face is asked for."""
     marked, added = patterned(original, points, np.random.default_rng(0))
     face = NewFace.of(np.zeros(len(model.variances)), fitting)
     outs = []
@@ -155,9 +157,11 @@ def survived(
             neutral = Neutral(seen.frontal, seen.small_texture, seen.hair)
             assert render_surrogate(out, picture, seen, neutral, face, fitting, light, Blending())
         else:
-            head = head_of(face_at(points, model, 1.0).box, seen.raw, picture.size)
-            soft_redaction(out, picture, head, SoftMemory())
-            assert render_quiet_face(out, seen, face, fitting, light)
+            frame = PosedFrame.of(fitting, light)
+            view = None if found is None else PosedReader(frame.outline.head)(found, 0.0)
+            assert view is not None
+            head = PosedHead(view.pose, face_ellipse(view.box), sighted=face_ellipse(view.sighted))
+            assert render_posed_face(out, picture, head, face, frame, PosedMemory()) is not None
         outs.append(out.y.astype(np.float64))
     share: NDArray[np.float64] = np.where(
         np.abs(added) > 20, (outs[1] - outs[0]) / np.where(added == 0, 1, added), np.nan
@@ -184,10 +188,10 @@ def test_a_quick_head_stays_inside_its_cover(
     shape, texture = model.decode(some_identity(model, 3))
     shutter = [pose(t) for t in np.linspace(1.5, 2.5, 17)]
     seen = follow(model, fitting, [pose(0.0)] * 5 + [pose(1.0), pose(2.0)], shutter)[-1]
-    original = scene(model, shape, texture, pose(2.0)).planes
+    made = scene(model, shape, texture, pose(2.0))
     for moment in (1.5, 2.0, 2.5):
         points = pose(moment).to_image(shape, model.depth)
-        share = survived(model, fitting, light, seen, original, points, level)
+        share = survived(model, fitting, light, seen, made.planes, points, level, made.face)
         core = inside_hull(points, shrink=0.08 * _WIDTH)
         assert (
             np.nanmax(np.abs(share[core])) < 0.3 if level is Level.OWN_FACE else np.nanmax(np.abs(share[core])) < 0.05

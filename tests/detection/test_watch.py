@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamdeid.cli.main import main
-from streamdeid.core.faces import Face
+from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.detection.deadline import MOST_FACES, TimedDetector
 from streamdeid.detection.guard import Watch, checked
@@ -53,6 +53,11 @@ def face(**changed: Any) -> Face:
     return replace(sound, **changed)
 
 
+def keypoints(**changed: Any) -> Keypoints:
+    """What a sound second network says of it, or something changed."""
+    return replace(Keypoints((50.0, 40.0, 90.0, 100.0), np.full((5, 2), 60.0), 0.9), **changed)
+
+
 def mesh() -> np.ndarray[Any, np.dtype[np.float64]]:
     """468 vertices, those points among them."""
     return np.column_stack([np.resize(points(), (468, 2)), np.zeros(468)])
@@ -85,8 +90,10 @@ def test_a_mesh_that_is_not_where_the_landmarks_are_is_left_out(
 
 def test_sound_faces_pass_as_they_are() -> None:
     given_ = [face(), Face(BOX, 0.5), face(box=tuple(np.float32(v) for v in BOX)), face(iris=None, depth=None)]
+    given_ += [face(keypoints=keypoints(), surveyed=0.0), face(keypoints=keypoints(score=1.0), surveyed=3.5)]
     found = checked(given_, frame())
-    assert [one.box for one in found] == [BOX] * 4
+    assert [one.box for one in found] == [BOX] * 6
+    assert all(a.keypoints is b.keypoints and a.surveyed == b.surveyed for a, b in zip(found, given_, strict=True))
     assert all(a.landmarks is b.landmarks and a.forehead is b.forehead for a, b in zip(found, given_, strict=True))
     assert checked((), frame()) == []
 
@@ -157,6 +164,25 @@ NAN, INF = float("nan"), float("inf")
         ({"depth": np.zeros(68)}, "depth"),
         ({"mesh": np.zeros((478, 3))}, "mesh"),
         ({"mesh": spoilt((468, 3), NAN)}, "mesh"),
+        ({"keypoints": np.full((5, 2), 60.0)}, "keypoints"),
+        ({"keypoints": keypoints(box=(50.0, 40.0, 90.0))}, "keypoints"),
+        ({"keypoints": keypoints(box=(50.0, 40.0, NAN, 100.0))}, "keypoints"),
+        ({"keypoints": keypoints(box=None)}, "keypoints"),
+        ({"keypoints": keypoints(box=(50.0, 40.0, 50.0, 100.0))}, "keypoints"),
+        ({"keypoints": keypoints(box=(50.0, 100.0, 90.0, 40.0))}, "keypoints"),
+        ({"keypoints": keypoints(points=np.full((68, 2), 60.0))}, "keypoints"),
+        ({"keypoints": keypoints(points=[(60.0, 60.0)] * 5)}, "keypoints"),
+        ({"keypoints": keypoints(points=spoilt((5, 2), INF))}, "keypoints"),
+        ({"keypoints": keypoints(points=np.full((5, 2), None))}, "keypoints"),
+        ({"keypoints": keypoints(score=NAN)}, "keypoints"),
+        ({"keypoints": keypoints(score=-0.1)}, "keypoints"),
+        ({"keypoints": keypoints(score=1.5)}, "keypoints"),
+        ({"keypoints": keypoints(score=None)}, "keypoints"),
+        ({"surveyed": NAN}, "survey"),
+        ({"surveyed": INF}, "survey"),
+        ({"surveyed": -0.5}, "survey"),
+        ({"surveyed": "seen"}, "survey"),
+        ({"surveyed": [1.0, 2.0]}, "survey"),
     ],
 )
 def test_nonsense_in_a_face_is_refused(changed: dict[str, Any], named: str) -> None:

@@ -9,12 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import Photograph
 from streamdeid.core.faces import Points
 from streamdeid.lab.picture_attacks import redactions
-from streamdeid.lab.picture_attacks.laboratory import Subjects, key_of
-from streamdeid.lab.picture_attacks.quiet_faces import published_quietly
+from streamdeid.lab.picture_attacks.laboratory import Subjects
 from streamdeid.lab.picture_attacks.redacted_heads import (
     BLUR,
     COLOURS,
@@ -32,8 +30,6 @@ from streamdeid.lab.picture_attacks.redacted_heads import (
 from streamdeid.lab.picture_attacks.redaction_inversion import Pairs, named, named_in_folds
 from streamdeid.lab.picture_attacks.redactions import ATTACKS, NAIVE, SAME, UNSEEN, redactions_chapter
 from streamdeid.lab.picture_attacks.scores import Known
-from streamdeid.surrogates.choice import SAMPLED
-from streamdeid.surrogates.gallery import Gallery
 from tests.drawn_photographs import photographs
 
 
@@ -164,17 +160,3 @@ def test_more_than_the_surroundings_is_missed() -> None:
     hits[f"{FILLED}, with surroundings"] = dict.fromkeys(ATTACKS, np.r_[np.zeros(46), np.ones(4)])
     chapter = redactions._chapter("x", hits, 60, (50, 50))
     assert all(v.met for v in chapter.verdicts if v.claim.startswith(SOFT))
-
-
-def test_quiet_faces_are_published_once_for_each_key(
-    fitting: FitModel, gallery: Gallery, people: list[Photograph]
-) -> None:
-    given = published_quietly(people, fitting, gallery, SAMPLED, [key_of(0), key_of(1)])
-    assert len(given.pictures) + given.refused == 8 and given.refused <= 2
-    assert set(given.sessions) == {0, 1}
-    first = {s.person: p for s, p, n in zip(given.sources, given.pictures, given.sessions, strict=True) if n == 0}
-    second = {s.person: p for s, p, n in zip(given.sources, given.pictures, given.sessions, strict=True) if n == 1}
-    for person in first.keys() & second.keys():
-        assert (first[person] != second[person]).mean() > 0.02, "another key, another face"
-    soft = {p.person: q for p, q in zip(people, redacted_heads(people, SOFT).pictures, strict=True)}
-    assert all((first[person] != soft[person]).any() for person in first)

@@ -18,14 +18,14 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.core.frames import Planes
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation, Observer
+from streamdeid.observe.posed_view import PosedReader
 from streamdeid.protect.levels import Level
-from streamdeid.protect.soft_head import head_of
-from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.render.expression import transfer_expression
 from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.quiet_face import render_quiet_face
+from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face
+from streamdeid.render.posed_region import face_ellipse
 from tests.drawn_faces import (
     Scene,
     inside_hull,
@@ -75,6 +75,14 @@ def _neutral(seen: Observation) -> Neutral:
     return Neutral(seen.frontal, seen.small_texture, seen.hair)
 
 
+def _posed(out: Planes, made: Scene, face: NewFace, frame: PosedFrame) -> bool:
+    """Render a posed face by the keypoints of the scene's mesh, as the stream does in a first sighting."""
+    view = PosedReader(frame.outline.head)(made.face, 0.0)
+    assert view is not None
+    head = PosedHead(view.pose, face_ellipse(view.box), sighted=face_ellipse(view.sighted))
+    return render_posed_face(out, made.planes, head, face, frame, PosedMemory()) is not None
+
+
 def _pair(
     model: AppearanceModel,
     fitting: FitModel,
@@ -102,8 +110,7 @@ def _pair(
         if level is Level.OWN_FACE:
             drawn = render_surrogate(out, made.planes, observed, neutral, face, fitting, light, Blending())
         else:
-            soft_redaction(out, made.planes, head_of(made.face.box, first.raw, out.size), SoftMemory(), tone=False)
-            drawn = render_quiet_face(out, observed, face, fitting, light)
+            drawn = _posed(out, made, face, PosedFrame.of(fitting, light))
         assert drawn
         published.append(out)
     laid = first.pose.to_image(transfer_expression(first.frontal, at_rest[0].shape, face.shape), model.depth)

@@ -21,6 +21,7 @@ from streamdeid.core.ibug68 import OUTLINE
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation, Observer
 from streamdeid.observe.outline import bulge, bulged
+from streamdeid.observe.posed_view import PosedReader
 from streamdeid.protect.levels import Level
 from streamdeid.protect.mask_faces import face_extent, grown
 from streamdeid.protect.soft_head import head_of
@@ -29,7 +30,8 @@ from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.masks import fill
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.quiet_face import render_quiet_face
+from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face
+from streamdeid.render.posed_region import face_ellipse
 from tests.drawn_faces import SIZE, Scene, face_at, inside_hull, inside_lips, mesh_at, pose_at, scene, some_identity
 
 Mask = NDArray[np.bool_]
@@ -70,10 +72,14 @@ def redacted(
         assert render_surrogate(out, original, seen, neutral, new, fitting, light, Blending())
     elif level is Level.SOLID:
         fill(out, grown(extent, out.size))
+    elif level is Level.POSED:
+        frame = PosedFrame.of(fitting, light)
+        view = PosedReader(frame.outline.head)(face, 0.0)
+        assert view is not None
+        head = PosedHead(view.pose, face_ellipse(view.box), sighted=face_ellipse(view.sighted))
+        assert render_posed_face(out, original, head, new, frame, PosedMemory()) is not None
     else:
         soft_redaction(out, original, head_of(extent, seen.raw, out.size), SoftMemory())
-        if level is Level.POSED:
-            assert render_quiet_face(out, seen, new, fitting, light)
     return out
 
 

@@ -262,6 +262,17 @@ def test_warnings_about_counts(changed: Values, named: str, report: Report) -> N
     assert (told(report), told(replace(report, files=(replace(report.files[0], **changed),)))) == (0, 1)
 
 
+@pytest.mark.parametrize("level", ["posed face", "own face quiet"])
+def test_a_posed_face_is_a_new_face_in_an_earlier_versions_report_too(
+    level: str, report: Report, tmp_path: Path
+) -> None:
+    levels = {level: 100}
+    changed = replace(report, files=(replace(report.files[0], levels=levels, persons={"1": levels}),))
+    read = read_report(written(changed, tmp_path / "earlier.json"))
+    assert Totals.of(read.files).levels == levels
+    assert not any("redacted" in text for text in warnings_of(read))
+
+
 def test_blackout_hides_the_whole_face(report: Report) -> None:
     texts = warnings_of(replace(report, choice=choice("blackout", transfer=None, eyes=None)))
     assert texts == []

@@ -31,7 +31,7 @@ from streamdeid.errors import SettingsError
 from streamdeid.review.desk import Desk, Names
 from streamdeid.review.doubts import doubts
 from streamdeid.review.pictures import _changes
-from streamdeid.review.recorded import Recorded, runs
+from streamdeid.review.recorded import LEVELS, Recorded, runs
 from tests.analysis.made_recordings import END, HEADER, write_recording
 from tests.analysis.old_analysis import write_version_1
 from tests.review.drawn_review import SHA, Review
@@ -73,6 +73,19 @@ def _long(frames: int, people: int) -> Analysis:
         records.append(FrameRecord(Fraction(n, 25), n // 500, (), decisions))
     header = AnalysisHeader(Side(SHA, 1), 1280, 720, Fraction(25), {}, SHA, SHA)
     return Analysis(header, records, AnalysisEnd({}, None, ""))
+
+
+def test_levels_of_earlier_versions_are_shown_as_what_they_were() -> None:
+    """A name that nobody knows counts as a mask; the earlier posed face is none."""
+    names = ("own face", "own face quiet", "posed face", "soft redaction", "solid", "something else")
+    box = (10.0, 10.0, 50.0, 60.0)
+    rows = [Decision(1 + n, 1 + n, 1 + n, name, "", box, box, None, 0, False, False) for n, name in enumerate(names)]
+    header = AnalysisHeader(Side(SHA, 1), 1280, 720, Fraction(25), {}, SHA, SHA)
+    analysis = Analysis(header, [FrameRecord(Fraction(0), 0, (), rows)], AnalysisEnd({}, None, ""))
+    recorded = Recorded.of(analysis)
+    shown = [LEVELS[number] for number in recorded.level]
+    assert shown == ["own face", "posed face", "posed face", "soft redaction", "solid", "mask"]
+    assert recorded.places.with_a_face.tolist() == [True, True, True, False, False, False]
 
 
 def test_the_state_of_a_long_recording_is_small() -> None:

@@ -32,6 +32,7 @@ from streamdeid.lab.picture_attacks.laboratory import (
 )
 from streamdeid.lab.picture_attacks.other_photographs import COMPARED, People, other_photographs_chapter, people_sets
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet, black_hull, originals, published
+from streamdeid.lab.picture_attacks.posed_recognition import posed_chapter
 from streamdeid.lab.picture_attacks.recognition import recognition_chapter
 from streamdeid.lab.picture_attacks.redactions import redactions_chapter
 from streamdeid.lab.picture_attacks.refitted import refitted_chapter
@@ -50,8 +51,8 @@ _WIDTH = 300.0
 """Width in pixels to which faces are reduced: twice what the recognisers look at."""
 _ATTACKERS_KEY = 100
 """Number of the attacker's key: no session under attack has it."""
-_PUBLISHING, _RECOGNISING, _OTHERS, _REDACTING = 0.25, 0.55, 0.7, 0.8
-"""Where publishing, recognising, other photographs and redacted heads end in the whole."""
+_PUBLISHING, _RECOGNISING, _POSING, _OTHERS, _REDACTING = 0.2, 0.45, 0.6, 0.72, 0.8
+"""Where publishing, recognising, posed faces, other photographs and redacted heads end in the whole."""
 
 _WHITENED = f"{Refit.name}, whitened"
 
@@ -87,7 +88,8 @@ def attack_pictures(
     quick: bool = False,
     progress: Progress,
 ) -> list[Chapter]:
-    """The chapters: recognition, other photographs, redacted heads, sessions, refitting, donors, soft biometrics.
+    """The chapters: recognition, posed faces, other photographs, redacted heads, sessions, refitting, donors, soft
+    biometrics.
 
     photographs and labels read a set by name; `unseen` names the set of people whom the model never saw, `donors` the
     set that it was trained on. people: of whom there are several photographs. onnx: a recogniser of the user's. quick:
@@ -104,7 +106,8 @@ def attack_pictures(
     measured = _measure(attackers, subjects, sets, np.sqrt(fitting.model.variances), progress)
     by_recogniser = {name: scores(rows, sets, measured.known[name]) for name, rows in measured.vectors.items()}
     others = _fewer(people or People(), amount.people)
-    progress(_RECOGNISING, "publishing: other photographs")
+    posed = _posed(attackers, subjects, others, fitting, gallery, amount, progress)
+    progress(_POSING, "publishing: other photographs")
     filtered = people_sets(others, fitting, gallery, [key_of(i) for i in range(amount.other_keys)])
     strongest = attackers[-1]  # the user's own, else dlib's, else the refitted model
     synthetic = [name for name in (*amount.methods, MEAN_FACE) if name not in MASKS]
@@ -113,6 +116,7 @@ def attack_pictures(
         recognition_chapter(
             by_recogniser, sets, len(subjects.known), tuple(missing), strongest.name if onnx is not None else None
         ),
+        posed,
         _other_photographs(attackers, measured, others, filtered, onnx, progress),
         *_redactions(strongest, measured, progress),
         _sessions(strongest, measured, fitting, gallery, amount, progress),
@@ -162,6 +166,22 @@ def _measure(
     return _Measured(subjects, sets, known, vectors)
 
 
+def _posed(
+    attackers: Sequence[PictureRecogniser],
+    subjects: Subjects,
+    people: People,
+    fitting: FitModel,
+    gallery: Gallery,
+    amount: Amount,
+    progress: Progress,
+) -> Chapter:
+    def tell(share: float, text: str) -> None:
+        progress(_RECOGNISING + (_POSING - _RECOGNISING) * share, text)
+
+    keys = [key_of(i) for i in range(amount.other_keys)]
+    return posed_chapter(attackers, subjects, people, fitting, gallery, keys, tell)
+
+
 def _other_photographs(
     attackers: Sequence[PictureRecogniser],
     measured: _Measured,
@@ -175,9 +195,7 @@ def _other_photographs(
     by_light: dict[str, dict[str, Score]] = {}
     by_photograph: dict[str, dict[str, Score]] = {}
     for place, attacker in enumerate(attackers):
-        progress(
-            _RECOGNISING + (_OTHERS - _RECOGNISING) * place / len(attackers), f"{attacker.name}: other photographs"
-        )
+        progress(_POSING + (_OTHERS - _POSING) * place / len(attackers), f"{attacker.name}: other photographs")
         same = {name: measured.vectors[attacker.name][name] for name in COMPARED if name in measured.sets}
         by_light[attacker.name] = scores(same, measured.sets, known_to(attacker, lit), shuffled=False)
         if filtered:

@@ -24,7 +24,6 @@ from streamdeid.lab.picture_attacks.picture_sets import (
     published,
     surroundings_only,
 )
-from streamdeid.lab.picture_attacks.quiet_faces import published_quietly
 from streamdeid.lab.picture_attacks.scores import Known, Score, Vectors, score
 from streamdeid.lab.published_pictures import MEAN_FACE, NOTHING_CHANGED
 from streamdeid.protect.mask_faces import MASKS
@@ -38,8 +37,6 @@ BLACK_HULL, SURROUNDINGS = "black hull", "surroundings only"
 JPEG_AGAIN, OTHER_PHOTOGRAPH = "unaltered, through JPEG again", "unaltered, another photograph (donors smiling)"
 SHUFFLED = "k-diff-furthest-paper, labels shuffled"
 HULL_ONLY = f"{SAMPLED}, hull only"
-QUIET = f"{SAMPLED}, quiet"
-"""The default method's surrogates as quiet faces."""
 GENDERED = f"{SAMPLED}, gender preserved"
 CONTROLS = (JPEG_AGAIN, OTHER_PHOTOGRAPH, SHUFFLED, NOTHING_CHANGED, MEAN_FACE, BLACK_HULL, SURROUNDINGS, HULL_ONLY)
 _SHUFFLES = 50
@@ -118,8 +115,7 @@ def picture_sets(
     sessions = [key_of(i) for i in range(amount.other_keys)]
     if knows_gender(gallery):
         sets[GENDERED] = gendered(subjects.unseen, fitting, gallery, sessions)
-    sets[QUIET] = published_quietly(subjects.unseen, fitting, gallery, SAMPLED, sessions)
-    order = [*(name for name in CONTROLS if name in sets), SAMPLED, GENDERED, QUIET, *amount.methods, *sets]
+    order = [*(name for name in CONTROLS if name in sets), SAMPLED, GENDERED, *amount.methods, *sets]
     return {name: sets[name] for name in dict.fromkeys(order) if name in sets}
 
 

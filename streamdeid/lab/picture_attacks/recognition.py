@@ -15,7 +15,6 @@ from streamdeid.lab.picture_attacks.laboratory import (
     JPEG_AGAIN,
     OTHER_PHOTOGRAPH,
     PAPER,
-    QUIET,
     SHUFFLED,
 )
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet
@@ -57,7 +56,6 @@ def recognition_chapter(
     for name, scores in by_recogniser.items():
         deep = name in (DlibResnet.name, onnx)
         verdicts += _controls(name, scores, 1 / gallery, deep)
-        verdicts += _quiet(name, scores)
         if deep:
             verdicts += _bars(name, scores, 1 / gallery)
     verdicts += [Verdict(f"{SAMPLED} against a deep recogniser", "measured", line, False) for line in missing]
@@ -99,33 +97,24 @@ def _controls(name: str, scores: Mapping[str, Score], chance: float, deep: bool)
     return found
 
 
-def _quiet(name: str, scores: Mapping[str, Score]) -> list[Verdict]:
-    """Quiet faces tell an attacker no more than own faces do."""
-    if QUIET not in scores or SAMPLED not in scores:
-        return []
-    quiet, own = scores[QUIET].rank_1, scores[SAMPLED].rank_1
-    return [
-        Verdict(
-            f"{name}: quiet faces name nobody more often than own faces",
-            f"lower limit of rank-1 at most {percent(own.value)}",
-            limits(quiet),
-            quiet.low <= own.value,
-        )
-    ]
-
-
 def beside_black_hull(name: str, method: str, scores: Mapping[str, Score], accepts: str) -> list[Verdict]:
     """Whether a method's rank-1 and its accepts at a FAR of 1e-2, in these words, are within 2 points of a black
     hull's."""
-    floor, ours = scores[BLACK_HULL], scores[method]
+    return beside(name, (method, scores[method]), ("the black hull", scores[BLACK_HULL]), accepts)
+
+
+def beside(name: str, ours: tuple[str, Score], floor: tuple[str, Score], accepts: str) -> list[Verdict]:
+    """Whether rank-1 and accepts at a FAR of 1e-2, in these words, of what is named first are within 2 points of those
+    of what is named second."""
+    (method, here), (control, under) = ours, floor
     return [
         Verdict(
-            f"{name}: {what} of {method} within 2 points of the black hull",
-            f"at most {percent(under.value + _POINTS)}",
-            limits(here),
-            here.value <= under.value + _POINTS,
+            f"{name}: {what} of {method} within 2 points of {control}",
+            f"at most {percent(least.value + _POINTS)}",
+            limits(found),
+            found.value <= least.value + _POINTS,
         )
-        for what, here, under in (("rank-1", ours.rank_1, floor.rank_1), (accepts, ours.tar_2, floor.tar_2))
+        for what, found, least in (("rank-1", here.rank_1, under.rank_1), (accepts, here.tar_2, under.tar_2))
     ]
 
 
