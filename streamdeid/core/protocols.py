@@ -23,6 +23,20 @@ class RemembersPictures(Protocol):
     def forget(self) -> None: ...
 
 
+@runtime_checkable
+class SearchesInTurn(Protocol):
+    """A detector that looks at parts of a picture in turn, until it is told that a picture is the last of its kind."""
+
+    def search_all(self) -> None: ...
+
+
+@runtime_checkable
+class Foresees(Protocol):
+    """A detector that wants to know, before it is asked for a frame, which one follows; None: nothing does."""
+
+    def foresee(self, frame: Frame, following: Frame | None) -> None: ...
+
+
 class Tracker(Protocol):
     """Follows people over frames."""
 

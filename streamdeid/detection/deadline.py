@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
-from streamdeid.core.protocols import Detector
+from streamdeid.core.protocols import Detector, RemembersPictures, SearchesInTurn
 from streamdeid.errors import FailedClosed
 
 MOST_FACES = 1000
@@ -70,6 +70,16 @@ class TimedDetector:
         finally:
             del error  # its traceback holds this frame: a circle
         return answer  # type: ignore[return-value]  # `_copied` made it
+
+    def forget(self) -> None:
+        """Let a detector that remembers its last pictures forget them."""
+        if isinstance(self.inner, RemembersPictures):
+            self.inner.forget()
+
+    def search_all(self) -> None:
+        """Let a detector that looks at parts of a picture in turn look at all of the next one."""
+        if isinstance(self.inner, SearchesInTurn):
+            self.inner.search_all()
 
     @property
     def ended(self) -> bool:

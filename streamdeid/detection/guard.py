@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ from streamdeid.core.protocols import Detector
 from streamdeid.detection.deadline import MOST_FACES
 from streamdeid.errors import FailedClosed, StreamdeidError
 
+_GAP, _WIDER = Fraction(1, 10), 2
+"""A gap is longer than so many seconds, and than so many times the one before: steady recordings have none."""
 _FARTHEST = 1e6
 """Pixels from the origin beyond which nothing can be: no frame is larger."""
 _LEAST_SHARE, _MOST_SHARE = 0.4, 2.0
@@ -55,24 +58,57 @@ _KEYPOINTS = 5, 2
 """The same of a second network's."""
 
 
+def _nothing() -> None:
+    """What is done for a detector that searches all of each picture."""
+
+
 class Watch:
     """A `protocols.Detector` around another one that lets no nonsense pass; see the module.
 
     detect: the detector, with a deadline of its own (`detection.deadline`). is_cut: whether the levels of a luma plane
     (`luma_pyramid`) are those of the first picture of a new scene; asked once for each frame, in order. on_cut: called
-    when it is, before the detector.
+    when it is, before the detector. on_last: called before the detector is asked for a frame of which `foresee` told
+    that it is the last of the stream, of its scene or before a gap: who is first seen there is not found later.
     """
 
-    def __init__(self, detect: Detector, is_cut: Callable[[Sequence[Plane]], bool], on_cut: Callable[[], None]) -> None:
-        self._detect, self._is_cut, self._on_cut = detect, is_cut, on_cut
+    def __init__(
+        self,
+        detect: Detector,
+        is_cut: Callable[[Sequence[Plane]], bool],
+        on_cut: Callable[[], None],
+        on_last: Callable[[], None] = _nothing,
+    ) -> None:
+        self._detect, self._is_cut, self._on_cut, self._on_last = detect, is_cut, on_cut, on_last
         self.cuts = 0
         """Scene cuts so far."""
+        self._foreseen: dict[int, bool] = {}
+        """By the number of a frame that will be asked for: whether a scene begins with it."""
+        self._last = False
+        """Whether the frame that will be asked for next is the last."""
+        self._before: Fraction | None = None
+        """Time of the frame before."""
+
+    def foresee(self, frame: Frame, following: Frame | None) -> None:
+        """Before `frame` is asked for: which frame follows it, None at the end of the stream."""
+        for one in (frame, following):
+            if one is not None and one.index not in self._foreseen:
+                self._foreseen[one.index] = self._is_cut(one.luma_levels)
+        self._last = following is None or self._foreseen[following.index] or self._gap(frame, following)
+
+    def _gap(self, frame: Frame, following: Frame) -> bool:
+        """Whether more is missing between two frames than between those before: a place of damage, for example."""
+        usual = Fraction(0) if self._before is None else frame.time - self._before
+        return following.time - frame.time > max(_GAP, _WIDER * usual)
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         """The faces of a frame, boxes as four floats. Raises FailedClosed in any doubt."""
-        if self._is_cut(frame.luma_levels):
+        known = self._foreseen.pop(frame.index, None)
+        if self._is_cut(frame.luma_levels) if known is None else known:
             self.cuts += 1
             self._on_cut()
+        if self._last:
+            self._on_last()
+        self._last, self._before = False, frame.time
         try:
             return checked(self._detect(frame), frame)
         except StreamdeidError:

@@ -113,6 +113,10 @@ class MediapipeFaces:
     def forget(self) -> None:
         """Forget the last frames, before a picture that has nothing to do with them."""
         self._places = []
+        self.search_all()
+
+    def search_all(self) -> None:
+        """Search all of the next picture: what is not found there is never found."""
         self._rounds.restart()
         if self._survey is not None:
             self._survey.restart()

@@ -17,7 +17,7 @@ from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.file_identity import FileIdentity
 from streamdeid.core.frames import Frame
-from streamdeid.core.protocols import Detector, RemembersPictures
+from streamdeid.core.protocols import Detector
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.detection.guard import Watch
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
@@ -169,7 +169,7 @@ def assemble(
     lookahead = LookAhead(settings.threshold, size)
     found = timed if reviewed is None else reviewed.found(timed)
     watch = _watch(timed, found, tracker := _tracker(settings, size, rate), lookahead)
-    _forget(timed)
+    timed.forget()
     if tested:
         _test(settings, models, timed, tested_with)
     vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate or _RATE))
@@ -220,7 +220,7 @@ def studied(settings: Settings, models: Models, detect: TimedDetector, size: tup
     """The parts of the first of two passes over a segment; size and rate as for `assemble`. Raises FailedClosed."""
     lookahead = LookAhead(settings.threshold, size)
     watch = _watch(detect, Kept(detect, stored), tracker := _tracker(settings, size, rate), lookahead)
-    _forget(detect)
+    detect.forget()
     if not settings.synthesises:
         masked = MaskFaces(settings.method)
         step: Step[None] = Step(watch, tracker, WithLookAhead(masked, lookahead))
@@ -315,7 +315,7 @@ def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates:
     # A detector without landmarks allows a redaction at best; one with landmarks must lead to a synthetic face here.
     if deidentifier.causes.keys() - {Cause.NO_LANDMARKS}:
         raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
-    _forget(detect)
+    detect.forget()
 
 
 def choosing(settings: Settings, models: Models, key: bytes | None) -> Surrogates | None:
@@ -370,12 +370,6 @@ def _watch(detect: TimedDetector, found: Detector, tracker: FaceTracker, lookahe
     def cut() -> None:
         tracker.cut()
         lookahead.cut()
-        _forget(detect)
+        detect.forget()
 
-    return Watch(found, Cuts(), cut)
-
-
-def _forget(detect: TimedDetector) -> None:
-    """Let a detector that remembers its last picture forget it."""
-    if isinstance(detect.inner, RemembersPictures):
-        detect.inner.forget()
+    return Watch(found, Cuts(), cut, detect.search_all)

@@ -12,7 +12,7 @@ from typing import Any, Generic
 
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
-from streamdeid.core.protocols import Detector, Tracker
+from streamdeid.core.protocols import Detector, Foresees, Tracker
 from streamdeid.protect.pending import Origin, PendingFrame, Waiting
 from streamdeid.protect.plan import Deidentifier, Plans
 from streamdeid.protect.stored_pixels import as_stored
@@ -54,6 +54,11 @@ class Step(Generic[Origin]):
         pending.frame = replace(frame)  # anew, without what was made of it while it was looked at
         self.waiting.append(pending)
 
+    def foresee(self, frame: Frame, following: Frame | None) -> None:
+        """Before `frame` is analysed, where it is known: which one follows it, None at the end."""
+        if isinstance(self._detect, Foresees):
+            self._detect.foresee(frame, following)
+
     def decide(self) -> tuple[PendingFrame[Origin], Plans]:
         """Decide about the oldest frame that waits, as far as is known by now; it waits no longer."""
         pending = self.waiting.popleft()
@@ -70,12 +75,23 @@ def filtered(frames: Iterable[Frame], step: Step[None], lookahead: int = 0) -> I
 
     Frames are analysed `lookahead` frames ahead of what is rendered, so that a face is known before it is first shown.
     """
-    for frame in frames:
-        step.analyse(frame, None)
+    for _ in analysed(frames, step):
         if len(step.waiting) > lookahead:
             yield step.render()
     while step.waiting:
         yield step.render()
+
+
+def analysed(frames: Iterable[Frame], step: Step[None]) -> Iterator[None]:
+    """Analyse the frames of a recording, stopping after each. Each is read before the one before it is analysed."""
+    coming = iter(frames)
+    frame = next(coming, None)
+    while frame is not None:
+        following = next(coming, None)
+        step.foresee(frame, following)
+        step.analyse(frame, None)
+        yield
+        frame = following
 
 
 class WithLookAhead:

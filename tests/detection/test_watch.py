@@ -289,6 +289,36 @@ def test_a_cut_is_told_before_the_detector_is_asked() -> None:
     assert told == ["asked", "cut", "asked", "asked"] and seen.cuts == 1
 
 
+@pytest.mark.parametrize(
+    ("times", "cuts", "last"),
+    [
+        ([0, 1, 2, 3], [], [3]),  # the end
+        ([0, 1, 2, 3], [2], [1, 3]),  # before a scene cut
+        ([0, 1, 2, 8, 9], [], [2, 4]),  # before a gap
+        ([0, 1, 2, 4, 5], [], [4]),  # a picture that is left out is none
+        ([0, 10, 20, 30], [], [0, 3]),  # slow, but steady; nothing is known before the first
+        ([0], [], [0]),
+    ],
+)
+def test_the_last_frame_of_a_scene_is_told(times: list[int], cuts: list[int], last: list[int]) -> None:
+    told: list[str] = []
+    asked: list[Any] = []
+    frames = [replace(frame(n), time=Fraction(time, 25)) for n, time in enumerate(times)]
+
+    def is_cut(levels: Any) -> bool:
+        asked.append(levels)
+        return len(asked) - 1 in cuts
+
+    watch = Watch(lambda _: told.append("asked") or [], is_cut, lambda: told.append("cut"), lambda: told.append("last"))
+    for number, one in enumerate(frames):
+        told.append(str(number))
+        watch.foresee(one, frames[number + 1] if number + 1 < len(frames) else None)
+        watch(one)
+    wanted = [[str(n), *["cut"] * (n in cuts), *["last"] * (n in last), "asked"] for n in range(len(times))]
+    assert told == [word for words in wanted for word in words] and watch.cuts == len(cuts)
+    assert len(asked) == len(times), "each is compared with the one before once"
+
+
 def test_all_calls_come_from_one_thread_that_ends(gone: Callable[[], bool]) -> None:
     seen: list[threading.Thread] = []
 

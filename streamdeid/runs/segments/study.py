@@ -18,6 +18,7 @@ from streamdeid.protect.plan import Plans
 from streamdeid.runs.analysed import found_as_tracked
 from streamdeid.runs.components import lookahead_frames, read_ahead, studied
 from streamdeid.runs.segments.cutting import Span
+from streamdeid.runs.step import analysed
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models
 from streamdeid.video.files.source import FileSource
@@ -128,8 +129,7 @@ def study(
 
         frames = source.between(span.times, span.begin, span.end, number=span.begin)
         with contextlib.closing(read_ahead(frames)) as coming:
-            for frame in coming:
-                parts.step.analyse(frame, None)
+            for _ in analysed(coming, parts.step):
                 if len(parts.step.waiting) > lookahead:
                     keep(*parts.step.decide())
         while parts.step.waiting:
