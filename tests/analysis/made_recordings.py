@@ -42,7 +42,12 @@ HEADER = AnalysisHeader(
     model_sha256="cd" * 32,
     gallery_sha256="",
 )
-END = AnalysisEnd({1: ChosenSurrogate("female", 2), 7: ChosenSurrogate("", 0)}, Side("ef" * 32, 99), "0123456789abcdef")
+END = AnalysisEnd(
+    {1: ChosenSurrogate("female", 2), 7: ChosenSurrogate("", 0), 8: ChosenSurrogate("either", 1, 12)},
+    Side("ef" * 32, 99),
+    "0123456789abcdef",
+    provisional={12: ChosenSurrogate("either", 1, 12), 13: ChosenSurrogate("either", 0, 13)},
+)
 
 
 def made_face(rng: np.random.Generator, width: float = 80.0, x: float = 100.0, y: float = 50.0) -> Face:
