@@ -283,6 +283,15 @@ def test_what_cannot_be_drawn_changes_nothing(model: AppearanceModel, frame: Pos
     assert render_posed_face(out, made.planes, odd, face, frame, PosedMemory()) is None and _same(out, made.planes)
 
 
+def test_a_surrogate_that_is_no_number_is_not_drawn(model: AppearanceModel, frame: PosedFrame, face: NewFace) -> None:
+    head = _head(50.0)
+    made = _seen(model, frame, head)
+    out = made.planes.copy()
+    broken = replace(face, picture=np.full_like(face.picture, np.nan))
+    assert render_posed_face(out, made.planes, head, broken, frame, PosedMemory()) is None
+    assert _same(out, made.planes)
+
+
 @pytest.mark.parametrize(("x", "y"), [(2.0, 160.0), (318.0, 160.0), (160.0, 3.0), (160.0, 317.0), (1.0, 1.0)])
 def test_a_head_at_the_border_is_covered_as_far_as_it_is_seen(  # type: ignore[no-untyped-def]
     model: AppearanceModel, frame: PosedFrame, drawn, x: float, y: float
