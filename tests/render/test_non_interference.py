@@ -131,7 +131,10 @@ def test_detail_of_a_closed_face_does_not_pass(
         a, b = (getattr(p, plane) for p in pair.published)
         inside = where if plane == "y" else where[::2, ::2]
         change = np.abs(a.astype(float) - b)[inside]
-        assert change.mean() < 2.0 and change.max() <= 5, plane
+        if level is Level.OWN_FACE:
+            assert change.mean() < 2.0 and change.max() <= 5, plane
+        else:  # its level follows within a step of 12 of the soft redaction's tone, either way, and has slopes
+            assert change.mean() <= (24 if plane == "y" else 6), plane
         fine = np.abs(_fine(a) - _fine(b))[inside]
         assert np.percentile(fine, 99) < 1.5, plane  # rounding of both, and the field's own slope
 
