@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.people.register_clips import Recording
-from benchmarks.people.run import OWN, QUIET, level_of
+from benchmarks.people.run import OWN, POSED, level_of
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source, secret
 from streamdeid.runs.step import Step, filtered
@@ -59,7 +59,7 @@ def sighted(recording: Recording, settings: Settings) -> Sighted:
                 if name is None or name in here:
                     continue
                 here.add(name)
-                if one.person and level_of(one) in (OWN, QUIET):
+                if one.person and level_of(one) in (OWN, POSED):
                     vector = stream.inner.vectors()[one.person]
                     shown[name][hashlib.sha256(vector.tobytes()).hexdigest()[:12]] += 1
                     persons[one.person][name] += 1

@@ -15,6 +15,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.positive_system import solved
+from streamdeid.core.ibug68 import LEFT_EYE, MOUTH_CORNERS, NOSE_TIP, NOSTRILS, RIGHT_EYE
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.observe.smoothing import OneEuro
 
@@ -110,6 +111,14 @@ class MeanHead:
 def points_of_mesh(mesh: Points) -> Points:
     """The keypoints (5, 2) of the landmarker's mesh, float64 (468, 3), pixels."""
     points: Points = np.array([mesh[list(some), :2].mean(axis=0) for some in KEYPOINT_VERTICES])
+    return points
+
+
+def points_of_landmarks(landmarks: Points) -> Points:
+    """The keypoints (5, 2) of the 68 iBUG points, float64 (68, 2), pixels."""
+    nose = landmarks[[NOSE_TIP, NOSTRILS.start, NOSTRILS.stop - 1]].mean(axis=0)
+    eyes = landmarks[LEFT_EYE].mean(axis=0), landmarks[RIGHT_EYE].mean(axis=0)
+    points: Points = np.array([*eyes, nose, *landmarks[list(MOUTH_CORNERS)]])
     return points
 
 

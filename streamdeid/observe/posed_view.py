@@ -14,7 +14,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from streamdeid.core.faces import Face
-from streamdeid.observe.keypoint_pose import Box, KeypointPose, MeanHead, PoseFilter, points_of_mesh, pose_of_keypoints
+from streamdeid.observe.keypoint_pose import (
+    Box,
+    KeypointPose,
+    MeanHead,
+    PoseFilter,
+    points_of_landmarks,
+    points_of_mesh,
+    pose_of_keypoints,
+)
 
 _SIGHTINGS, _AGREED = 5, 3
 """Of so many sightings so many must agree before a face is shown."""
@@ -114,6 +122,8 @@ class PosedReader:
             points, box = face.keypoints.points, face.keypoints.box
         elif face.mesh is not None and face.presence >= _PRESENCE and face.outline is not None:
             points, box = points_of_mesh(face.mesh), face.outline
+        elif face.landmarks is not None and face.presence >= _PRESENCE and face.outline is not None:
+            points, box = points_of_landmarks(face.landmarks), face.outline  # of a detector without a mesh
         else:
             return None
         pose = pose_of_keypoints(np.asarray(points, np.float64), box, self.head)
