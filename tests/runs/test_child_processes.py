@@ -114,7 +114,7 @@ def _segments(trap: Trap, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _review(trap: Trap, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = (trap.here / name for name in ("out.mp4", "a.analysis", "a.edits.json"))
-    assert review._filter(Files(recordings(trap)[0], *paths), None) == 0
+    assert review._filter(Files(recordings(trap)[0], *paths), None, Settings().most_pixels) == 0
 
 
 def _camera(trap: Trap, monkeypatch: pytest.MonkeyPatch) -> None:
