@@ -50,6 +50,8 @@ _QUIET = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # its new behaviour, which it would else announce
     "RAY_DEDUP_LOGS": "0",
 }
+_NOBODYS = os.environ.get("SYSTEMROOT", os.sep) if os.name == "nt" else os.sep
+"""A directory that every machine has, in which only its administrator can put anything."""
 
 
 def filter_on_cluster(tasks: Sequence[ArchiveTask], shipped: Shipped, address: str) -> Generator[Result, None, None]:
@@ -237,12 +239,13 @@ def connected(address: str) -> Iterator[Any]:
     """Be a driver of a cluster: Ray, as a value. Raises SettingsError.
 
     address: of Ray's head, HOST:PORT, or `auto` on one of its machines. Ray takes SIGTERM for itself, also below
-    Python, and would abort three seconds after it: it is taken back.
+    Python, and would abort three seconds after it: it is taken back. Its workers search the current directory of its
+    driver for modules, on all machines: while it starts, that is one where nobody can put any.
     """
     ray = _imported()
     _check_address(address)
     try:
-        with signals_held():
+        with signals_held(), _in_nobodys():
             ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False)
     except (Exception, SystemExit) as error:
         with signals_held():
@@ -253,6 +256,17 @@ def connected(address: str) -> Iterator[Any]:
     finally:
         with signals_held():
             ray.shutdown()
+
+
+@contextlib.contextmanager
+def _in_nobodys() -> Iterator[None]:
+    """Have another current directory for a moment. Raises OSError when this one is gone."""
+    before = os.getcwd()
+    os.chdir(_NOBODYS)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def _check_address(address: str) -> None:

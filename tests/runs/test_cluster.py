@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -159,6 +160,34 @@ def test_what_concerns_all_ends_the_run(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(cluster, "_LOOK", 0.01)
     with pytest.raises(FailedClosed, match="no machine of the cluster"):
         run_of(PretendedRay({"a": []}, nodes=0), tmp_path, ["a"])
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_workers_search_no_folder_that_others_write_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: bool
+) -> None:
+    """Ray adds its driver's current directory, as it is when Ray starts, to the places of modules of all workers."""
+    told: list[tuple[str, Any]] = []
+
+    def init(**options: Any) -> None:
+        told.append((os.path.abspath(os.path.curdir), options["address"]))
+        if not answers:
+            raise ConnectionError("nobody there")
+
+    pretended = SimpleNamespace(init=init, shutdown=lambda: told.append((os.getcwd(), "shutdown")))
+    monkeypatch.setattr(cluster, "_imported", lambda: pretended)
+    monkeypatch.chdir(tmp_path)
+    with contextlib.ExitStack() as stack:
+        if not answers:
+            stack.enter_context(pytest.raises(SettingsError, match="nobody there"))
+        with cluster.connected("auto"):
+            assert os.getcwd() == str(tmp_path)
+    assert os.getcwd() == str(tmp_path)
+    (first, address), *_ = told
+    assert address == "auto" and first != str(tmp_path)
+    if os.name != "nt":
+        about = os.stat(first)
+        assert about.st_uid == 0 and not about.st_mode & 0o022
 
 
 @pytest.fixture(scope="module")

@@ -77,6 +77,21 @@ def test_what_a_machine_left_is_cleared_and_what_is_in_use_stays(home: Path) -> 
     assert gone(home)
 
 
+def test_links_that_others_put_there_are_not_followed(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Names of temporary directories can be guessed by their beginning, where everybody may write."""
+    theirs = tmp_path_factory.mktemp("theirs")
+    (theirs / "file").write_text("kept")
+    (home / "streamdeid-scratch-link").symlink_to(theirs)
+    (home / "streamdeid-scratch-left").mkdir()
+    (home / "streamdeid-scratch-left" / "inside").symlink_to(theirs)
+    (home / "streamdeid-scratch-locked").mkdir()
+    (home / ".streamdeid-scratch-locked.lock").symlink_to(theirs / "made")
+    with scratch():
+        assert not (home / "streamdeid-scratch-left").exists()
+    assert (home / "streamdeid-scratch-link").is_symlink() and (home / "streamdeid-scratch-locked").is_dir()
+    assert [(one.name, one.read_text()) for one in theirs.iterdir()] == [("file", "kept")]
+
+
 def test_of_one_output_only_what_nobody_uses_is_cleared(home: Path) -> None:
     """Two runs beside each other for one output: neither takes the other's directory."""
     left, others = home / ".o[1].segments-dead", home / ".o1.segments-dead"
