@@ -21,7 +21,6 @@ from streamdeid.core.ibug68 import OUTLINE
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation, Observer
 from streamdeid.observe.outline import bulge, bulged
-from streamdeid.observe.posed_view import PosedReader
 from streamdeid.protect.levels import Level
 from streamdeid.protect.mask_faces import face_extent, grown
 from streamdeid.protect.soft_head import head_of
@@ -30,9 +29,9 @@ from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.masks import fill
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face
-from streamdeid.render.posed_region import face_ellipse
+from streamdeid.render.posed_face import PosedFrame, PosedMemory
 from tests.drawn_faces import SIZE, Scene, face_at, inside_hull, inside_lips, mesh_at, pose_at, scene, some_identity
+from tests.posed_heads import lit_alike, pose_face
 
 Mask = NDArray[np.bool_]
 _WIDTH = 150.0
@@ -62,8 +61,15 @@ def boxed_tight(made: Scene) -> Face:
 
 
 def redacted(
-    level: Level, original: Planes, seen: Observation, face: Face, fitting: FitModel, light: LightFrame
+    level: Level,
+    original: Planes,
+    lit_by: Planes,
+    seen: Observation,
+    face: Face,
+    fitting: FitModel,
+    light: LightFrame,
 ) -> Planes:
+    """lit_by: the picture from which the light of a posed face is taken."""
     new = NewFace.of(np.zeros(len(fitting.model.variances)), fitting)
     out = original.copy()
     extent = face_extent(Track(1, face.box, face, 0, False), face)
@@ -73,11 +79,9 @@ def redacted(
     elif level is Level.SOLID:
         fill(out, grown(extent, out.size))
     elif level is Level.POSED:
-        frame = PosedFrame.of(fitting, light)
-        view = PosedReader(frame.outline.head)(face, 0.0)
-        assert view is not None
-        head = PosedHead(view.pose, face_ellipse(view.box), sighted=face_ellipse(view.sighted))
-        assert render_posed_face(out, original, head, new, frame, PosedMemory()) is not None
+        frame, memory = PosedFrame.of(fitting, light), PosedMemory()
+        assert pose_face(lit_by.copy(), lit_by, face, new, frame, memory)
+        assert pose_face(out, original, face, new, frame, lit_alike(memory, new, frame))
     else:
         soft_redaction(out, original, head_of(extent, seen.raw, out.size), SoftMemory())
     return out
@@ -95,7 +99,9 @@ def shown(
     marked.y[:] = np.where(head, np.where(made.planes.y < 128, made.planes.y + 40, made.planes.y - 40), made.planes.y)
     speckled = np.random.default_rng(0).uniform(size=head.shape) < 0.5
     marked.y[~speckled] = made.planes.y[~speckled]
-    outs = [redacted(level, picture, seen, face, fitting, light).y.astype(float) for picture in (made.planes, marked)]
+    outs = [
+        redacted(level, one, made.planes, seen, face, fitting, light).y.astype(float) for one in (made.planes, marked)
+    ]
     added = marked.y.astype(float) - made.planes.y
     share: NDArray[np.float64] = np.full(head.shape, np.nan)
     told = np.abs(added) > 20
