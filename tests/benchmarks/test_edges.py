@@ -22,15 +22,14 @@ from streamdeid.core.ibug68 import OUTLINE
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation, Observer
 from streamdeid.observe.outline import reaching
-from streamdeid.observe.posed_view import PosedReader
 from streamdeid.protect.levels import Level
 from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.masks import fill, fill_ellipse, solid_fill
 from streamdeid.render.new_face import NewFace
-from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face
-from streamdeid.render.posed_region import face_ellipse
+from streamdeid.render.posed_face import PosedFrame, PosedMemory
 from tests.drawn_faces import inside_hull, pose_at, scene, some_identity
+from tests.posed_heads import lit_alike, pose_face
 
 _STEP = 0.04
 _WIDTH = 100.0
@@ -150,6 +149,7 @@ def survived(
     what the detector says of that frame, where a posed face is asked for."""
     marked, added = patterned(original, points, np.random.default_rng(0))
     face = NewFace.of(np.zeros(len(model.variances)), fitting)
+    frame, memory = PosedFrame.of(fitting, light), PosedMemory()
     outs = []
     for picture in (original, marked):
         out = picture.copy()
@@ -157,11 +157,9 @@ def survived(
             neutral = Neutral(seen.frontal, seen.small_texture, seen.hair)
             assert render_surrogate(out, picture, seen, neutral, face, fitting, light, Blending())
         else:
-            frame = PosedFrame.of(fitting, light)
-            view = None if found is None else PosedReader(frame.outline.head)(found, 0.0)
-            assert view is not None
-            head = PosedHead(view.pose, face_ellipse(view.box), sighted=face_ellipse(view.sighted))
-            assert render_posed_face(out, picture, head, face, frame, PosedMemory()) is not None
+            assert found is not None
+            assert pose_face(out, picture, found, face, frame, memory)
+            memory = lit_alike(memory, face, frame)
         outs.append(out.y.astype(np.float64))
     told = outs[1] - outs[0]
     if level is Level.POSED:  # its light follows that of the head: the pattern alone is asked for
