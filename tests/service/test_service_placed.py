@@ -195,8 +195,9 @@ def test_one_that_was_started_without_anybody_hearing_of_it_is_waited_for(tmp_pa
     machines.machines[0].deaf_to = "start"
 
     async def scenario(supervisor: Supervisor) -> None:
-        await until(lambda: len(started(tmp_path)) == 1)
-        began, first = time.monotonic(), started(tmp_path)[0]["pid"]
+        began = time.monotonic()  # a busy machine sees the start late, and the wait is no shorter for it
+        await until(lambda: len(started(tmp_path)) >= 1)
+        first = started(tmp_path)[0]["pid"]
         await until(lambda: state(supervisor) == "live")
         assert time.monotonic() - began > lease.FREE - 0.5 and not lives(first)
 
@@ -309,16 +310,16 @@ def test_one_that_the_service_had_no_time_for_is_started_again(tmp_path: Path) -
     machines = Machines(COMMAND, Machine("west"))
 
     async def scenario(supervisor: Supervisor) -> None:
-        await until(lambda: state(supervisor) == "live", 20)
+        await until(lambda: state(supervisor) == "live", 60)
         machines.made[0].slow = 1.5 * lease.LEASE
-        await until(lambda: state(supervisor) == "restarting")
+        await until(lambda: state(supervisor) == "restarting", 60)
         assert "could not be reached" in str(supervisor.cameras["a"].report().reason)
-        await until(lambda: state(supervisor) == "live", 20)
+        await until(lambda: state(supervisor) == "live", 60)
 
     text = camera("a", "cam.mp4", 'loop = true\nmethod = "blackout"')
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(lease, "LEASE", 3.0)
-        patched.setattr(placed_child, "LEASE", 10.0)  # the answer comes after all
+        patched.setattr(lease, "LEASE", 6.0)  # a start takes half of it
+        patched.setattr(placed_child, "LEASE", 20.0)  # the answer comes after all
         run(tmp_path, text, machines, scenario)
 
 
