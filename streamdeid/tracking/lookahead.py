@@ -87,7 +87,6 @@ class _Sighting:
     index: int
     place: Place
     evidence: float
-    surveyed: float | None
 
 
 @dataclass
@@ -168,7 +167,7 @@ class LookAhead:
             if track.face is not None:
                 place = Place(self._clock, np.array(track.face.box, dtype=np.float64))
                 surveyed = track.face.surveyed
-                known.sightings.append(_Sighting(self._index, place, track.face.evidence, surveyed))
+                known.sightings.append(_Sighting(self._index, place, track.face.evidence))
                 known.sure += track.face.evidence >= self._threshold
                 known.surest = max(known.surest, track.face.evidence)
                 known.surveys += surveyed is not None
@@ -211,7 +210,7 @@ class LookAhead:
         """Whether a track has just begun, with a sighting in this frame that would be a face's if more came like it:
         where nobody knows what comes, it is covered until that is known."""
         known = self._known[track.number]
-        begun = now.index - known.start < _YOUNG and track.face is not None and not self._never(known)
+        begun = now.index - known.start < _YOUNG and not self._never(known)
         return begun and track.face is not None and track.face.evidence >= self._threshold
 
     def _evident(self, known: _Known, seen: Sequence[_Sighting]) -> bool:
