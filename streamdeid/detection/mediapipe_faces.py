@@ -20,6 +20,7 @@ from streamdeid.core.heads import seconds
 from streamdeid.detection import yunet
 from streamdeid.detection.candidates import Candidate, joined, overlap, part_of
 from streamdeid.detection.centerface import load_weights
+from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
 from streamdeid.detection.networks import Networks
@@ -71,8 +72,9 @@ class MediapipeFaces:
         networks = Networks()
         weights = load_weights() if survey else None
         self._survey = None if weights is None else Survey(weights, survey, survey_side)
+        self._close_look = None if weights is None else CloseLook(weights)
         self._detect = networks.detector(_FAINT * threshold)
-        self._look = SecondLook(networks, yunet.load())
+        self._look = SecondLook(networks, yunet.load(), glances=self._close_look is None)
         self._quick = min_face != math.inf  # photographs are few, and what was trained on them is to be found again
         self._landmarks = Landmarks(networks, quick=self._quick)
         self._threshold = threshold
@@ -102,9 +104,8 @@ class MediapipeFaces:
         self._find_again(planes)
         self._look_over(frame)
         self._ask_for_points(planes)
-        for place in self._places:
-            place.affirm()
         self._one_to_a_head()
+        self._look_closely(planes)
         shown = [place for place in self._places if place.missed == 0 and place.possible and not place.second]
         faces = [_face_at(place) for place in shown]
         self._places = remembered(self._places)
@@ -221,6 +222,13 @@ class MediapipeFaces:
         for place in self._places:
             if place.missed == 0 and place.keys_due():
                 place.keyed(self._look.keypoints(planes, place.raw, self._others(place)))
+
+    def _look_closely(self, planes: Planes) -> None:
+        """Ask the third network about the places that it has said little of, or that are in doubt."""
+        if self._close_look is not None:
+            for place in self._places:
+                if place.close_look_due():
+                    place.looked_closely(self._close_look(planes, place.box))
 
     def _one_to_a_head(self) -> None:
         """Mark what was seen on the head of a face beside that face."""

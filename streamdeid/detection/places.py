@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streamdeid.core.faces import NO_FACE, NOTHING, Keypoints, Points
+from streamdeid.core.faces import NO_FACE, Keypoints, Points
 from streamdeid.detection.candidates import Candidate, overlap
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import outline_of
@@ -33,6 +33,8 @@ _LOOKS = 4
 _OFTEN, _SELDOM = 3, 12
 """... and the frames between two looks, before and after that; sooner when the score has risen by this much."""
 _RISEN = 0.15
+_SOON = 2
+"""Frames between the first close looks: what is seen for a few frames only is to be known, too."""
 _UNLIKELY = 0.3
 """Evidence below which a place is taken for no face, told to nobody, and not searched for in each frame."""
 _DOUBTFUL, _DOUBTFUL_PAUSE = 0.45, 4
@@ -58,14 +60,15 @@ network's points tell."""
 _APART, _VERIFIED = 0.16, 12
 """Mean distance of five points of a mesh from the second network's, shares of the face's width, up to which both are
 of one face (docs/methods.md 8.2), and frames for which that is believed."""
-_VETO = 0.35
-"""Weight of what a survey says beside the two other networks."""
+_THIRD = 0.5
+"""Weight of what the third network says beside the two others."""
 _TWICE = 2
-"""Surveys from which their word counts against what the two others say."""
+"""Opinions of the third network from which they count against what the two others say."""
 _BELIEVED = 0.5
-"""Belief below which a place is refuted by a survey that saw no face."""
-_OPINED = 0.5, 2.0
-"""A survey's opinions, over its bar, that count as sure of no face and sure of one."""
+"""Belief below which a place is refuted by a third network that saw no face."""
+_OPINED = (0.4, 1.15, 1.8), (0.0, 0.5, 1.0)
+"""The third network's opinions, over its bar, and what they count as, 0 to 1: sure of no face, undecided, and sure of
+one. Of the faces of 14 clips three of four are above the last, of places without a face nine of ten below 1."""
 
 
 @dataclass
@@ -94,10 +97,14 @@ class Place:
     raw: Box = (0.0, 0.0, 0.0, 0.0)
     """Last box as the detector gave it."""
     surveyed: float | None = None
-    """What a survey said of the place in this frame."""
+    """What the third network said of the place in this frame."""
     _opinion: float | None = None
-    _surveys: int = 0
-    """Surveys that said something of it."""
+    """Mean of the last `_LOOKS` things that it said ..."""
+    _opinions: int = 0
+    """... and how many it said in all."""
+    _asked: int = 0
+    """Close looks, and the frames since the last one."""
+    _since_asked: int = 0
     _keypoints: Keypoints | None = None
     _key_raw: Box = (0.0, 0.0, 0.0, 0.0)
     _key_tile: int = -1
@@ -124,15 +131,16 @@ class Place:
 
     @property
     def believed(self) -> float:
-        """The evidence, with what the last survey said."""
-        if self._opinion is None or (self._surveys < _TWICE and self._opinion >= NOTHING):
-            return self.evidence  # one survey that is not sure of anything takes nothing away
-        return (1 - _VETO) * self.evidence + _VETO * float(np.interp(self._opinion, _OPINED, (0.0, 1.0)))
+        """The evidence, with what the third network says."""
+        if self._opinion is None:
+            return self.evidence
+        both = (1 - _THIRD) * self.evidence + _THIRD * float(np.interp(self._opinion, *_OPINED))
+        return both if self._opinions >= _TWICE else max(self.evidence, both)  # one alone takes nothing away
 
     @property
     def possible(self) -> bool:
         """Whether it may be a face: only such places are told to anybody."""
-        return self.evidence >= min(_UNLIKELY, self.least)
+        return max(self.evidence, self.believed) >= min(_UNLIKELY, self.least)
 
     @property
     def wanted(self) -> bool:
@@ -148,13 +156,12 @@ class Place:
 
     @property
     def refuted(self) -> bool:
-        """Whether the last survey saw no face here, and the others are not sure of one: whose tile's turn it is looks
-        here again, and the next survey."""
+        """Whether the third network saw no face here, and the others are not sure of one: it is looked at seldom."""
         return self._opinion is not None and self._opinion < NO_FACE and self.believed < _BELIEVED
 
     def landmarks_due(self) -> bool:
         """Whether this sighting of a place without landmarks is worth asking for them."""
-        if self.refuted or self.evidence < min(_LIKELY, self.least):
+        if self.refuted or self.believed < min(_LIKELY, self.least):
             return False
         self._without += 1
         return self._without <= _REFUSED or self._without % _RETRIED == 0
@@ -171,12 +178,13 @@ class Place:
         self._key_age += 1
         self._verified += self._verified >= 0
         self._since_look += 1
+        self._since_asked += 1
 
     def sighted(self, candidate: Candidate) -> None:
         """The detector saw it in this frame."""
         if self.region is None and self.missed > _WAITED_FOR:
             self._looks = self._without = 0  # perhaps something else
-            self._keypoints, self._opinion, self._surveys = None, None, 0
+            self._keypoints, self._opinion, self._opinions, self._asked = None, None, 0, 0
         self.score, self.tile, self.missed, self._doubts = candidate.score, candidate.tile, 0, 0
         self.raw, self._unseen = candidate.box, 0
         self._correct()
@@ -235,16 +243,26 @@ class Place:
         return self.believed >= min(_UNLIKELY, self.least) and (self._key_age >= _AGED or self._key_tile != self.tile)
 
     def opined(self, opinion: float | None) -> None:
-        """Note what a survey says of the place: 1 and more for a face; None where it cannot tell."""
+        """Note what the third network says of the place: 1 and more for a face; None where it cannot tell."""
         self.surveyed = opinion
         if opinion is not None:
-            self._opinion = opinion
-            self._surveys += 1
+            self._opinions += 1
+            last = opinion if self._opinion is None else self._opinion
+            self._opinion = last + (opinion - last) / min(self._opinions, _LOOKS)
 
-    def affirm(self) -> None:
-        """What the landmarker is sure of, large or half hidden, a survey may not know: it counts as if it did."""
-        if self.missed == 0 and self.trusted and self.evidence >= _SETTLED:
-            self.opined(_OPINED[1])
+    def close_look_due(self) -> bool:
+        """Whether the third network's word on this sighting is worth asking for: it has said little yet, or not all
+        are sure."""
+        if self.missed or self.second or self.evidence < min(_UNLIKELY, self.least):
+            return False
+        if self._asked < _LOOKS:
+            return not self._asked or self._since_asked >= _SOON
+        return self.believed < _SETTLED and self._since_asked >= _SELDOM
+
+    def looked_closely(self, opinion: float | None) -> None:
+        """Note what a close look said: 1 and more for a face; None where it cannot tell."""
+        self._asked, self._since_asked = self._asked + 1, 0
+        self.opined(opinion)
 
     def found_by_survey(self, found: Keypoints) -> None:
         """A survey sees a face here."""
@@ -280,9 +298,9 @@ class Place:
 
     def look_due(self) -> bool:
         """Whether this sighting deserves a second look."""
-        if self.refuted or (self.region is not None and self.evidence >= _SETTLED):
+        if self.region is not None and self.evidence >= _SETTLED:
             return False
-        pause = _OFTEN if self._looks < _LOOKS else _SELDOM
+        pause = _OFTEN if self._looks < _LOOKS and not self.refuted else _SELDOM
         return self._looks == 0 or self._since_look >= pause or self.score > self._score_then + _RISEN
 
     def looked(self, seen: float) -> None:
@@ -290,6 +308,7 @@ class Place:
         # Who turns to the camera is judged by that; a lucky look is soon outvoted, since looks are frequent again.
         if seen > self.evidence + _RISEN:
             self._looks = self._without = 0
+            self._opinions, self._asked = min(self._opinions, 1), 0
         self._looks += 1
         self.evidence += (seen - self.evidence) / min(self._looks, _LOOKS)
         self._since_look, self._score_then = 0, self.score

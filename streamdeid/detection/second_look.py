@@ -70,10 +70,11 @@ class Look:
 class SecondLook:
     """Looks again at places of a picture. Holds a running network."""
 
-    def __init__(self, networks: Networks, yunet: YuNet | None) -> None:
-        """yunet: the second network; None: mediapipe's looks a second time."""
+    def __init__(self, networks: Networks, yunet: YuNet | None, glances: bool = True) -> None:
+        """yunet: the second network; None: mediapipe's looks a second time. glances: whether mediapipe's is asked again
+        where both decide nothing; a third network makes that needless (`close_look`)."""
         self._detect = networks.detector(_FAINTEST)
-        self._yunet = yunet
+        self._yunet, self._glances = yunet, glances
 
     def look(self, planes: Planes, box: Box, score: float, others: Sequence[Box] = ()) -> Look:
         """How sure it is that what the detector saw with this score is a face. box in pixels, with an area.
@@ -84,7 +85,7 @@ class SecondLook:
         keypoints = self.keypoints(planes, box, others)
         seen = self.likeness(planes, box, keypoints)
         sure = (score + seen) / 2
-        if self._yunet is not None and _OPEN[0] <= sure < _OPEN[1]:
+        if self._yunet is not None and self._glances and _OPEN[0] <= sure < _OPEN[1]:
             return Look(((score + self._glance(planes, box)) / 2 + seen) / 2, keypoints)
         return Look(sure, keypoints)
 

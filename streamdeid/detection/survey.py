@@ -27,7 +27,7 @@ places a frame."""
 _CLOSE = 120.0
 """Width from which it says nothing: so close to the camera a face is larger than those that the network knows. It sees
 nothing in a frontal face of 400 pixels (lp_d14)."""
-_DARK = 24.0
+DARK = 24.0
 """Grey levels of a place's contrast below which it says nothing: of 107 heads in 24 frames that were darkened to 40,
 25, 15 and 8 % it did not see 7 % of those with 16 to 24, 13 with 8 to 16 and 76 with less, and 2.5 % of all others."""
 _BARS = ((8.0, 0.09), (12.0, 0.15), (16.0, 0.27), (40.0, 0.375))
@@ -66,7 +66,7 @@ class Surveyed:
         width = max(x1 - x0, y1 - y0) * self._scale
         if not _BARS[0][0] <= width < _CLOSE:
             return None
-        if self._contrast(box) < _DARK:
+        if self._contrast(box) < DARK:
             return None
         scores, (wide, high) = self._seen.scores, self._seen.cell
         x, y = (x0 + x1) / 2, (y0 + y1) / 2
@@ -78,13 +78,9 @@ class Surveyed:
         return float(within.max(initial=0.0)) / float(bar)
 
     def _contrast(self, box: Box) -> float:
-        """Grey levels between the darkest and the brightest fiftieth of what is in a box; 0 outside the picture."""
+        """`contrast` of what is in a box; 0 outside the picture."""
         x0, y0, x1, y1 = (max(0, round(v * self._unit)) for v in box)
-        inside = self._green[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)]
-        if not inside.size:
-            return 0.0
-        low, high = np.percentile(inside, (2, 98))
-        return float(high - low)
+        return contrast(self._green[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)])
 
 
 class Survey:
@@ -95,6 +91,7 @@ class Survey:
         the picture is as wide as 16:9; one that is higher is reduced to as many pixels."""
         self._weights, self._seconds, self._side = weights, Fraction(seconds), side
         self._network: CenterFace | None = None
+        self._shape: tuple[int, int] | None = None
         self._last: Fraction | None = None
 
     def lay_out(self, size: tuple[int, int]) -> None:
@@ -102,7 +99,7 @@ class Survey:
         longest = max(size)
         most = self._side * min(1.0, math.sqrt(_SHAPE * longest / min(size)))
         side = min(most, _LARGER * longest) if longest <= _WIDE else most * min(longest / _WIDE, _LONGEST)
-        self._network = CenterFace(self._weights, (round(size[0] * side / longest), round(size[1] * side / longest)))
+        self._shape, self._network = (round(size[0] * side / longest), round(size[1] * side / longest)), None
         self.restart()
 
     def restart(self) -> None:
@@ -113,9 +110,11 @@ class Survey:
         """What there is in a frame of this time, seconds; None when it is not due. calm: all that is known is sure, so
         that it is due later. A clock that goes back starts anew."""
         pause = _CALM * self._seconds if calm else self._seconds
-        if self._network is None or (self._last is not None and 0 <= time - self._last < pause):
+        if self._shape is None or (self._last is not None and 0 <= time - self._last < pause):
             return None
         self._last = time
+        if self._network is None:
+            self._network = CenterFace(self._weights, self._shape)
         width, height = planes.size
         scale = min(1.0, self._network.size[0] / width)
         rgb = rectangle_to_rgb(planes, 0, 0, width, height, scale, quick=True)
@@ -126,3 +125,11 @@ class Survey:
         cell = seen.cell[0] * units[0], seen.cell[1] * units[1]
         enlarged = self._network.size[0] / width
         return Surveyed(faces, Seen(seen.faces, seen.scores, cell), enlarged, rgb[:, :, 1], 1 / unit)
+
+
+def contrast(grey: NDArray[np.uint8]) -> float:
+    """Grey levels between the darkest and the brightest fiftieth of a picture; 0 of an empty one."""
+    if not grey.size:
+        return 0.0
+    low, high = np.percentile(grey, (2, 98))
+    return float(high - low)

@@ -7,9 +7,11 @@ frames; those of two people stay under .61 to .69 in 99 of 100 pairs, .82 was th
 
 * A track learns its look in frames without doubt: one template every 0.2 s, the last ten, and the newest one. In a
   doubt the templates are frozen, so nobody can slide in slowly.
-* A doubt is a doubt of geometry, a longer loss, or a face that looks unlike itself from one frame to the next or whose
-  head is not where the patch of the last frame is found again (a cut that nobody noticed).
-* It is cleared when the face looks like itself, and less so like anybody near.
+* A doubt is a doubt of geometry, a longer loss, a head that is not where the patch of the last frame is found again (a
+  cut that nobody noticed), or, where no patch tells, a face that looks unlike itself from one frame to the next. Where
+  the patch tells, another look is another mesh: in the dark, small or turned, it jumps about on one face.
+* It is cleared when the face looks like itself, and less so like anybody near; somewhat like itself is enough where the
+  patch was found in every frame of the doubt.
 * A face that was never seen without doubt, in a crowd, is known once it looks the same in five frames running.
 * When a face does not look like itself in five frames without geometric doubt, somebody else may be there: the
   tracklet is broken.
@@ -112,6 +114,10 @@ class _State:
     lost: bool = False
     alone: bool = True
     """Whether nobody was near since the doubt began."""
+    followed: bool = False
+    """Whether the patch of the last frame's face was found where the face is now ..."""
+    unbroken: bool = False
+    """... and in every frame since the doubt began."""
     episode: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
     """Frames of the doubt in which it looked like itself."""
 
@@ -152,7 +158,7 @@ class Looks:
             state = self._states[track.number]
             state.alone &= not track.near
             if track.face is None:
-                state.box = None
+                state.box, state.unbroken = None, False
                 if track.ambiguous and not state.pending:
                     state.pending, state.cause = True, Cause.CROSSING
                 verdict.tracks.append(track)
@@ -163,12 +169,13 @@ class Looks:
             state.box = np.array(track.face.box, dtype=np.float64)
             if not (track.ambiguous or state.pending or gone or changed):
                 state.learn(look, now)
-                state.alone, state.changed, state.lost = not track.near, False, False
+                state.alone, state.changed, state.lost, state.unbroken = not track.near, False, False, True
                 state.episode.clear()
                 verdict.tracks.append(track)
             else:
                 state.changed |= changed
                 state.lost |= gone
+                state.unbroken &= state.followed
                 verdict.tracks.append(self._doubted(frame.index, now, track, state, look, verdict))
         self._before = picture
         return verdict
@@ -176,10 +183,15 @@ class Looks:
     def _changed(self, state: _State, track: Track, look: Look | None, picture: Small | None, gone: bool) -> bool:
         """Whether the face is another than in the last frame, as far as pictures tell. gone: it is in doubt anyhow."""
         assert track.face is not None
+        state.followed = False
         if picture is not None and state.box is not None and self._before is not None:
             box = np.array(track.face.box, dtype=np.float64)
-            if self._before.luma.shape == picture.luma.shape and not self._went_on(state.box, box, picture):
-                return True
+            if self._before.luma.shape == picture.luma.shape:
+                state.followed = self._went_on(state.box, box, picture)
+                if not state.followed:
+                    return True
+                if not track.ambiguous and not gone:
+                    return False  # the head goes on; it is the mesh that lies otherwise
         if look is None or state.latest is None:
             return False
         if state.box is None and not gone:  # lost for a moment: no patch tells who took its place
@@ -203,7 +215,8 @@ class Looks:
             state.cause = Cause.CHANGED if state.changed else Cause.LOST if state.lost else Cause.CROSSING
         state.pending = True
         own, rival = self._own_and_rival(track, state, look)
-        least = _ALIKE_LOST if state.lost else _ALIKE if state.changed or not state.alone else _ALIKE_ALONE
+        near = _LIKELY if state.unbroken else _ALIKE
+        least = _ALIKE_LOST if state.lost else near if state.changed or not state.alone else _ALIKE_ALONE
         if own >= least and own >= rival + _MARGIN:
             return self._cleared(now, track, state, look, verdict)
         if not track.ambiguous:

@@ -3,7 +3,8 @@
 Everybody who surely has a face shows one from the first frame. A tracklet that goes on where another one of the same
 track broke off most likely shows somebody who is known in a moment: for half a second it shows none, for a strange face
 between two sights of the own one is worse than a redaction. Who turns out to be somebody new keeps the provisional face
-(`surrogates.choice`); who is recognised goes over to the old one in four tenths of a second.
+(`surrogates.choice`); who is recognised goes over to the old one in four tenths of a second. While it is unclear who a
+tracklet shows, several people may have shown its face: then nobody keeps it.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ class ProvisionalFaces:
         """By tracklet that began in the middle of a track: when, seconds."""
         self._shown: dict[int, Chosen] = {}
         self._refused: set[int] = set()
+        self._unclear: set[int] = set()
+        """Those whose face was shown, or asked for, while it was unclear who they are."""
         self._over: dict[int, Fraction] = {}
         """By tracklet that goes over to its person's face: since when, seconds."""
 
@@ -69,10 +72,12 @@ class ProvisionalFaces:
             if before.get(track, tracklet) != tracklet:
                 self._broken[tracklet] = pending.frame.time
 
-    def of(self, tracklet: int, time: Fraction) -> Chosen | None:
+    def of(self, tracklet: int, time: Fraction, ambiguous: bool = False) -> Chosen | None:
         """The surrogate of a tracklet of nobody known, in a frame that is to be rendered now; None while, or where, it
-        has none."""
+        has none. ambiguous: whether it is unclear who that frame shows."""
         known = self._shown.get(tracklet)
+        if ambiguous:
+            self._unclear.add(tracklet)
         if known is not None or self._sampled is None or tracklet in self._refused:
             return known
         if tracklet in self._broken and time - self._broken[tracklet] < _BREAK:
@@ -88,8 +93,10 @@ class ProvisionalFaces:
         return self._shown.get(tracklet)
 
     def of_person(self, person: int, person_of: Callable[[int], int | None]) -> int | None:
-        """A tracklet that was shown by a provisional surrogate and turned out to be a person; None without one."""
-        return next((tracklet for tracklet in self._shown if person_of(tracklet) == person), None)
+        """A tracklet that was shown by a provisional surrogate and turned out to be a person; None without one whose
+        face that person may keep."""
+        clear = (tracklet for tracklet in self._shown if tracklet not in self._unclear)
+        return next((tracklet for tracklet in clear if person_of(tracklet) == person), None)
 
     def towards(self, tracklet: int, time: Fraction, own: Chosen) -> Chosen:
         """What a tracklet whose person is known shows: the own surrogate, or one on the way to it."""
@@ -105,10 +112,11 @@ class ProvisionalFaces:
 
     def forget(self, kept: Set[int]) -> None:
         """Drop all tracklets but these."""
-        for tracklet in (self._shown.keys() | self._broken.keys() | self._refused) - kept:
+        for tracklet in (self._shown.keys() | self._broken.keys() | self._refused | self._unclear) - kept:
             self._drop(tracklet)
             self._broken.pop(tracklet, None)
             self._refused.discard(tracklet)
+            self._unclear.discard(tracklet)
 
     def _drop(self, tracklet: int) -> None:
         self._over.pop(tracklet, None)

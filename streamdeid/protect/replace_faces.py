@@ -243,12 +243,12 @@ class ReplaceFaces:
             held = self._posed.between(track, pending.frame.index, later)
             if held is None or seen is None or ambiguous:
                 return plan
-            person, face = self._decide_face(tracklet, pending.frame.time, False)
+            person, face = self._decide_face(tracklet, pending.frame.time, False, False)
             return plan if face is None else replace(plan, level=Level.POSED, person=person, face=face, posed=held)
         view = view_of(seen, found)
         sighted = agreed(track.number, view, later)
         surely = sighted or (found is not None and shows_a_face(found.seen, track.face))
-        person, face = (0, None) if ambiguous else self._decide_face(tracklet, pending.frame.time, surely)
+        person, face = self._decide_face(tracklet, pending.frame.time, surely, ambiguous)
         plan = Plan(track, place, self._hidden, None, found, followed, person, face, tracklet=tracklet)
         worse: Cause | None = Cause.NO_LANDMARKS
         if found is not None:
@@ -328,12 +328,15 @@ class ReplaceFaces:
             opening=found.opening,
         )
 
-    def _decide_face(self, tracklet: int, time: Fraction, surely: bool) -> tuple[int, NewFace | None]:
+    def _decide_face(self, tracklet: int, time: Fraction, surely: bool, ambiguous: bool) -> tuple[int, NewFace | None]:
         """Commit the person of a tracklet, 0 for none, and the new face at a time in seconds, None where there is none:
-        the person's, or on the way there; a provisional one where nobody is known, once this is a face (surely)."""
-        person = self._faces.check.decide_person(tracklet)
+        the person's, or on the way there; a provisional one where nobody is known, once this is a face (surely). While
+        it is unclear who is who (ambiguous), nobody's but such a one."""
+        if ambiguous and self._faces.check.person_of(tracklet) is not None:
+            return 0, None
+        person = None if ambiguous else self._faces.check.decide_person(tracklet)
         if person is None:
-            shown = self._provisional.of(tracklet, time) if surely else self._provisional.shown(tracklet)
+            shown = self._provisional.of(tracklet, time, ambiguous) if surely else self._provisional.shown(tracklet)
             return 0, None if shown is None else self._decoded(-tracklet, shown)
         own = self._chosen.get(person)
         if own is None:

@@ -8,8 +8,7 @@ used here:
   else's face had passed there;
 * a track that starts is followed backwards: its patch (`tracking.patches`) as far as it is found again, then a little
   further its motion, run back in time; as long as it lies in the picture, and not beyond the last scene cut;
-* what a survey (`detection.survey`) saw at a track's places and never took for a face is none, however sure the others
-  are; it is not asked about a face that the landmarker is sure of;
+* what the third network looked at and never took for a face is none, however sure the others are;
 * without any look-ahead a track that might be a face is covered for its first two frames in any case;
 * a lost face is followed by its patch, too. Where that fails, a gap after which the face was found again is bridged
   from both sides: by the next sighting's patch, followed backwards, and by motion between the places known. A face that
@@ -30,7 +29,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.faces import NO_FACE, NOTHING, Track
+from streamdeid.core.faces import NO_FACE, Track
 from streamdeid.core.frames import Plane
 from streamdeid.core.heads import on_head
 from streamdeid.tracking.association import iou
@@ -63,9 +62,19 @@ _LET_GO = 0.4 + 1e-6
 """Seconds for which a face is covered that neither the detector nor its patch finds, now or later. Of 112 such covers
 on eight clips five held a face that nothing else covered (docs/methods.md 6.2), and those that last longer are the
 largest."""
+_FOUND_LATE = 0.5 + 1e-6
+"""Seconds before its first sighting for which what was hardly a face is covered at most, however far back its patch is
+found."""
 _SEVERAL, _SURER = 3, 0.15
 """Sightings that were sure of a face from which it is covered on after the last one, where no survey saw it, and by how
 much the surest has to be above the threshold: as for a single one (`evident`)."""
+_OPINIONS = 4
+"""Opinions of the third network whose mean tells whether there is a face (`NO_FACE`)."""
+_FEWER = {1: 0.3, 2: 0.5, 3: 0.8}
+"""Means of fewer below which they do: of 701 single looks at faces one is below the first, of 69 tracks of faces by eye
+one had less than the last as a mean, that one half dissolved into the next scene."""
+_CERTAIN = 0.7
+"""Evidence of the two others against which one or two say nothing: that face had 0.78 (subway_cctv_three)."""
 _LARGEST, _QUARTER = 1.6, 0.25
 """A place without a sighting has at most so many times the sides of the face that it is for, and hides at most so much
 of the picture, unless the face was that large."""
@@ -104,10 +113,10 @@ class _Known:
     """Its sightings that by themselves were."""
     surest: float = 0.0
     """Evidence of the surest of them."""
-    surveys: int = 0
-    """Surveys that looked at it ..."""
-    best: float = 0.0
-    """... and the most that one of them said: from 1 on it saw a face."""
+    opinions: deque[float] = field(default_factory=lambda: deque(maxlen=_OPINIONS))
+    """What the third network said of it last ..."""
+    best: float | None = None
+    """... and the most that the mean of so many running was: from 1 on it saw a face. None before there are as many."""
     sides: tuple[float, float] = (0.0, 0.0)
     """Sides of its largest face, pixels."""
     beside: set[int] = field(default_factory=set)
@@ -124,6 +133,25 @@ class _Known:
     """Number of the frame of the sighting after a gap ..."""
     back: dict[float, Floats] = field(default_factory=dict)
     """... and where its patch was found before that, within the gap."""
+
+    def opined(self, opinion: float) -> None:
+        """Note what the third network said of it."""
+        self.opinions.append(opinion)
+        if len(self.opinions) == _OPINIONS:
+            self.best = max(self.best or 0.0, self.liked)
+
+    @property
+    def liked(self) -> float:
+        """Mean of what the third network said last; 0 where it said nothing."""
+        return sum(self.opinions) / max(len(self.opinions), 1)
+
+    @property
+    def never(self) -> bool:
+        """Whether the third network looked at it and never saw a face."""
+        if self.best is not None:
+            return self.best < NO_FACE
+        count = len(self.opinions)
+        return count > 0 and self.liked < _FEWER[count] and (count > 2 or self.surest < _CERTAIN)
 
 
 @dataclass(frozen=True)
@@ -170,8 +198,8 @@ class LookAhead:
                 known.sightings.append(_Sighting(self._index, place, track.face.evidence))
                 known.sure += track.face.evidence >= self._threshold
                 known.surest = max(known.surest, track.face.evidence)
-                known.surveys += surveyed is not None
-                known.best = max(known.best, surveyed or 0.0)
+                if surveyed is not None:
+                    known.opined(surveyed)
                 recent = [one for one in known.sightings if one.place.time >= self._clock - _AROUND]
                 known.face = known.face or (len(recent) >= _PLENTY and self._evident(known, recent))
         self._note_pairs(tracks)
@@ -187,7 +215,7 @@ class LookAhead:
                 known.sightings.popleft()
             around = [one for one in known.sightings if one.place.time <= now.time + _AROUND]
             known.face = self._evident(known, around) or (
-                known.face and not (known.sure < _PLENTY and self._refuted(around)) and not self._never(known)
+                known.face and not (known.sure < _PLENTY and self._refuted(around)) and not known.never
             )
         faces = {track.number: np.array(track.face.box, dtype=np.float64) for track in tracks if track.face is not None}
         shown = [track for track in tracks if self._known[track.number].face or (not later and self._young(track, now))]
@@ -210,18 +238,13 @@ class LookAhead:
         """Whether a track has just begun, with a sighting in this frame that would be a face's if more came like it:
         where nobody knows what comes, it is covered until that is known."""
         known = self._known[track.number]
-        begun = now.index - known.start < _YOUNG and not self._never(known)
+        begun = now.index - known.start < _YOUNG and not known.never
         return begun and track.face is not None and track.face.evidence >= self._threshold
 
     def _evident(self, known: _Known, seen: Sequence[_Sighting]) -> bool:
-        if self._never(known):
+        if known.never:
             return False
         return evident(np.array([one.evidence for one in seen], dtype=np.float64), self._threshold)
-
-    @staticmethod
-    def _never(known: _Known) -> bool:
-        """Whether surveys looked at a track and never saw a face."""
-        return known.surveys > 0 and known.best < (NO_FACE if known.surveys > 1 else NOTHING)
 
     def _note_pairs(self, tracks: Sequence[Track]) -> None:
         """Note whose faces are seen side by side."""
@@ -265,7 +288,7 @@ class LookAhead:
             box = slack(found, now.time - known.seen)
             if after:
                 box = bounded(union(box, self._bridged(known, now, later, after)), found)
-            elif not self._goes_on(known):
+            elif not self._goes_on(known) or (later and now.time - known.seen > _LET_GO):
                 return None
             return replace(track, box=self._limited(known.sides, box))
         known.lost = True
@@ -282,7 +305,8 @@ class LookAhead:
 
     def _goes_on(self, known: _Known) -> bool:
         """Whether a face that is not seen again was sure enough to be covered on."""
-        return known.best >= 1 or (known.sure >= _SEVERAL and known.surest >= self._threshold + _SURER)
+        liked = max(known.best or 0.0, known.liked) >= 1
+        return known.sure >= _SEVERAL and (liked or known.surest >= self._threshold + _SURER)
 
     def _limited(self, sides: tuple[float, float], box: Floats) -> Box:
         """A box no larger than the head of a face with these sides, and than a quarter of the picture."""
@@ -341,6 +365,9 @@ class LookAhead:
         sides = _first_sides(known) or (0.0, 0.0)
         if known.trail is None:
             known.trail = self._backwards((now, *later), known.start, places)
+        sure = known.surest >= _CERTAIN or self._goes_on(known)
+        if places[0].time - now.time > _FOUND_LATE and not sure:
+            return None
         if now.time in known.trail:
             return self._limited(sides, slack(known.trail[now.time], places[0].time - now.time))
         first = min(known.trail, default=places[0].time)

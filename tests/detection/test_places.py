@@ -252,18 +252,50 @@ def test_doubtful_points_tell_nothing() -> None:
     assert one.box == one.raw
 
 
-def test_a_survey_that_sees_no_face_takes_half_a_belief_away_and_a_sure_one_gives_it() -> None:
+def test_a_third_network_that_sees_no_face_takes_belief_away_and_a_sure_one_gives_it() -> None:
     one = place(0.6)
     one.evidence = 0.6
     assert one.believed == 0.6
     one.opined(0.5)
-    assert one.believed == 0.6  # it may have been out of focus
+    assert one.believed == 0.6  # one alone takes nothing away
     one.opined(0.5)
     assert one.believed < 0.45
-    one.opined(None)  # too small for it to say: what it said before holds
+    one.opined(None)  # it cannot say: what it said before holds
     assert one.believed < 0.45
-    one.opined(3.0)
+    for _ in range(4):
+        one.opined(2.0)
     assert one.believed > 0.7
+
+
+def test_a_sure_third_network_makes_up_for_two_that_hardly_see_a_face() -> None:
+    one = place(0.3)
+    one.evidence = 0.25
+    assert not one.possible
+    one.opined(1.9)
+    assert one.possible and one.believed > 0.6
+
+
+def test_close_looks_are_frequent_at_first_and_end_when_all_are_sure() -> None:
+    for opinion, expected in ((2.0, [0, 2, 4, 6]), (0.2, [0, 2, 4, 6, 18, 30])):
+        one = place(0.8)
+        one.evidence, due = 0.7, []
+        for frame in range(36):
+            one.next_frame()
+            one.sighted(sighting(0.8))
+            if one.close_look_due():
+                due.append(frame)
+                one.looked_closely(opinion)
+        assert due == expected, opinion
+
+
+def test_nobody_looks_closely_where_nothing_is_seen() -> None:
+    one = place(0.8)
+    one.evidence = 0.7
+    one.next_frame()
+    assert not one.close_look_due()
+    one.sighted(sighting(0.8))
+    one.evidence = 0.1
+    assert not one.close_look_due()
 
 
 def test_points_beside_the_middle_of_the_detectors_box_do_not_take_the_redaction_along() -> None:
@@ -271,10 +303,3 @@ def test_points_beside_the_middle_of_the_detectors_box_do_not_take_the_redaction
     one.sighted(sighting(0.8))
     one.keyed(five(150.0, 130.0, 50.0))
     assert one.box == pytest.approx((105.0, 105.0 + 0.03 * 50 - 1.5, 175.0, 156.5), abs=2)
-
-
-def test_a_survey_that_saw_nothing_at_all_counts_at_once() -> None:
-    one = place(0.6)
-    one.evidence = 0.6
-    one.opined(0.1)
-    assert one.believed < 0.45

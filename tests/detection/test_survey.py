@@ -158,5 +158,6 @@ def test_the_picture_that_it_sees(size: tuple[int, int], expected: tuple[int, in
     assert WEIGHTS is not None
     survey = Survey(WEIGHTS, 0.5, 960)
     survey.lay_out(size)
+    survey(planes_from_rgb(np.zeros((size[1], size[0], 3), np.uint8)), Fraction(0))
     assert isinstance(survey._network, CenterFace)
     assert survey._network.size == expected

@@ -93,15 +93,35 @@ def test_with_a_look_ahead_nobody_is_shown_before_he_is_known(fitting: FitModel,
     assert not filmed.choice.told
 
 
-def test_what_is_no_face_and_who_is_in_doubt_shows_none(fitting: FitModel, drawn: Drawn) -> None:
+def test_what_is_no_face_shows_none(fitting: FitModel, drawn: Drawn) -> None:
     left, both = two(drawn)
     filmed = Provisional(fitting)
     hand = replace(both.face, evidence=0.2)
-    done = filmed.show(both.planes, track(left.face, ambiguous=True), track(hand, 2), times=3)
-    assert [one.level for one in done.redactions] == [SOFT, SOFT] and not filmed.choice.told
+    done = filmed.show(both.planes, track(left.face), track(hand, 2), times=3)
+    assert levels(done)[2] == SOFT and ("provisional", 2, 0) not in filmed.choice.told
     assert levels(filmed.show(both.planes, track(left.face, 3), track(both.face, 2)))[2] == OWN
     done = filmed.show(both.planes, track(left.face, 3), track(hand, 2))
     assert levels(done)[2] == OWN, "one that was surely a face goes on with it"
+
+
+def test_who_was_never_seen_without_doubt_shows_a_face_that_nobody_keeps(fitting: FitModel, drawn: Drawn) -> None:
+    left, both = two(drawn)
+    filmed = Provisional(fitting)
+    in_doubt = track(left.face, ambiguous=True), track(both.face, 2)
+    assert filmed.vectors(both.planes, *in_doubt)[1] is not None
+    shown = filmed.choice.shown[1].vector
+    filmed.show(both.planes, track(left.face), track(both.face, 2), times=30)
+    assert ("release", 1, 0) in filmed.choice.told and ("adopt", 1, 1) not in filmed.choice.told
+    after = filmed.vectors(both.planes, track(left.face), track(both.face, 2))[1]
+    assert after is not None and not np.array_equal(after, shown)
+
+
+def test_who_is_known_shows_none_in_a_doubt(fitting: FitModel, drawn: Drawn) -> None:
+    left, both = two(drawn)
+    filmed = Provisional(fitting)
+    assert levels(filmed.show(both.planes, track(left.face), track(both.face, 2), times=30))[1] == OWN
+    done = filmed.show(both.planes, track(left.face, ambiguous=True), track(both.face, 2))
+    assert levels(done) == {1: SOFT, 2: OWN}
 
 
 def test_after_a_break_there_is_half_a_second_to_know_who_it_is(fitting: FitModel, drawn: Drawn) -> None:

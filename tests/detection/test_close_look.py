@@ -1,0 +1,75 @@
+"""A close look at a place: one size, any light."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
+from streamdeid.core.frames import Planes
+from streamdeid.detection.centerface import load_weights
+from streamdeid.detection.close_look import CloseLook
+from streamdeid.surrogates.models import load_models
+from streamdeid.synthetic.people import synthetic_people
+
+WEIGHTS = load_weights()
+pytestmark = pytest.mark.skipif(WEIGHTS is None, reason="there are no weights")
+Box = tuple[float, float, float, float]
+
+
+@pytest.fixture(scope="module")
+def look() -> CloseLook:
+    assert WEIGHTS is not None
+    return CloseLook(WEIGHTS)
+
+
+@pytest.fixture(scope="module")
+def picture() -> tuple[NDArray[np.uint8], Box]:
+    """A drawn person, RGB uint8 (720, 1280, 3), and the box of the face."""
+    models = load_models(None)
+    one = next(iter(synthetic_people(models.fitting, models.gallery, people=1, size=(1280, 720))))
+    planes = one.frame.planes
+    return rectangle_to_rgb(planes, 0, 0, *planes.size, 1.0), one.truths[0].box
+
+
+def reduced(rgb: NDArray[np.uint8], box: Box, scale: float) -> tuple[Planes, Box]:
+    size = [round(side * scale) // 2 * 2 for side in rgb.shape[1::-1]]
+    x0, y0, x1, y1 = (scale * side for side in box)
+    return planes_from_rgb(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)), (x0, y0, x1, y1)
+
+
+@pytest.mark.parametrize("width", [16, 40, 120, 200])
+@pytest.mark.parametrize("light", [1.0, 0.2])
+def test_a_face_is_one_whatever_its_size_and_light(
+    look: CloseLook, picture: tuple[NDArray[np.uint8], Box], width: float, light: float
+) -> None:
+    rgb, box = picture
+    planes, place = reduced((rgb * light).astype(np.uint8), box, width / (box[2] - box[0]))
+    said = look(planes, place)
+    assert said is not None and said > 1.1
+
+
+def test_what_lies_beside_a_face_is_none(look: CloseLook, picture: tuple[NDArray[np.uint8], Box]) -> None:
+    rgb, box = picture
+    planes, (x0, y0, x1, y1) = reduced(rgb, box, 80 / (box[2] - box[0]))
+    below = 1.2 * (y1 - y0)
+    for dx, dy in ((0, below), (160, 0), (-160, 0)):
+        said = look(planes, (x0 + dx, y0 + dy, x1 + dx, y1 + dy))
+        assert said is not None and said < 0.9
+
+
+def test_in_the_dark_it_does_not_say_that_there_is_none(
+    look: CloseLook, picture: tuple[NDArray[np.uint8], Box]
+) -> None:
+    rgb, box = picture
+    planes, (x0, y0, x1, y1) = reduced((rgb * 0.05).astype(np.uint8), box, 80 / (box[2] - box[0]))
+    assert look(planes, (x0, y1, x1, 2 * y1 - y0)) is None
+
+
+def test_a_place_at_the_border_can_be_looked_at(look: CloseLook, picture: tuple[NDArray[np.uint8], Box]) -> None:
+    planes, _ = reduced(*picture, 0.25)
+    width, height = planes.size
+    for corner in ((-30.0, -30.0, 10.0, 10.0), (width - 5.0, height - 5.0, width + 40.0, height + 40.0)):
+        assert (look(planes, corner) or 0.0) < 1.1
