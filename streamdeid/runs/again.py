@@ -70,6 +70,7 @@ class RecordedFrames:
                 one.ambiguous,
                 one.near,
                 one.sides,
+                one.cut,
             )
             for one in record.decisions
             if one.track and one.level != SHOWN
@@ -196,7 +197,7 @@ class Counted:
     def __init__(self) -> None:
         self.levels: Counter[str] = Counter()
         self.persons: dict[str, Counter[str]] = {}
-        self.shown = self.regions = self.frames = 0
+        self.shown = self.regions = self.cut = self.frames = 0
         """`frames`: those that were rendered."""
 
     @property
@@ -217,6 +218,7 @@ class Counted:
             self._add(one.level, who.get(one.track, 0), one.track == 0)
         whitelisted = sum(one.level == SHOWN for one in recorded.analysis.frames[done.frame.index].decisions)
         self.shown += len(done.pending.left) + whitelisted
+        self.cut += done.cut
 
     def copied(self, recorded: Recorded, segments: Sequence[Segment], by_hand: str) -> None:
         """Count all frames outside of some segments. by_hand: level of what a hand drew."""
@@ -228,6 +230,7 @@ class Counted:
         visible = rows & ((places.level == SHOWN) | applied.visible)
         self.shown += int(visible.sum())
         rows &= ~visible & ~applied.removed
+        self.cut += int((rows & places.cut).sum())
         person = np.where(places.decided, applied.person, 0)
         kinds, counts = np.unique(
             np.stack([np.char.mod("%d", person[rows]), places.level[rows]]), axis=1, return_counts=True

@@ -37,6 +37,7 @@ from streamdeid.tracking.association import iou
 from streamdeid.tracking.evident import evident, refuted
 from streamdeid.tracking.lost_faces import (
     MOTION,
+    Bounded,
     Place,
     between,
     bounded,
@@ -46,6 +47,7 @@ from streamdeid.tracking.lost_faces import (
     slack,
     trail,
     union,
+    within,
 )
 from streamdeid.tracking.patches import Small, found_again, small
 
@@ -197,9 +199,10 @@ class LookAhead:
         present = {track.number for track in tracks}
         for number, known in self._known.items():
             if number not in present and known.start > now.index and known.scene == now.scene and known.face:
-                box = self._before(known, now, later)
-                if box is not None:
-                    early = Track(number, box, face=None, missed=1, ambiguous=False, sides=_first_sides(known))
+                place = self._before(known, now, later)
+                if place is not None:
+                    box, cut = place
+                    early = Track(number, box, None, missed=1, ambiguous=False, sides=_first_sides(known), cut=cut)
                     if not self._on_a_head(early, heads):
                         covered.append(early)
         self._known = {n: k for n, k in self._known.items() if n in present or k.start > now.index}
@@ -255,22 +258,22 @@ class LookAhead:
             return track
         if not known.path:  # lost before it was known to be a face: where it is seen again tells where it was
             early = self._before(known, now, later)
-            return None if early is None else replace(track, box=early, sides=_first_sides(known))
-        track = replace(track, sides=known.sides)
+            return None if early is None else _at(track, early, _first_sides(known))
         others = [box for number, box in faces.items() if number != track.number]
         found = self._followed(known, now, others)
         after = list(itertools.islice((one for one in known.sightings if one.index > now.index), MOTION))
         if found is not None:
             known.path.append(Place(now.time, found))
-            box = slack(found, now.time - known.seen)
+            wide = Bounded(slack(found, now.time - known.seen))
             if after:
-                box = bounded(union(box, self._bridged(known, now, later, after)), found)
+                bridged = self._bridged(known, now, later, after)
+                wide = bounded(union(wide.box, bridged.box), found, bridged.cut)
             elif not self._goes_on(known):
                 return None
-            return replace(track, box=self._limited(known.sides, box))
+            return _at(track, self._limited(known.sides, wide), known.sides)
         known.lost = True
         if after and (self._goes_on(known) or after[0].place.time - known.seen <= _BRIDGED):
-            return replace(track, box=self._limited(known.sides, self._bridged(known, now, later, after)))
+            return _at(track, self._limited(known.sides, self._bridged(known, now, later, after)), known.sides)
         if after or not self._goes_on(known):
             return None
         expected = moved(known.path, now.time)
@@ -278,22 +281,23 @@ class LookAhead:
         gone = now.time - known.path[-1].time > _LET_GO and not hidden
         if gone or self._outside(expected):
             return None
-        return replace(track, box=self._limited(known.sides, predicted(known.path, now.time)))
+        return _at(track, self._limited(known.sides, predicted(known.path, now.time)), known.sides)
 
     def _goes_on(self, known: _Known) -> bool:
         """Whether a face that is not seen again was sure enough to be covered on."""
         return known.best >= 1 or (known.sure >= _SEVERAL and known.surest >= self._threshold + _SURER)
 
-    def _limited(self, sides: tuple[float, float], box: Floats) -> Box:
-        """A box no larger than the head of a face with these sides, and than a quarter of the picture."""
+    def _limited(self, sides: tuple[float, float], wide: Bounded) -> tuple[Box, bool]:
+        """A box no larger than the head of a face with these sides, and than a quarter of the picture; whether a part
+        of it was cut, here or before."""
         most = _LARGEST * np.array(sides)
         if self._size is not None:
             share = float(most.prod()) / (_QUARTER * self._size[0] * self._size[1])
             most = np.maximum(most / np.sqrt(max(share, 1.0)), sides)
-        half, middle = np.minimum((box[2:] - box[:2]), most) / 2, (box[:2] + box[2:]) / 2
-        return _corners(np.concatenate([middle - half, middle + half]))
+        held = within(wide.box, most, wide.cut)
+        return _corners(held.box), held.cut
 
-    def _bridged(self, known: _Known, now: Noted, later: Sequence[Noted], after: Sequence[_Sighting]) -> Floats:
+    def _bridged(self, known: _Known, now: Noted, later: Sequence[Noted], after: Sequence[_Sighting]) -> Bounded:
         """Where a lost face is that was seen again: by its patch backwards from there, or between the places known."""
         next_one = after[0]
         if known.again != next_one.index:
@@ -301,7 +305,7 @@ class LookAhead:
             known.back = self._backwards((now, *later), next_one.index, [one.place for one in after])
         places = [one.place for one in after]
         if now.time in known.back:
-            return slack(known.back[now.time], next_one.place.time - now.time)
+            return Bounded(slack(known.back[now.time], next_one.place.time - now.time))
         nearest = min(known.back, default=None)
         if nearest is not None:  # where the patch was last found is nearer than the sighting
             places = [Place(nearest, known.back[nearest])]
@@ -333,8 +337,9 @@ class LookAhead:
             return None
         return found
 
-    def _before(self, known: _Known, now: Noted, later: Sequence[Noted]) -> Box | None:
-        """Where a track was before it started; None outside the picture, and before the patch was anywhere."""
+    def _before(self, known: _Known, now: Noted, later: Sequence[Noted]) -> tuple[Box, bool] | None:
+        """Where a track was before it started, as `_limited`; None outside the picture, and before the patch was
+        anywhere."""
         places = [one.place for one in itertools.islice(known.sightings, MOTION)]
         if not places:
             return None
@@ -342,16 +347,22 @@ class LookAhead:
         if known.trail is None:
             known.trail = self._backwards((now, *later), known.start, places)
         if now.time in known.trail:
-            return self._limited(sides, slack(known.trail[now.time], places[0].time - now.time))
+            return self._limited(sides, Bounded(slack(known.trail[now.time], places[0].time - now.time)))
         first = min(known.trail, default=places[0].time)
         if first - now.time > _BEYOND:
             return None
         start = known.trail.get(first, places[0].box)
         box = union(moved(places[::-1], now.time), start)
-        box = bounded(slack(box, places[0].time - now.time, start[2:] - start[:2]), start)
-        if self._outside(box):
+        wide = bounded(slack(box, places[0].time - now.time, start[2:] - start[:2]), start)
+        if self._outside(wide.box):
             return None  # it came in here
-        return self._limited(sides, box)
+        return self._limited(sides, wide)
+
+
+def _at(track: Track, place: tuple[Box, bool], sides: tuple[float, float] | None) -> Track:
+    """A lost track at its place, which was cut or not. sides: of its face."""
+    box, cut = place
+    return replace(track, box=box, sides=sides, cut=cut)
 
 
 def _heads(tracks: Sequence[Track]) -> dict[int, Floats]:

@@ -302,6 +302,30 @@ def test_people_are_counted_alike_however_they_were_rendered() -> None:
     assert again.people == copied.people == 1
 
 
+def test_what_was_cut_is_counted_alike_however_it_was_rendered() -> None:
+    box = (10.0, 10.0, 50.0, 50.0)
+    planes = Planes(*(np.zeros(size, np.uint8) for size in ((120, 160), (60, 80), (60, 80))))
+    tracks = [Track(number, box, None, 1, False, cut=number < 3) for number in (1, 2, 3)]
+    plans = [Plan(track, (box, None, (160, 120)), Level.SOFT) for track in tracks]
+    done = Done(
+        PendingFrame(Frame(planes, Fraction(0), 0), tracks, None), plans, DeidentifiedFrame(planes, Fraction(0), 0, ())
+    )
+    kept = [replace(_soft(number, 0, number), cut=number < 3) for number in (1, 2, 3)]
+    analysis = analysis_of([kept, kept])
+    places = Places.of(analysis)
+    recorded = Recorded(analysis, Applied(places, ()), places)
+    assert [track.cut for track in recorded.tracks(1)] == [True, True, False]
+    twice, again, copied, without = Rendered(), Counted(), Counted(), Counted()
+    for _ in range(2):
+        twice.add(done, True)
+    twice.together(twice)
+    again.rendered(done, recorded)
+    copied.copied(recorded, [Segment(1, 1)], "solid")
+    applied = Applied(places, (RemoveRedaction(1, Span(0, 0)),))
+    without.copied(Recorded(analysis, applied, places), [Segment(1, 1)], "solid")
+    assert (twice.cut, again.cut, copied.cut, without.cut) == (8, 2, 2, 1)
+
+
 def test_who_was_not_known_yet_in_a_copied_frame_is_counted_as_nobody() -> None:
     """The tracklet's person was decided later, as in the run that rendered it."""
     analysis = analysis_of([[_soft(1, 0)], [_soft(1, 7)]])
