@@ -6,7 +6,6 @@ are those that the key made then. What a face looks like at rest is learned anew
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from streamdeid.core.frames import Frame
 from streamdeid.errors import FailedClosed, InputError
 from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.protect.plan import Deidentifier
+from streamdeid.runs.scratch import scratch
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.surrogates.choice import Surrogate, Surrogates
 from streamdeid.video.files.sink import FileSink
@@ -166,8 +166,8 @@ class Again:
         done: told of each frame that was rendered for it. identity: as for `spliced.splice`. Raises InputError,
         OutputError, FailedClosed and, where the files cannot be put together, NotSplicedError.
         """
-        with tempfile.TemporaryDirectory(prefix="streamdeid-") as place:
-            pieces = {one: Path(place) / f"{number}{output.suffix}" for number, one in enumerate(segments)}
+        with scratch() as place:
+            pieces = {one: place / f"{number}{output.suffix}" for number, one in enumerate(segments)}
             for segment, path in pieces.items():
                 self._piece(segment, path, done)
             splice(earlier, pieces, output, overwrite=overwrite, identity=identity)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -242,6 +243,25 @@ def test_a_person_is_left_visible_there_and_then_and_nothing_else_changes(record
     for index in range(20, 40):  # the others keep their faces, in segments that were rendered again, too
         assert apart(after[index], recording.first[index], recording.box(index, 2)) < SAME
     assert sum(report.levels.values()) == report.faces == recording.report.faces - 4
+
+
+def test_what_is_rendered_again_lies_where_a_killed_run_leaves_nothing(
+    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In scratch folders, which a shell removes when the run is killed (tests/runs/test_scratch.py)."""
+    target, edits = recording.place / "again.mp4", recording.place / "edits.json"
+    target.write_bytes(recording.output.read_bytes())
+    write_edits(edits, Edits(recording.analysis.header.input.sha256, FRAMES, (ShowPerson(1, Span(24, 27)),)))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen: set[tuple[str, int]] = set()
+
+    def progress(*_: int) -> None:
+        here = [one for one in tmp_path.iterdir() if one.is_dir()]
+        seen.update((one.name.rpartition("-")[0], one.stat().st_mode & 0o777) for one in here)
+
+    analysis, settings = recording.analysis_path, recording.settings
+    filter_file(recording.path, target, settings, progress=progress, analysis=analysis, edits=edits)
+    assert seen == {("streamdeid-scratch", 0o700)} and not list(tmp_path.iterdir())
 
 
 def test_undone_edits_are_taken_out_of_the_output_again(recording: Recording) -> None:
