@@ -321,6 +321,29 @@ def test_the_last_frame_of_a_scene_is_told(times: list[int], cuts: list[int], la
     assert len(asked) == len(times), "each is compared with the one before once"
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+def test_both_sides_of_a_jump_are_told(recorded: bool) -> None:
+    """Of a live stream the second one, since nobody knows what follows."""
+    told: list[str] = []
+    asked: list[Any] = []
+
+    def is_cut(levels: Any) -> bool:
+        asked.append(levels)
+        return False
+
+    def detect(one: Frame) -> list[Face]:
+        told.append(str(one.index))
+        return []
+
+    watch = Watch(detect, is_cut, lambda: told.append("cut"), lambda: told.append("all"), lambda: len(asked) == 4)
+    frames = [replace(frame(n), time=Fraction(n, 25)) for n in range(6)]
+    for number, one in enumerate(frames[:5]):
+        if recorded:
+            watch.foresee(one, frames[number + 1])
+        watch(one)
+    assert told == ["0", "1", *["all"] * recorded, "2", "all", "3", "4"] and watch.cuts == 0
+
+
 def test_all_calls_come_from_one_thread_that_ends(gone: Callable[[], bool]) -> None:
     seen: list[threading.Thread] = []
 
