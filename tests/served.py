@@ -22,6 +22,8 @@ from tests.chromium import eventually
 ROOT = Path(__file__).parent.parent
 PASSWORD = "geheim"
 """What no output, argument or environment of a process may hold."""
+STARTED = 600.0
+"""Seconds after which a process that neither works nor ends hangs."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,10 @@ def serving(place: Path, cameras: str, **environment: str) -> Iterator[Service]:
             stdout=subprocess.DEVNULL,
         )
     try:
-        found = eventually(lambda: re.search(r"listening on (http://\S+)", errors.read_text()), 30)
+        # It says so itself; how long a start takes is the machine's affair.
+        listening = r"listening on (http://\S+)"
+        found = eventually(lambda: re.search(listening, errors.read_text()) or service.poll() is not None, STARTED)
+        assert service.poll() is None, errors.read_text()
         yield Service(found[1], service.pid)
     finally:
         living = children(service.pid)

@@ -49,7 +49,7 @@ _DECISIONS_1 = {
     "face": ("<i4", 1),
 }
 _DECISIONS = {**_DECISIONS_1, "sides": ("<i4", 2)}
-_AMBIGUOUS, _NEAR = 1, 2
+_AMBIGUOUS, _NEAR, _CUT = 1, 2, 4
 _SCHEMA = (_FRAMES, _FOUND, _DECISIONS)
 _SCHEMAS = {1: (_FRAMES, _FOUND_1, _DECISIONS_1), VERSION: _SCHEMA}
 VERSIONS = tuple(_SCHEMAS)
@@ -68,8 +68,8 @@ class Table:
 
     frames: time (since the frame before, in units of the chunk's time base; the first 0), scene, found, decisions (how
     many). found: box, score, presence, evidence, parts, surveyed (as in `stored_faces.FaceNumbers`). decisions: track,
-    tracklet, person, missed, level and cause (numbers in the file's lists), flags (1 ambiguous, 2 near), box, place,
-    face (-1: none), sides (int32 (n, 2), in steps as boxes; 0, 0: unknown).
+    tracklet, person, missed, level and cause (numbers in the file's lists), flags (1 ambiguous, 2 near, 4 cut), box,
+    place, face (-1: none), sides (int32 (n, 2), in steps as boxes; 0, 0: unknown).
     """
 
     frames: Columns
@@ -107,7 +107,7 @@ def table_of(
         **{name: [getattr(decision, name) for decision in made] for name in ("track", "tracklet", "person", "missed")},
         "level": [levels[decision.level] for decision in made],
         "cause": [causes[decision.cause] for decision in made],
-        "flags": [_AMBIGUOUS * decision.ambiguous + _NEAR * decision.near for decision in made],
+        "flags": [_AMBIGUOUS * one.ambiguous + _NEAR * one.near + _CUT * one.cut for one in made],
         "box": [box_numbers(decision.box) for decision in made],
         "place": [box_numbers(decision.place) for decision in made],
         "face": [-1 if decision.face is None else decision.face for decision in made],
@@ -193,7 +193,7 @@ def check_table(table: Table, levels: int, causes: int, version: int = VERSION) 
     here = np.repeat(frames["found"].astype(np.int64), frames["decisions"])
     if ((decisions["face"] < -1) | (decisions["face"] >= here)).any():
         raise BadTable("a decision is about a face that is not there")
-    for name, most in (("level", levels), ("cause", causes), ("flags", 4)):
+    for name, most in (("level", levels), ("cause", causes), ("flags", _CUT if version == 1 else 2 * _CUT)):
         if (decisions[name] >= most).any():
             raise BadTable(f"a {name} does not exist")
 
@@ -215,6 +215,7 @@ def decisions_of(table: Table, first: int, last: int, levels: Sequence[str], cau
             missed=missed,
             ambiguous=bool(flags & _AMBIGUOUS),
             near=bool(flags & _NEAR),
+            cut=bool(flags & _CUT),
             sides=(sides[0] / BOX_STEPS, sides[1] / BOX_STEPS) if sides[0] else None,
         )
         for track, tracklet, person, missed, level, cause, flags, box, place, face, sides in rows
@@ -229,6 +230,11 @@ def is_ambiguous(flags: NDArray[np.uint8]) -> NDArray[np.bool_]:
 def is_near(flags: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Which decisions' flags say so."""
     return (flags & _NEAR) > 0
+
+
+def is_cut(flags: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which decisions' flags say so."""
+    return (flags & _CUT) > 0
 
 
 def _pixels(box: Sequence[int]) -> tuple[float, float, float, float]:

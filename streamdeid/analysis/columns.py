@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.analysis.chunk_table import CHUNK_FRAMES, Table, is_ambiguous, is_near, table_of
+from streamdeid.analysis.chunk_table import CHUNK_FRAMES, Table, is_ambiguous, is_cut, is_near, table_of
 from streamdeid.analysis.read_analysis import AnalysisFrames
 from streamdeid.analysis.records import FrameRecord
 from streamdeid.analysis.stored_faces import BOX_STEPS, HAS_LANDMARKS, SHARES, FaceNumbers, kept_but_points
@@ -63,6 +63,7 @@ class DecisionColumns:
     missed: Numbers
     ambiguous: Flags
     near: Flags
+    cut: Flags
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,7 @@ def _joined(
             missed=column("decisions", "missed", np.int32),
             ambiguous=is_ambiguous(flags),
             near=is_near(flags),
+            cut=is_cut(flags),
         ),
         found_start=found_start,
         decision_start=made_start,

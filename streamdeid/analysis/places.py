@@ -46,6 +46,8 @@ class Places:
     decided: Flags
     """Whether it was known, when the frame was rendered, who that is."""
     ambiguous: Flags
+    cut: Flags
+    """Whether a redaction of a lost face was cut to the largest size that one may have."""
     level: NDArray[np.str_]
     """Protection level (`records.Decision.level`)."""
     part: Ints
@@ -83,6 +85,7 @@ class Places:
             with_a_face=_of_levels(columns, WITH_A_FACE),
             decided=person > 0,
             ambiguous=rows.ambiguous,
+            cut=rows.cut,
             level=np.array([*columns.levels, ""])[rows.level],
             part=part,
             persons=persons,

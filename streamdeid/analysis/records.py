@@ -44,6 +44,8 @@ class Decision:
     """As in `core.faces.Track`."""
     sides: tuple[float, float] | None = None
     """As in `core.faces.Track`: how large a lost face was."""
+    cut: bool = False
+    """As in `core.faces.Track`."""
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,12 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from queue import Empty, SimpleQueue
 
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
+from streamdeid.core.process_usage import give_back_memory
 from streamdeid.core.protocols import Detector, RemembersPictures, SearchesInTurn
 from streamdeid.errors import FailedClosed
 
@@ -32,13 +34,15 @@ class TimedDetector:
 
     deadline: seconds that a call may take. stop: called by `close`, in the same thread, to end the inner detector.
     A call that takes longer raises FailedClosed and so does every later one, because the inner detector may still be
-    at work; start another one. Whatever the inner detector raises is raised here. Not for several threads at once.
+    at work; start another one. Only the thread keeps the inner detector then, and lets go of it, after `stop`, as soon
+    as the call comes back. Whatever the inner detector raises is raised here. Not for several threads at once.
     """
 
     def __init__(self, detect: Detector, deadline: float, stop: Callable[[], None] | None = None) -> None:
-        self.inner = detect
         self.hung = False
-        """True when a call never came back in time; `stop` is then not called any more."""
+        """True when a call did not come back in time."""
+        self._inner: Detector | None = detect
+        """None when it hung."""
         self._deadline, self._stop = deadline, stop
         self._asked: _Asked = SimpleQueue()
         self._told: SimpleQueue[_Answer] = SimpleQueue()
@@ -50,16 +54,15 @@ class TimedDetector:
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         """What the detector found, at most one more than `MOST_FACES`. Raises FailedClosed, and what it raises."""
-        if not self._usable:
+        if not self._usable or self._inner is None:
             reason = "hung before" if self.hung else "was stopped"
             raise FailedClosed(f"the detector {reason}; frame {frame.index} is withheld")
-        detect = self.inner
         self._usable = False  # until its answer is here: a signal may end the wait
-        self._asked.put(lambda: _copied(detect(frame), frame))
+        self._asked.put(partial(_found, self._inner, frame))  # no variable here: an error's traceback would hold it
         try:
             answer, error = self._told.get(timeout=self._deadline)
         except Empty:
-            self.hung = True
+            self._abandon()
             raise FailedClosed(
                 f"the detector did not answer within {self._deadline:g} s on frame {frame.index}"
             ) from None
@@ -69,34 +72,45 @@ class TimedDetector:
                 raise error
         finally:
             del error  # its traceback holds this frame: a circle
-        return answer  # type: ignore[return-value]  # `_copied` made it
+        return answer  # type: ignore[return-value]  # `_found` made it
 
     def forget(self) -> None:
         """Let a detector that remembers its last pictures forget them."""
-        if isinstance(self.inner, RemembersPictures):
-            self.inner.forget()
+        if isinstance(self._inner, RemembersPictures):
+            self._inner.forget()
 
     def search_all(self) -> None:
         """Let a detector that looks at parts of a picture in turn look at all of the next one."""
-        if isinstance(self.inner, SearchesInTurn):
-            self.inner.search_all()
+        if isinstance(self._inner, SearchesInTurn):
+            self._inner.search_all()
 
     @property
     def ended(self) -> bool:
-        """Whether its thread has ended, which after `close` it does as soon as a call that hung comes back."""
+        """Whether its thread has ended, which it does as soon as a call that hung comes back."""
         return not self._thread.is_alive()
 
+    def _abandon(self) -> None:
+        """Leave a detector that hangs to its thread: networks and buffers of 100 MB and more, which nobody else is to
+        hold, since the next detector has its own."""
+        self.hung = True
+        if self._stop is not None:
+            self._asked.put(partial(_attempt, self._stop, []))
+        self._asked.put(give_back_memory)
+        self._inner = self._stop = None
+        self._told = SimpleQueue()  # an error that comes late holds the detector, too
+        self._finish()
+
     def close(self) -> None:
-        """Stop the thread and the detector, waiting for it a few seconds at most; raises what `stop` raises."""
+        """Stop the thread and the detector, waiting for it a few seconds at most; raises what `stop` raises. Nothing is
+        left to do for one that hung."""
         if not self._finish.alive:
             return
         self._usable = False
         failed: list[BaseException] = []
-        if self._stop is not None and not self.hung:
-            self._asked.put(lambda: _attempt(self._stop, failed))
+        if self._stop is not None:
+            self._asked.put(partial(_attempt, self._stop, failed))
         self._finish()
-        if not self.hung:
-            self._thread.join(_CLOSING)
+        self._thread.join(_CLOSING)
         if failed:
             raise failed[0]
 
@@ -116,16 +130,16 @@ def _serve(asked: _Asked, told: SimpleQueue[_Answer]) -> None:
         del answer
 
 
-def _copied(faces: object, frame: Frame) -> tuple[Face, ...]:
+def _found(detect: Detector, frame: Frame) -> tuple[Face, ...]:
     """The answer, read to its end here, where the deadline counts, and no further than it is needed."""
+    faces: object = detect(frame)
     if isinstance(faces, str | bytes) or not isinstance(faces, Sequence):
         raise FailedClosed(f"the detector gave frame {frame.index} no list of faces but a {type(faces).__name__}")
     return tuple(itertools.islice(faces, MOST_FACES + 1))
 
 
-def _attempt(stop: Callable[[], None] | None, failed: list[BaseException]) -> None:
+def _attempt(stop: Callable[[], None], failed: list[BaseException]) -> None:
     try:
-        if stop is not None:
-            stop()
+        stop()
     except BaseException as error:  # raised again in the caller's thread
         failed.append(error)

@@ -68,7 +68,9 @@ class Watch:
     detect: the detector, with a deadline of its own (`detection.deadline`). is_cut: whether the levels of a luma plane
     (`luma_pyramid`) are those of the first picture of a new scene; asked once for each frame, in order. on_cut: called
     when it is, before the detector. on_last: called before the detector is asked for a frame of which `foresee` told
-    that it is the last of the stream, of its scene or before a gap: who is first seen there is not found later.
+    that it is the last of the stream, of its scene or before a gap or a jump, and for one that follows a jump: who is
+    first seen there is not found later, or not before. jumped: whether the picture that `is_cut` was asked about last
+    is far from the one before, though no new scene may begin with it.
     """
 
     def __init__(
@@ -77,12 +79,14 @@ class Watch:
         is_cut: Callable[[Sequence[Plane]], bool],
         on_cut: Callable[[], None],
         on_last: Callable[[], None] = _nothing,
+        jumped: Callable[[], bool] = bool,
     ) -> None:
         self._detect, self._is_cut, self._on_cut, self._on_last = detect, is_cut, on_cut, on_last
+        self._jumped = jumped
         self.cuts = 0
         """Scene cuts so far."""
-        self._foreseen: dict[int, bool] = {}
-        """By the number of a frame that will be asked for: whether a scene begins with it."""
+        self._foreseen: dict[int, tuple[bool, bool]] = {}
+        """By the number of a frame that will be asked for: whether a scene begins with it, and whether it jumps."""
         self._last = False
         """Whether the frame that will be asked for next is the last."""
         self._before: Fraction | None = None
@@ -92,8 +96,12 @@ class Watch:
         """Before `frame` is asked for: which frame follows it, None at the end of the stream."""
         for one in (frame, following):
             if one is not None and one.index not in self._foreseen:
-                self._foreseen[one.index] = self._is_cut(one.luma_levels)
-        self._last = following is None or self._foreseen[following.index] or self._gap(frame, following)
+                self._foreseen[one.index] = self._change(one)
+        self._last = following is None or any(self._foreseen[following.index]) or self._gap(frame, following)
+
+    def _change(self, frame: Frame) -> tuple[bool, bool]:
+        """Whether a scene begins with a frame, and whether it jumps; asked once for each, in order."""
+        return self._is_cut(frame.luma_levels), self._jumped()
 
     def _gap(self, frame: Frame, following: Frame) -> bool:
         """Whether more is missing between two frames than between those before: a place of damage, for example."""
@@ -103,10 +111,11 @@ class Watch:
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         """The faces of a frame, boxes as four floats. Raises FailedClosed in any doubt."""
         known = self._foreseen.pop(frame.index, None)
-        if self._is_cut(frame.luma_levels) if known is None else known:
+        cut, jumped = self._change(frame) if known is None else known
+        if cut:
             self.cuts += 1
             self._on_cut()
-        if self._last:
+        if self._last or jumped:
             self._on_last()
         self._last, self._before = False, frame.time
         try:

@@ -248,14 +248,14 @@ class ReplaceFaces:
         view = view_of(seen, found)
         sighted = agreed(track.number, view, later)
         surely = sighted or (found is not None and shows_a_face(found.seen, track.face))
-        person, face = self._decide_face(tracklet, pending.frame.time, surely, ambiguous)
-        plan = Plan(track, place, self._hidden, None, found, followed, person, face, tracklet=tracklet)
+        who = self._decide_face(tracklet, pending.frame.time, surely, ambiguous)
+        plan = Plan(track, place, self._hidden, None, found, followed, *who, tracklet=tracklet)
         worse: Cause | None = Cause.NO_LANDMARKS
         if found is not None:
             worse = followed.steps(as_drawn(found.severities, found.seen))
-            if face is not None and worse is None and followed.rest.ready and not turned_away(found.seen):
+            if plan.face is not None and worse is None and followed.rest.ready and not turned_away(found.seen):
                 return replace(plan, level=Level.OWN_FACE)
-        if face is None:
+        if plan.face is None:
             cause = Cause.DOUBT if ambiguous else Cause.NOBODY if found is not None else Cause.NO_LANDMARKS
             return replace(plan, cause=cause)
         if view is None or view.turned_away or not sighted:

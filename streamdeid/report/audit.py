@@ -139,6 +139,7 @@ def warnings_of(report: Report) -> list[str]:
     empty = sum(not one.faces and not one.shown for one in files)
     damaged = sum(one.damaged_places for one in files)
     dropped = sum(len(one.dropped_streams) for one in files)
+    cut = sum(one.cut for one in files)
     undecided = sum(sum(one.persons.get("0", {}).values()) for one in files)
     found = [
         (bool(report.failures), f"{_files(len(report.failures))} not filtered; nothing of them was written"),
@@ -189,6 +190,10 @@ def warnings_of(report: Report) -> list[str]:
         (
             hidden > _MANY_HIDDEN * totals.faces,
             f"{100 * hidden / max(totals.faces, 1):.1f} % of the faces are redacted, without a new face",
+        ),
+        (
+            bool(cut),
+            f"{cut} redactions of faces that were not seen were cut to 1.6 times the face or a quarter of the picture",
         ),
         (bool(undecided), f"{undecided} faces are of people who were not seen well enough to be given a face"),
         (bool(damaged), f"{damaged} damaged places were passed over (--tolerant): frames may be missing there"),
@@ -287,7 +292,9 @@ def _check(report: Report) -> None:
         if sum(one.levels.values()) != one.faces or (one.persons and by_person != one.faces):
             raise ValueError("its counts of faces do not agree with each other")
         counts = [one.frames, one.people or 0, one.scene_cuts, one.damaged_places, *one.surrogates.values()]
-        counts += [one.shown, one.filled_regions]
+        counts += [one.shown, one.filled_regions, one.cut]
+        if one.cut > one.faces:
+            raise ValueError("more redactions were cut than there are")
         if one.review is not None and one.review.edits is not None:
             edits = one.review.edits
             counts += [edits.removed_frames, edits.doubts_not_looked_at or 0, *edits.visible_frames.values()]

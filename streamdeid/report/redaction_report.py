@@ -194,6 +194,9 @@ class FileReport:
     """Why in one pass, where two were asked for."""
     dropped_parts: tuple[str, ...] = ()
     """What was left out of streams that were copied: comments and pictures in headers, tags, notes."""
+    cut: int = 0
+    """Redactions of faces that were not seen, which would be larger but for the limits of docs/filter.md (1.6 times the
+    face, a quarter of the picture), summed over the frames; among `faces`."""
 
 
 @dataclass(frozen=True)

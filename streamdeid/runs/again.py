@@ -6,7 +6,6 @@ are those that the key made then. What a face looks like at rest is learned anew
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from streamdeid.core.frames import Frame
 from streamdeid.errors import FailedClosed, InputError
 from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.protect.plan import Deidentifier
+from streamdeid.runs.scratch import scratch
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.surrogates.choice import Surrogate, Surrogates
 from streamdeid.video.files.sink import FileSink
@@ -70,6 +70,7 @@ class RecordedFrames:
                 one.ambiguous,
                 one.near,
                 one.sides,
+                one.cut,
             )
             for one in record.decisions
             if one.track and one.level != SHOWN
@@ -165,8 +166,8 @@ class Again:
         done: told of each frame that was rendered for it. identity: as for `spliced.splice`. Raises InputError,
         OutputError, FailedClosed and, where the files cannot be put together, NotSplicedError.
         """
-        with tempfile.TemporaryDirectory(prefix="streamdeid-") as place:
-            pieces = {one: Path(place) / f"{number}{output.suffix}" for number, one in enumerate(segments)}
+        with scratch() as place:
+            pieces = {one: place / f"{number}{output.suffix}" for number, one in enumerate(segments)}
             for segment, path in pieces.items():
                 self._piece(segment, path, done)
             splice(earlier, pieces, output, overwrite=overwrite, identity=identity)
@@ -196,7 +197,7 @@ class Counted:
     def __init__(self) -> None:
         self.levels: Counter[str] = Counter()
         self.persons: dict[str, Counter[str]] = {}
-        self.shown = self.regions = self.frames = 0
+        self.shown = self.regions = self.cut = self.frames = 0
         """`frames`: those that were rendered."""
 
     @property
@@ -217,6 +218,7 @@ class Counted:
             self._add(one.level, who.get(one.track, 0), one.track == 0)
         whitelisted = sum(one.level == SHOWN for one in recorded.analysis.frames[done.frame.index].decisions)
         self.shown += len(done.pending.left) + whitelisted
+        self.cut += done.cut
 
     def copied(self, recorded: Recorded, segments: Sequence[Segment], by_hand: str) -> None:
         """Count all frames outside of some segments. by_hand: level of what a hand drew."""
@@ -228,6 +230,7 @@ class Counted:
         visible = rows & ((places.level == SHOWN) | applied.visible)
         self.shown += int(visible.sum())
         rows &= ~visible & ~applied.removed
+        self.cut += int((rows & places.cut).sum())
         person = np.where(places.decided, applied.person, 0)
         kinds, counts = np.unique(
             np.stack([np.char.mod("%d", person[rows]), places.level[rows]]), axis=1, return_counts=True

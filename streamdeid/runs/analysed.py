@@ -159,6 +159,7 @@ def record_of(done: Done[Any]) -> FrameRecord:
                 ambiguous=pending.ambiguous(track.number),
                 near=track.near,
                 sides=track.sides,
+                cut=track.cut,
             )
         )
     scene = 0 if pending.noted is None else pending.noted.scene

@@ -372,4 +372,5 @@ def _watch(detect: TimedDetector, found: Detector, tracker: FaceTracker, lookahe
         lookahead.cut()
         detect.forget()
 
-    return Watch(found, Cuts(), cut, detect.search_all)
+    cuts = Cuts()
+    return Watch(found, cuts, cut, detect.search_all, lambda: cuts.jumped)

@@ -163,7 +163,7 @@ class FileRun:
             let_go_of_code()
             self.choice = self.choice or choice_of(settings, tools.models, stream.surrogates)
             started, cpu = time.perf_counter(), cpu_seconds()
-            count, left = self._frames(source, sink, stream, reviewed, progress)
+            count, left, cut = self._frames(source, sink, stream, reviewed, progress)
             stream.end()  # before the output is: a register that cannot be written leaves none
             if reviewed is not None:
                 reviewed.check_length(count)
@@ -183,6 +183,7 @@ class FileRun:
             scene_cuts=stream.cuts(),
             shown=left,
             filled_regions=stream.filled_regions,
+            cut=cut,
             damaged_places=source.damaged,
             dropped_streams=file_sink.dropped_streams,
             dropped_parts=file_sink.dropped_parts,
@@ -200,9 +201,10 @@ class FileRun:
         stream: Stream,
         reviewed: ReviewedFile | None,
         progress: Progress,
-    ) -> tuple[int, int]:
-        """Filter the frames of a source into a sink: how many, and how many faces of them were left as they are."""
-        count = left = 0
+    ) -> tuple[int, int, int]:
+        """Filter the frames of a source into a sink: how many, how many faces of them were left as they are, and how
+        many redactions were cut to their limits."""
+        count = left = cut = 0
         lookahead = lookahead_frames(self.settings, source.info)
         with contextlib.closing(read_ahead(source)) as frames:
             step: Step[None] = stream.step()
@@ -213,8 +215,9 @@ class FileRun:
                 if count == 1:  # what the first picture needed has been loaded
                     let_go_of_code()
                 left += len(done.pending.left)
+                cut += done.cut
                 progress(count, source.info.frames, stream.covered)
-        return count, left
+        return count, left, cut
 
     def _segments(self, source: FileSource, output: Path, progress: Progress, workers: int) -> FileReport:
         """Filter a file in two passes. Raises NotCutError where that is not possible, besides what `filter` raises."""
@@ -246,6 +249,7 @@ class FileRun:
             surrogates=dict(surrogates.counts) if surrogates is not None else {},
             scene_cuts=done.cuts,
             filled_regions=rendered.regions,
+            cut=rendered.cut,
             damaged_places=0,
             dropped_streams=done.dropped.streams,
             dropped_parts=done.dropped.parts,
@@ -300,6 +304,7 @@ class FileRun:
             scene_cuts=frames[-1].scene,
             shown=counted.shown,
             filled_regions=counted.regions,
+            cut=counted.cut,
             damaged_places=0,
             dropped_streams=(),
             timings=_timings(len(frames), begun, started, cpu),

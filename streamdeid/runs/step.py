@@ -34,6 +34,11 @@ class Done(Generic[Origin]):
         faces by person counts them so."""
         return {plan.track.number: plan.person for plan in self.plans}
 
+    @property
+    def cut(self) -> int:
+        """Redactions of lost faces that were cut to the largest size that one may have."""
+        return sum(plan.track.cut for plan in self.plans)
+
 
 class Step(Generic[Origin]):
     """Analyses frames in order, keeps them while they wait, and decides and renders the oldest.

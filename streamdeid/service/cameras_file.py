@@ -40,6 +40,7 @@ from streamdeid.service.toml_values import (
     check_names,
     filled_in,
     holds_password,
+    most_parts,
     table,
     text,
     texts,
@@ -52,8 +53,11 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_MOST_BYTES = 1 << 20
+_MOST_BYTES = 1 << 18
+"""4 KiB for each of the most cameras."""
 _MOST_CAMERAS = 64
+_MOST_PARTS = 8
+"""Parts of a dotted key: none that means anything has more than two, and reading takes their number's square."""
 _ADDRESSES = ("source", "output")
 _PATHS = ("key_file", "register", "models")
 
@@ -136,7 +140,10 @@ def _parsed(file: Path) -> Table:
     if len(content) > _MOST_BYTES:
         raise SettingsError(f"is larger than {_MOST_BYTES} bytes")
     try:
-        return tomllib.loads(content.decode("utf-8-sig"))
+        words = content.decode("utf-8-sig")
+        if most_parts(words) > _MOST_PARTS:
+            raise SettingsError(f"has a key of more than {_MOST_PARTS} parts between dots")
+        return tomllib.loads(words)
     except UnicodeDecodeError:
         raise SettingsError("is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:

@@ -17,6 +17,20 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PASSWORD = re.compile(
     r"://[^/\s]*:[^\s]+@|[?&;][\w.-]*(?:pass|pwd|token|secret|key|auth|sig)[\w.-]*=[^&;\s]", re.IGNORECASE
 )
+_NOT_DOTS = re.compile(
+    r'''"""(?:[^"\\]|\\.|"{1,2}(?!"))*(?:"{3,5})?'''
+    r"""|'{3}(?:[^']|'{1,2}(?!'))*(?:'{3,5})?"""
+    r"""|"(?:[^"\\\n]|\\[^\n])*"?|'[^'\n]*'?|#[^\n]*|[\w \t-]+""",
+    re.DOTALL,
+)
+"""Texts, comments, words and blanks of TOML. What has no end ends with its line or the file, as the parser's reading
+does: no part of the file is looked at twice."""
+_DOTS = re.compile(r"\.+")
+
+
+def most_parts(document: str) -> int:
+    """Parts of the longest dotted key of a TOML document that was not parsed yet; no fewer, whatever stands in it."""
+    return 1 + max(map(len, _DOTS.findall(_NOT_DOTS.sub("", document))), default=0)
 
 
 def text(name: str, value: object) -> str:

@@ -31,7 +31,7 @@ _HISTOGRAM = 0.08
 """Share of the pixels that must have moved to another grey level, 0 to 1. Within a scene the test videos reach 0.04."""
 _BINS = 16
 _LEAST = 10.0
-"""Grey levels below which no difference is a cut."""
+"""Grey levels below which no difference is a cut, or a jump."""
 _OUTSTANDING = 3.0
 """The difference must be so many times the mean of the last ones."""
 _MEMORY = 12
@@ -46,6 +46,9 @@ class Cuts:
     """Watches the luma of one stream, frame by frame."""
 
     def __init__(self) -> None:
+        self.jumped = False
+        """Whether the picture asked about last is so unlike the one before, cut or not, that what was found there says
+        little about it: the first whole picture after damaged ones, say."""
         self._last: Small | None = None
         self._differences: deque[float] = deque(maxlen=_MEMORY)
 
@@ -53,6 +56,7 @@ class Cuts:
         """True when this picture, its luma and that reduced (`luma_pyramid`), is the first of a new scene."""
         luma = smallest(levels, 2 * _SIZE[0], 2 * _SIZE[1])
         small: Small = cv2.resize(luma, _SIZE, interpolation=cv2.INTER_AREA).astype(np.float32)
+        self.jumped = False
         if small.std() < _UNIFORM:
             return False
         last, self._last = self._last, small
@@ -66,6 +70,7 @@ class Cuts:
             and histogram_change(last, small) > _HISTOGRAM
         )
         self._differences.append(difference)
+        self.jumped = difference > _LEAST
         return cut
 
 

@@ -21,21 +21,22 @@ used here:
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.faces import NO_FACE, Track
+from streamdeid.core.faces import Track
 from streamdeid.core.frames import Plane
 from streamdeid.core.heads import on_head
 from streamdeid.tracking.association import iou
 from streamdeid.tracking.evident import evident, refuted
+from streamdeid.tracking.known_track import CERTAIN, KnownTrack, Sighting
 from streamdeid.tracking.lost_faces import (
     MOTION,
+    Bounded,
     Place,
     between,
     bounded,
@@ -45,6 +46,7 @@ from streamdeid.tracking.lost_faces import (
     slack,
     trail,
     union,
+    within,
 )
 from streamdeid.tracking.patches import Small, found_again, small
 
@@ -68,13 +70,6 @@ found."""
 _SEVERAL, _SURER = 3, 0.15
 """Sightings that were sure of a face from which it is covered on after the last one, where no survey saw it, and by how
 much the surest has to be above the threshold: as for a single one (`evident`)."""
-_OPINIONS = 4
-"""Opinions of the third network whose mean tells whether there is a face (`NO_FACE`)."""
-_FEWER = {1: 0.3, 2: 0.5, 3: 0.8}
-"""Means of fewer below which they do: of 701 single looks at faces one is below the first, of 69 tracks of faces by eye
-one had less than the last as a mean, that one half dissolved into the next scene."""
-_CERTAIN = 0.7
-"""Evidence of the two others against which one or two say nothing: that face had 0.78 (subway_cctv_three)."""
 _LARGEST, _QUARTER = 1.6, 0.25
 """A place without a sighting has at most so many times the sides of the face that it is for, and hides at most so much
 of the picture, unless the face was that large."""
@@ -87,71 +82,6 @@ _SLID = 0.1
 sighting, so neighbours may touch; where it slid, the place is bridged by motion."""
 _OTHER = 0.02
 """IoU with a face that is seen, from which a patch is taken to have slid onto it."""
-
-
-@dataclass(frozen=True)
-class _Sighting:
-    """A track's face in one frame."""
-
-    index: int
-    place: Place
-    evidence: float
-
-
-@dataclass
-class _Known:
-    """What is known of a track."""
-
-    start: int
-    """Number of the frame that it starts in."""
-    scene: int
-    sightings: deque[_Sighting] = field(default_factory=deque)
-    """From a second before the frame shown last to the newest frame."""
-    face: bool = False
-    """Whether it is evidently a face."""
-    sure: int = 0
-    """Its sightings that by themselves were."""
-    surest: float = 0.0
-    """Evidence of the surest of them."""
-    opinions: deque[float] = field(default_factory=lambda: deque(maxlen=_OPINIONS))
-    """What the third network said of it last ..."""
-    best: float | None = None
-    """... and the most that the mean of so many running was: from 1 on it saw a face. None before there are as many."""
-    sides: tuple[float, float] = (0.0, 0.0)
-    """Sides of its largest face, pixels."""
-    beside: set[int] = field(default_factory=set)
-    """Tracks whose faces were seen on the same head's place, or near it, at the same time as its own."""
-    path: deque[Place] = field(default_factory=lambda: deque(maxlen=MOTION))
-    """Its last places in frames that were shown, by sightings and patches."""
-    seen: float = 0.0
-    """When its face was last seen in a frame that was shown."""
-    lost: bool = False
-    """Whether its patch was lost since."""
-    trail: dict[float, Floats] | None = None
-    """Where its patch was found in frames before its start; None until it was looked for."""
-    again: int = 0
-    """Number of the frame of the sighting after a gap ..."""
-    back: dict[float, Floats] = field(default_factory=dict)
-    """... and where its patch was found before that, within the gap."""
-
-    def opined(self, opinion: float) -> None:
-        """Note what the third network said of it."""
-        self.opinions.append(opinion)
-        if len(self.opinions) == _OPINIONS:
-            self.best = max(self.best or 0.0, self.liked)
-
-    @property
-    def liked(self) -> float:
-        """Mean of what the third network said last; 0 where it said nothing."""
-        return sum(self.opinions) / max(len(self.opinions), 1)
-
-    @property
-    def never(self) -> bool:
-        """Whether the third network looked at it and never saw a face."""
-        if self.best is not None:
-            return self.best < NO_FACE
-        count = len(self.opinions)
-        return count > 0 and self.liked < _FEWER[count] and (count > 2 or self.surest < _CERTAIN)
 
 
 @dataclass(frozen=True)
@@ -171,7 +101,7 @@ class LookAhead:
         """threshold: evidence from which a track is a face, 0 to 1. size: width and height of the frames, if known."""
         self._threshold = threshold
         self._size = size
-        self._known: dict[int, _Known] = {}
+        self._known: dict[int, KnownTrack] = {}
         self._scene = self._index = 0
         self._clock = 0.0
         self._time: Fraction | None = None
@@ -191,11 +121,11 @@ class LookAhead:
         self._time = time
         self._index += 1
         for track in tracks:
-            known = self._known.setdefault(track.number, _Known(self._index, self._scene))
+            known = self._known.setdefault(track.number, KnownTrack(self._index, self._scene))
             if track.face is not None:
                 place = Place(self._clock, np.array(track.face.box, dtype=np.float64))
                 surveyed = track.face.surveyed
-                known.sightings.append(_Sighting(self._index, place, track.face.evidence))
+                known.sightings.append(Sighting(self._index, place, track.face.evidence))
                 known.sure += track.face.evidence >= self._threshold
                 known.surest = max(known.surest, track.face.evidence)
                 if surveyed is not None:
@@ -225,9 +155,10 @@ class LookAhead:
         present = {track.number for track in tracks}
         for number, known in self._known.items():
             if number not in present and known.start > now.index and known.scene == now.scene and known.face:
-                box = self._before(known, now, later)
-                if box is not None:
-                    early = Track(number, box, face=None, missed=1, ambiguous=False, sides=_first_sides(known))
+                place = self._before(known, now, later)
+                if place is not None:
+                    box, cut = place
+                    early = Track(number, box, None, missed=1, ambiguous=False, sides=_first_sides(known), cut=cut)
                     if not self._on_a_head(early, heads):
                         covered.append(early)
         self._known = {n: k for n, k in self._known.items() if n in present or k.start > now.index}
@@ -241,7 +172,7 @@ class LookAhead:
         begun = now.index - known.start < _YOUNG and not known.never
         return begun and track.face is not None and track.face.evidence >= self._threshold
 
-    def _evident(self, known: _Known, seen: Sequence[_Sighting]) -> bool:
+    def _evident(self, known: KnownTrack, seen: Sequence[Sighting]) -> bool:
         if known.never:
             return False
         return evident(np.array([one.evidence for one in seen], dtype=np.float64), self._threshold)
@@ -261,7 +192,7 @@ class LookAhead:
         box = np.array(lost.box)[None]
         return any(n != lost.number and n not in beside and on_head(box, head)[0] for n, head in heads.items())
 
-    def _refuted(self, seen: Sequence[_Sighting]) -> bool:
+    def _refuted(self, seen: Sequence[Sighting]) -> bool:
         return refuted(np.array([one.evidence for one in seen], dtype=np.float64), self._threshold)
 
     def _placed(self, track: Track, now: Noted, later: Sequence[Noted], faces: dict[int, Floats]) -> Track | None:
@@ -278,22 +209,22 @@ class LookAhead:
             return track
         if not known.path:  # lost before it was known to be a face: where it is seen again tells where it was
             early = self._before(known, now, later)
-            return None if early is None else replace(track, box=early, sides=_first_sides(known))
-        track = replace(track, sides=known.sides)
+            return None if early is None else _at(track, early, _first_sides(known))
         others = [box for number, box in faces.items() if number != track.number]
         found = self._followed(known, now, others)
         after = list(itertools.islice((one for one in known.sightings if one.index > now.index), MOTION))
         if found is not None:
             known.path.append(Place(now.time, found))
-            box = slack(found, now.time - known.seen)
+            wide = Bounded(slack(found, now.time - known.seen))
             if after:
-                box = bounded(union(box, self._bridged(known, now, later, after)), found)
+                bridged = self._bridged(known, now, later, after)
+                wide = bounded(union(wide.box, bridged.box), found, bridged.cut)
             elif not self._goes_on(known) or (later and now.time - known.seen > _LET_GO):
                 return None
-            return replace(track, box=self._limited(known.sides, box))
+            return _at(track, self._limited(known.sides, wide), known.sides)
         known.lost = True
         if after and (self._goes_on(known) or after[0].place.time - known.seen <= _BRIDGED):
-            return replace(track, box=self._limited(known.sides, self._bridged(known, now, later, after)))
+            return _at(track, self._limited(known.sides, self._bridged(known, now, later, after)), known.sides)
         if after or not self._goes_on(known):
             return None
         expected = moved(known.path, now.time)
@@ -301,23 +232,24 @@ class LookAhead:
         gone = now.time - known.path[-1].time > _LET_GO and not hidden
         if gone or self._outside(expected):
             return None
-        return replace(track, box=self._limited(known.sides, predicted(known.path, now.time)))
+        return _at(track, self._limited(known.sides, predicted(known.path, now.time)), known.sides)
 
-    def _goes_on(self, known: _Known) -> bool:
+    def _goes_on(self, known: KnownTrack) -> bool:
         """Whether a face that is not seen again was sure enough to be covered on."""
         liked = max(known.best or 0.0, known.liked) >= 1
         return known.sure >= _SEVERAL and (liked or known.surest >= self._threshold + _SURER)
 
-    def _limited(self, sides: tuple[float, float], box: Floats) -> Box:
-        """A box no larger than the head of a face with these sides, and than a quarter of the picture."""
+    def _limited(self, sides: tuple[float, float], wide: Bounded) -> tuple[Box, bool]:
+        """A box no larger than the head of a face with these sides, and than a quarter of the picture; whether a part
+        of it was cut, here or before."""
         most = _LARGEST * np.array(sides)
         if self._size is not None:
             share = float(most.prod()) / (_QUARTER * self._size[0] * self._size[1])
             most = np.maximum(most / np.sqrt(max(share, 1.0)), sides)
-        half, middle = np.minimum((box[2:] - box[:2]), most) / 2, (box[:2] + box[2:]) / 2
-        return _corners(np.concatenate([middle - half, middle + half]))
+        held = within(wide.box, most, wide.cut)
+        return _corners(held.box), held.cut
 
-    def _bridged(self, known: _Known, now: Noted, later: Sequence[Noted], after: Sequence[_Sighting]) -> Floats:
+    def _bridged(self, known: KnownTrack, now: Noted, later: Sequence[Noted], after: Sequence[Sighting]) -> Bounded:
         """Where a lost face is that was seen again: by its patch backwards from there, or between the places known."""
         next_one = after[0]
         if known.again != next_one.index:
@@ -325,7 +257,7 @@ class LookAhead:
             known.back = self._backwards((now, *later), next_one.index, [one.place for one in after])
         places = [one.place for one in after]
         if now.time in known.back:
-            return slack(known.back[now.time], next_one.place.time - now.time)
+            return Bounded(slack(known.back[now.time], next_one.place.time - now.time))
         nearest = min(known.back, default=None)
         if nearest is not None:  # where the patch was last found is nearer than the sighting
             places = [Place(nearest, known.back[nearest])]
@@ -347,7 +279,7 @@ class LookAhead:
     def _outside(self, box: Floats) -> bool:
         return self._size is not None and bool((box[2:] <= 0).any() or (box[:2] >= self._size).any())
 
-    def _followed(self, known: _Known, now: Noted, others: Sequence[Floats]) -> Floats | None:
+    def _followed(self, known: KnownTrack, now: Noted, others: Sequence[Floats]) -> Floats | None:
         """Where a lost face's patch is now; None where it is not found, or slid onto somebody else's face."""
         if known.lost or self._shown is None or self._shown.scene != now.scene:
             return None
@@ -357,28 +289,35 @@ class LookAhead:
             return None
         return found
 
-    def _before(self, known: _Known, now: Noted, later: Sequence[Noted]) -> Box | None:
-        """Where a track was before it started; None outside the picture, and before the patch was anywhere."""
+    def _before(self, known: KnownTrack, now: Noted, later: Sequence[Noted]) -> tuple[Box, bool] | None:
+        """Where a track was before it started, as `_limited`; None outside the picture, and before the patch was
+        anywhere."""
         places = [one.place for one in itertools.islice(known.sightings, MOTION)]
         if not places:
             return None
         sides = _first_sides(known) or (0.0, 0.0)
         if known.trail is None:
             known.trail = self._backwards((now, *later), known.start, places)
-        sure = known.surest >= _CERTAIN or self._goes_on(known)
+        sure = known.surest >= CERTAIN or self._goes_on(known)
         if places[0].time - now.time > _FOUND_LATE and not sure:
             return None
         if now.time in known.trail:
-            return self._limited(sides, slack(known.trail[now.time], places[0].time - now.time))
+            return self._limited(sides, Bounded(slack(known.trail[now.time], places[0].time - now.time)))
         first = min(known.trail, default=places[0].time)
         if first - now.time > _BEYOND:
             return None
         start = known.trail.get(first, places[0].box)
         box = union(moved(places[::-1], now.time), start)
-        box = bounded(slack(box, places[0].time - now.time, start[2:] - start[:2]), start)
-        if self._outside(box):
+        wide = bounded(slack(box, places[0].time - now.time, start[2:] - start[:2]), start)
+        if self._outside(wide.box):
             return None  # it came in here
-        return self._limited(sides, box)
+        return self._limited(sides, wide)
+
+
+def _at(track: Track, place: tuple[Box, bool], sides: tuple[float, float] | None) -> Track:
+    """A lost track at its place, which was cut or not. sides: of its face."""
+    box, cut = place
+    return replace(track, box=box, sides=sides, cut=cut)
 
 
 def _heads(tracks: Sequence[Track]) -> dict[int, Floats]:
@@ -393,7 +332,7 @@ def _doubled(face: Floats) -> Floats:
     return np.concatenate([middle - sides, middle + sides])
 
 
-def _first_sides(known: _Known) -> tuple[float, float] | None:
+def _first_sides(known: KnownTrack) -> tuple[float, float] | None:
     """Sides of a track's first face, pixels."""
     if not known.sightings:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ _LARGEST = 1.6
 (docs/methods.md 6.2)."""
 _GROWTH = 2.0
 """Growth of a predicted box on each side, in standard deviations, as far as `_LARGEST` allows."""
+_NOTHING = 1e-6
+"""Pixels by which a box that is just as large as it may be can seem larger, since numbers are rounded."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,15 @@ class Place:
     """Seconds."""
     box: Floats
     """float64 (4,), pixels."""
+
+
+class Bounded(NamedTuple):
+    """A box of no more than the largest size."""
+
+    box: Floats
+    """float64 (4,), pixels."""
+    cut: bool = False
+    """Whether it would have been larger."""
 
 
 def motion_of(places: Sequence[Place]) -> kalman.Motion:
@@ -62,11 +74,16 @@ def union(a: Floats, b: Floats) -> Floats:
     return np.concatenate([np.minimum(a[:2], b[:2]), np.maximum(a[2:], b[2:])])
 
 
-def bounded(box: Floats, face: Floats) -> Floats:
-    """A box (4,) cut to `_LARGEST` times the sides of a face's (4,), about its own middle."""
-    half = np.minimum(box[2:] - box[:2], _LARGEST * (face[2:] - face[:2])) / 2
-    centre = (box[:2] + box[2:]) / 2
-    return np.concatenate([centre - half, centre + half])
+def bounded(box: Floats, face: Floats, cut: bool = False) -> Bounded:
+    """A box (4,) cut to `_LARGEST` times the sides of a face's (4,). cut: whether a part of it was cut before."""
+    return within(box, _LARGEST * (face[2:] - face[:2]), cut)
+
+
+def within(box: Floats, most: Floats, cut: bool = False) -> Bounded:
+    """A box (4,) cut to sides (2,) of at most so much, about its own middle."""
+    sides, centre = box[2:] - box[:2], (box[:2] + box[2:]) / 2
+    half = np.minimum(sides, most) / 2
+    return Bounded(np.concatenate([centre - half, centre + half]), cut or bool((sides > most + _NOTHING).any()))
 
 
 def moved(places: Sequence[Place], time: float) -> Floats:
@@ -77,8 +94,8 @@ def moved(places: Sequence[Place], time: float) -> Floats:
     return np.concatenate([centre - half, centre + half])
 
 
-def predicted(places: Sequence[Place], time: float) -> Floats:
-    """Where a face may be some time after its last place, which is lost and not found again, (4,).
+def predicted(places: Sequence[Place], time: float) -> Bounded:
+    """Where a face may be some time after its last place, which is lost and not found again.
 
     The last place is covered with the one it moves to as long as one box of the largest size holds both: people stop as
     often as they walk on.
@@ -91,8 +108,8 @@ def predicted(places: Sequence[Place], time: float) -> Floats:
     return bounded(union(box + np.concatenate([-reach, reach]), last), last)
 
 
-def between(before: Sequence[Place], after: Sequence[Place], time: float) -> Floats:
-    """A place between sightings on either side, each one or more, in order of time, (4,)."""
+def between(before: Sequence[Place], after: Sequence[Place], time: float) -> Bounded:
+    """A place between sightings on either side, each one or more, in order of time."""
     length = after[0].time - before[-1].time
     share = (time - before[-1].time) / length if length > 0 else 0.5
     straight = (1 - share) * before[-1].box + share * after[0].box

@@ -92,7 +92,7 @@ def made_record(rng: np.random.Generator, number: int, faces: int) -> FrameRecor
     ]
     lost = Decision(
         9, 0, 0, "soft redaction", "doubt", (-3.5, 2.25, 40.0, 41.0), (0.0, 1.0, 2.0, 3.0), None, 3, False, True,
-        (30.3, 41.7) if number % 3 else None,
+        (30.3, 41.7) if number % 3 else None, True,
     )  # fmt: skip
     return FrameRecord(Fraction(number * 1001, 30_000), number // 20, found, [*decisions, lost])
 

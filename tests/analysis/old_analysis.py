@@ -21,7 +21,7 @@ def old_frame(record: FrameRecord) -> FrameRecord:
     return replace(
         record,
         found=[replace(face, keypoints=None, surveyed=None) for face in record.found],
-        decisions=[replace(one, sides=None) for one in record.decisions],
+        decisions=[replace(one, sides=None, cut=False) for one in record.decisions],
     )
 
 

@@ -132,6 +132,7 @@ def test_columns_say_what_the_frames_say(tmp_path: Path) -> None:
         for row, decision in zip(range(first, last), record.decisions, strict=True):
             face = made.face[row]
             assert (face < 0) == (decision.face is None) and made.near[row] == decision.near
+            assert made.cut[row] == decision.cut == (decision.missed > 0)
             if decision.face is not None:
                 assert columns.found.score[face] == record.found[decision.face].score
         start, end = columns.found_start[number : number + 2]
@@ -267,7 +268,7 @@ def _told(path: Path) -> str:
             told.update(repr((face.box, face.score, face.presence, face.evidence, face.parts)).encode())
             told.update(face.points.astype("<i8").tobytes())
         for one in record.decisions:
-            known = [getattr(one, field.name) for field in fields(Decision) if field.name != "sides"]
+            known = [getattr(one, field.name) for field in fields(Decision) if field.name not in ("sides", "cut")]
             told.update(repr(tuple(known)).encode())
     return told.hexdigest()
 

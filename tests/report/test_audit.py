@@ -252,6 +252,7 @@ def test_warnings_about_choices(changed: Values, named: str, report: Report) -> 
         ({"levels": {"own face": 89, "soft redaction": 11}}, "11.0 % of the faces are redacted, without a new face"),
         ({"persons": {"0": {"own face": 4}, "1": {"own face": 96}}}, "4 faces are of people"),
         ({"damaged_places": 7}, "7 damaged places"),
+        ({"cut": 3}, "3 redactions of faces that were not seen were cut to 1.6 times"),
         ({"dropped_streams": ("data",)}, "1 stream of the input"),
     ],
 )

@@ -55,6 +55,7 @@ FILE = {
     "segments": int,
     "one_pass": str,
     "dropped_parts": list,
+    "cut": int,
 }
 REVIEW = {
     "analysis": str,

@@ -100,6 +100,23 @@ def test_who_comes_before_a_gap_is_covered(drawn: list[SyntheticFrame], tmp_path
     assert uncovered(path, output, {n: drawn[n] for n in shown}) == []
 
 
+def test_who_is_seen_between_two_jumps_is_covered(drawn: list[SyntheticFrame], tmp_path: Path) -> None:
+    """In a recording that is damaged before and after: no cut, since what is there is not unlike enough."""
+    path, output, number = tmp_path / "in.mp4", tmp_path / "out.mp4", 3
+    pictures = []
+    for one in drawn:
+        planes = one.frame.planes
+        dark = Planes((planes.y // 3).astype(np.uint8), planes.u, planes.v, planes.colour)
+        x0, y0, x1, y1 = (round(side) for side in drawn[number].truths[0].box)
+        dark.y[max(0, y0 - 40) : y1 + 20, max(0, x0 - 20) : x1 + 20] = 40
+        pictures.append(dark)
+    pictures[number] = drawn[number].frame.planes
+    write_drawn_clip(path, pictures, RATE)
+    report = FileRun(Settings(method="blackout")).filter(path, output)
+    assert report.scene_cuts == 0
+    assert uncovered(path, output, {number: drawn[number]}) == []
+
+
 def rgb_of(planes: Planes) -> NDArray[np.uint8]:
     """The picture as RGB, uint8 (h, w, 3)."""
     return rectangle_to_rgb(planes, 0, 0, *planes.size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -244,6 +245,25 @@ def test_a_person_is_left_visible_there_and_then_and_nothing_else_changes(record
     assert sum(report.levels.values()) == report.faces == recording.report.faces - 4
 
 
+def test_what_is_rendered_again_lies_where_a_killed_run_leaves_nothing(
+    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In scratch folders, which a shell removes when the run is killed (tests/runs/test_scratch.py)."""
+    target, edits = recording.place / "again.mp4", recording.place / "edits.json"
+    target.write_bytes(recording.output.read_bytes())
+    write_edits(edits, Edits(recording.analysis.header.input.sha256, FRAMES, (ShowPerson(1, Span(24, 27)),)))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen: set[tuple[str, int]] = set()
+
+    def progress(*_: int) -> None:
+        here = [one for one in tmp_path.iterdir() if one.is_dir()]
+        seen.update((one.name.rpartition("-")[0], one.stat().st_mode & 0o777) for one in here)
+
+    analysis, settings = recording.analysis_path, recording.settings
+    filter_file(recording.path, target, settings, progress=progress, analysis=analysis, edits=edits)
+    assert seen == {("streamdeid-scratch", 0o700)} and not list(tmp_path.iterdir())
+
+
 def test_undone_edits_are_taken_out_of_the_output_again(recording: Recording) -> None:
     recording.edited(ShowPerson(1, Span(24, 27)), output="undone.mp4")
     report = recording.edited(output="undone.mp4", fresh=False)
@@ -300,6 +320,30 @@ def test_people_are_counted_alike_however_they_were_rendered() -> None:
     expected = {"7": {"soft redaction": 1}, "0": {"soft redaction": 1}}
     assert twice.persons == again.persons == copied.persons == expected
     assert again.people == copied.people == 1
+
+
+def test_what_was_cut_is_counted_alike_however_it_was_rendered() -> None:
+    box = (10.0, 10.0, 50.0, 50.0)
+    planes = Planes(*(np.zeros(size, np.uint8) for size in ((120, 160), (60, 80), (60, 80))))
+    tracks = [Track(number, box, None, 1, False, cut=number < 3) for number in (1, 2, 3)]
+    plans = [Plan(track, (box, None, (160, 120)), Level.SOFT) for track in tracks]
+    done = Done(
+        PendingFrame(Frame(planes, Fraction(0), 0), tracks, None), plans, DeidentifiedFrame(planes, Fraction(0), 0, ())
+    )
+    kept = [replace(_soft(number, 0, number), cut=number < 3) for number in (1, 2, 3)]
+    analysis = analysis_of([kept, kept])
+    places = Places.of(analysis)
+    recorded = Recorded(analysis, Applied(places, ()), places)
+    assert [track.cut for track in recorded.tracks(1)] == [True, True, False]
+    twice, again, copied, without = Rendered(), Counted(), Counted(), Counted()
+    for _ in range(2):
+        twice.add(done, True)
+    twice.together(twice)
+    again.rendered(done, recorded)
+    copied.copied(recorded, [Segment(1, 1)], "solid")
+    applied = Applied(places, (RemoveRedaction(1, Span(0, 0)),))
+    without.copied(Recorded(analysis, applied, places), [Segment(1, 1)], "solid")
+    assert (twice.cut, again.cut, copied.cut, without.cut) == (8, 2, 2, 1)
 
 
 def test_who_was_not_known_yet_in_a_copied_frame_is_counted_as_nobody() -> None:

@@ -21,9 +21,12 @@ from streamdeid.service.metrics import COUNTERS, GAUGES
 from streamdeid.video.files.drawn_clip import write_drawn_clip
 from tests.chromium import eventually
 from tests.live_fakes import planes
-from tests.served import Service, serving
+from tests.served import STARTED, Service, serving
 
 DOCS = Path(__file__).parents[2] / "docs" / "monitoring"
+LONG = 3000
+"""Pictures of a clip of five minutes: each time that it begins anew the filter is made and tested anew, which a busy
+machine does not do in seconds."""
 INSTALLED = pytest.mark.skipif(
     not (shutil.which("prometheus") and shutil.which("promtool")), reason="needs Debian's package prometheus"
 )
@@ -57,7 +60,7 @@ def test_the_dashboard_and_the_alerts_name_what_there_is() -> None:
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A camera that is a file, played for ever."""
     place = tmp_path_factory.mktemp("monitored")
-    write_drawn_clip(place / "in.mp4", (planes(100 + number) for number in range(40)), 10)
+    write_drawn_clip(place / "in.mp4", (planes(100 + number % 40) for number in range(LONG)), 10)
     camera = '[[camera]]\nname = "hall"\nsource = "in.mp4"\nloop = true\noutput = "out.m3u8"\nmethod = "blackout"\n'
     with serving(place, camera) as running:
         yield running
@@ -65,7 +68,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @INSTALLED
 def test_promtool_finds_nothing_wrong(service: Service) -> None:
-    eventually(lambda: b"streamdeid_frames_filtered_total" in service.get("metrics"), 40)
+    eventually(lambda: b"streamdeid_frames_filtered_total" in service.get("metrics"), STARTED)
     text = service.get("metrics")
     told = set(re.findall(r"^(streamdeid_\w+)", text.decode(), re.MULTILINE))
     assert {name for name in told if not name.endswith("_created")} <= EXPORTED
@@ -103,7 +106,7 @@ def configured(service: Service) -> str:
 @INSTALLED
 def test_prometheus_scrapes_it_and_answers_every_panel(service: Service, tmp_path: Path) -> None:
     with scraping(configured(service), tmp_path) as address:
-        found = eventually(lambda: asked(address, "streamdeid_frames_filtered_total"), 40)
+        found = eventually(lambda: asked(address, "streamdeid_frames_filtered_total"), STARTED)
         assert found[0]["metric"]["camera"] == "hall"
         for expression in (*expressions(), *alerts()):
             asked(address, expression)
@@ -116,7 +119,7 @@ def test_prometheus_scrapes_it_and_answers_every_panel(service: Service, tmp_pat
 def test_prometheus_brings_the_token(tmp_path: Path) -> None:
     """With the lines that the example has as a comment; without them it sees nothing."""
     (tmp_path / "token").write_text("a-long-token-that-nobody-guesses\n")
-    write_drawn_clip(tmp_path / "in.mp4", (planes(100 + number) for number in range(40)), 10)
+    write_drawn_clip(tmp_path / "in.mp4", (planes(100 + number % 40) for number in range(LONG)), 10)
     camera = '[[camera]]\nname = "hall"\nsource = "in.mp4"\nloop = true\noutput = "out.m3u8"\nmethod = "blackout"\n'
     with serving(tmp_path, 'token_file = "token"\n' + camera) as service:
         config = configured(service)
@@ -127,7 +130,7 @@ def test_prometheus_brings_the_token(tmp_path: Path) -> None:
             place = tmp_path / up
             place.mkdir()
             with scraping(text, place) as address:
-                assert eventually(lambda: asked(address, "up"), 40)[0]["value"][1] == up
+                assert eventually(lambda: asked(address, "up"), STARTED)[0]["value"][1] == up
                 assert bool(asked(address, "streamdeid_cameras")) == (up == "1")
 
 

@@ -13,6 +13,7 @@ from streamdeid.errors import SettingsError
 from streamdeid.service.camera import FILTER, LIVE, read_camera
 from streamdeid.service.cameras_file import CamerasFile, read_cameras
 from streamdeid.service.pipe_messages import order_line, read_order
+from streamdeid.service.toml_values import most_parts
 from streamdeid.settings import Settings
 from streamdeid.video.live.settings import LiveSettings
 
@@ -153,6 +154,10 @@ def test_a_wrong_setting_is_refused_and_names_the_camera(tmp_path: Path, line: s
         ("name = ", "is no TOML"),
         (DOOR + "\nk = " + "[" * 5000, "is no TOML"),
         (DOOR + "\nk = " + "1" * 5000, "far too large"),
+        (".".join("a" * 20_000) + " = 1\n" + DOOR, "has a key of more than 8 parts between dots"),
+        (DOOR + "[" + " . ".join(["'a.b'"] * 9) + "]\n", "has a key of more than 8 parts"),
+        (DOOR + "note = {" + ".".join(['"a"'] * 9) + " = 1}\n", "has a key of more than 8 parts"),
+        (DOOR + "#" * (1 << 18), "is larger than 262144 bytes"),
         ("[http]\nlisten = '127.0.0.1:" + "1" * 5000 + "'\n" + DOOR, "listen is"),
     ],
 )
@@ -160,6 +165,25 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "short").write_text("a" * 15 + "\n")
     (tmp_path / "spaces").write_text("a" * 15 + " " + "a" * 15)
     assert words in _refused(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("document", "parts"),
+    [
+        ("a = 1.5", 2),
+        ("a . \"b.c\" . 'd.e' = 1", 3),
+        ("# a.b.c.d.e", 1),
+        ("a = 'x.y.z'", 1),
+        ('a = "x\\".y.z"', 1),
+        ('a = """\n x.y """""\nb.c = 1', 2),
+        ("# don't\na.b.c = 1 # don't", 3),
+        ('a = ["""\n#""", {b.c.d.e = 1}]', 4),
+        ('a = ["""\n\'""", {b.c.d.e = \'1\'}]', 4),
+        ("a = ['''\n\"''', {b.c.d.e = \"1\"}]", 4),
+    ],
+)
+def test_parts_of_keys_are_counted_before_a_file_is_parsed(document: str, parts: int) -> None:
+    assert most_parts(document) == parts
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

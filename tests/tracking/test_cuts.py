@@ -56,6 +56,17 @@ def test_a_flash_is_no_cut(strength: int) -> None:
     assert cuts([INDOORS] * 10 + [flash] * 2 + [INDOORS] * 10) == []
 
 
+def test_what_jumps_is_told_cut_or_not() -> None:
+    """A flash, a new scene, what heals after damage: not a camera that is panned slowly."""
+    watch, jumps = Cuts(), []
+    flash = np.clip(INDOORS.astype(np.int32) + 40, 0, 255).astype(np.uint8)
+    panned = [moved(INDOORS, 2 * step, 0) for step in range(8)]
+    for index, picture in enumerate([*panned, flash, panned[-1], panned[-1], OUTDOORS, OUTDOORS]):
+        watch(luma_pyramid(picture))
+        jumps += [index] * watch.jumped
+    assert jumps == [8, 9, 11]
+
+
 def test_lamps_switched_off_are_no_cut() -> None:
     assert cuts([OUTDOORS] * 10 + [(OUTDOORS * 0.3).astype(np.uint8)] * 10) == []
 

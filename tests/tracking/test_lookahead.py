@@ -358,6 +358,20 @@ def test_a_lost_face_is_never_larger_than_a_head_nor_than_a_quarter_of_the_pictu
                 assert track.sides == (side, side)
 
 
+@pytest.mark.parametrize("ahead", [0, RATE])
+def test_it_is_known_which_places_were_cut(ahead: int) -> None:
+    walk = [[face(20 + 9.0 * index)] for index in range(25)]
+    gone = run([*walk, *[[] for _ in range(25)]], ahead=ahead)
+    assert not any(track.cut for tracks in gone[:25] for track in tracks), "none that is seen"
+    lost = [track for tracks in gone[25:] for track in tracks]
+    assert lost and all(np.ptp(np.reshape(one.box, (2, 2)), axis=0).max() > 95.9 for one in lost if one.cut)
+    assert any(one.cut for one in lost), "where somebody went who walked is less and less known"
+    still = run([*[[face(300)] for _ in range(25)], [], [], *[[face(300)] for _ in range(25)]], ahead=ahead)
+    assert len(still[25]) == 1 and not any(track.cut for tracks in still for track in tracks)
+    large = run([*[[face(50, 50, 370)] for _ in range(25)], [], [], []], ahead=ahead)
+    assert [track.cut for track in large[26]] == [True], "a quarter of the picture"
+
+
 def test_live_what_may_be_a_face_is_covered_for_two_frames_and_let_go() -> None:
     doubtful = [[face(300, evidence=0.55 if index < 1 else 0.4)] for index in range(8)]
     assert [len(tracks) for tracks in run(doubtful, ahead=0)][:4] == [1, 0, 0, 0]

@@ -60,10 +60,12 @@ class Rendered:
     persons: dict[str, Counter[str]] = field(default_factory=dict)
     """By person number; "0" for nobody."""
     regions: int = 0
+    cut: int = 0
 
     def add(self, done: Done[None], people: bool) -> None:
         """Count a frame."""
         self.frames += 1
+        self.cut += done.cut
         who = done.persons
         for one in done.frame.redactions:
             if not one.track:
@@ -77,6 +79,7 @@ class Rendered:
         """Count what another segment has."""
         self.frames += other.frames
         self.regions += other.regions
+        self.cut += other.cut
         self.levels += other.levels
         for person, levels in other.persons.items():
             self.persons.setdefault(person, Counter()).update(levels)

@@ -171,6 +171,7 @@ def _record(pending: PendingFrame[Any], plans: Plans) -> FrameRecord:
                 ambiguous=pending.ambiguous(plan.track.number),
                 near=plan.track.near,
                 sides=plan.track.sides,
+                cut=plan.track.cut,
             )
             for plan in plans
         ],

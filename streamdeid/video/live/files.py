@@ -105,7 +105,9 @@ class Playlist:
         """Say in the list that nothing more comes."""
         with contextlib.suppress(OSError):
             temporary = self.path.with_name(f"{self._prefix}list.tmp")
-            temporary.write_bytes(self.path.read_bytes() + b"#EXT-X-ENDLIST\n")
+            remove(temporary)
+            with temporary.open("xb") as file:  # never through a link that somebody put there
+                file.write(self.path.read_bytes() + b"#EXT-X-ENDLIST\n")
             os.replace(temporary, self.path)
 
     def _clear(self) -> None:

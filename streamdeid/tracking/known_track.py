@@ -1,0 +1,87 @@
+"""What the look-ahead knows of a track: where its face was seen, how sure that was, and what the third network said."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.core.faces import NO_FACE
+from streamdeid.tracking.lost_faces import MOTION, Place
+
+Floats = NDArray[np.float64]
+
+_OPINIONS = 4
+"""Opinions of the third network whose mean tells whether there is a face (`NO_FACE`)."""
+_FEWER = {1: 0.3, 2: 0.5, 3: 0.8}
+"""Means of fewer below which they do: of 701 single looks at faces one is below the first, of 69 tracks of faces by eye
+one had less than the last as a mean, that one half dissolved into the next scene."""
+CERTAIN = 0.7
+"""Evidence of the two others against which one or two say nothing: that face had 0.78 (subway_cctv_three)."""
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A track's face in one frame."""
+
+    index: int
+    place: Place
+    evidence: float
+
+
+@dataclass
+class KnownTrack:
+    """What is known of a track."""
+
+    start: int
+    """Number of the frame that it starts in."""
+    scene: int
+    sightings: deque[Sighting] = field(default_factory=deque)
+    """From a second before the frame shown last to the newest frame."""
+    face: bool = False
+    """Whether it is evidently a face."""
+    sure: int = 0
+    """Its sightings that by themselves were."""
+    surest: float = 0.0
+    """Evidence of the surest of them."""
+    opinions: deque[float] = field(default_factory=lambda: deque(maxlen=_OPINIONS))
+    """What the third network said of it last ..."""
+    best: float | None = None
+    """... and the most that the mean of so many running was: from 1 on it saw a face. None before there are as many."""
+    sides: tuple[float, float] = (0.0, 0.0)
+    """Sides of its largest face, pixels."""
+    beside: set[int] = field(default_factory=set)
+    """Tracks whose faces were seen on the same head's place, or near it, at the same time as its own."""
+    path: deque[Place] = field(default_factory=lambda: deque(maxlen=MOTION))
+    """Its last places in frames that were shown, by sightings and patches."""
+    seen: float = 0.0
+    """When its face was last seen in a frame that was shown."""
+    lost: bool = False
+    """Whether its patch was lost since."""
+    trail: dict[float, Floats] | None = None
+    """Where its patch was found in frames before its start; None until it was looked for."""
+    again: int = 0
+    """Number of the frame of the sighting after a gap ..."""
+    back: dict[float, Floats] = field(default_factory=dict)
+    """... and where its patch was found before that, within the gap."""
+
+    def opined(self, opinion: float) -> None:
+        """Note what the third network said of it."""
+        self.opinions.append(opinion)
+        if len(self.opinions) == _OPINIONS:
+            self.best = max(self.best or 0.0, self.liked)
+
+    @property
+    def liked(self) -> float:
+        """Mean of what the third network said last; 0 where it said nothing."""
+        return sum(self.opinions) / max(len(self.opinions), 1)
+
+    @property
+    def never(self) -> bool:
+        """Whether the third network looked at it and never saw a face."""
+        if self.best is not None:
+            return self.best < NO_FACE
+        count = len(self.opinions)
+        return count > 0 and self.liked < _FEWER[count] and (count > 2 or self.surest < CERTAIN)
