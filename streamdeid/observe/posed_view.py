@@ -36,6 +36,8 @@ _PRESENCE = 0.8
 _MOST_YAW, _MOST_NOD, _MOST_ROLL = math.radians(85), math.radians(35), math.radians(35)
 """Turn, bend and tilt up to which a posed face is shown: beyond, points read by the second network say too little. It
 takes tilted heads for upright ones (docs/methods.md 8)."""
+_COMES_BACK = math.radians(5)
+"""By how much less it is turned when a face is shown again: no flicker about a limit."""
 _FAR_YAW, _FAR_ROLL, _FARTHER = math.radians(50), math.radians(15), 0.15
 """Turn and tilt from which they say less than for others, and what the place of the face is grown by then, share of its
 sides."""
@@ -53,6 +55,8 @@ class PosedView:
     """Where the detector saw the face: what is rendered has to cover that, too."""
     agreed: bool
     """Whether most of the last sightings agreed that there is a face, and where."""
+    back: bool = False
+    """Whether the head was turned away in the last sighting."""
 
     def moved(self, box: Box) -> PosedView:
         """The same head where the detector, or whoever follows it, sees the face now: in a box, pixels."""
@@ -64,9 +68,10 @@ class PosedView:
 
     @property
     def turned_away(self) -> bool:
-        """Whether it looks too far aside, up or down for a face to be shown."""
-        pose = self.pose
-        return not (abs(pose.yaw) <= _MOST_YAW and abs(pose.nod) <= _MOST_NOD and abs(pose.roll) <= _MOST_ROLL)
+        """Whether it looks too far aside, up or down for a face to be shown; who comes back has to come further."""
+        less, pose = _COMES_BACK * self.back, self.pose
+        turns = ((pose.yaw, _MOST_YAW), (pose.nod, _MOST_NOD), (pose.roll, _MOST_ROLL))
+        return not all(abs(turn) <= most - less for turn, most in turns)
 
     @property
     def places(self) -> tuple[Box, Box]:
@@ -103,7 +108,8 @@ class PosedReader:
             self._steady, self._shown = PoseFilter(), None
             return None
         self._held = 0
-        self._shown = PosedView(self._steady(pose, time), box, face.box, self._agree)
+        away = self._shown is not None and self._shown.turned_away
+        self._shown = PosedView(self._steady(pose, time), box, face.box, self._agree, away)
         return self._shown
 
     @property

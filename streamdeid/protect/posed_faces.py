@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
@@ -10,7 +11,7 @@ from streamdeid.core.faces import Track
 from streamdeid.core.frames import Planes
 from streamdeid.observe.posed_view import HELD, PosedView
 from streamdeid.protect.levels import FACES, Level, astray
-from streamdeid.protect.pending import Measured, SeenTrack, Waiting
+from streamdeid.protect.pending import Measured, PendingFrame, SeenTrack, Waiting
 from streamdeid.protect.plan import Plan
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
@@ -28,17 +29,27 @@ class PosedFaces:
         self._frame = PosedFrame.of(fitting, light)
         self._memories: dict[int, PosedMemory] = {}
         self._views: dict[int, tuple[int, PosedView]] = {}
-        """By track that was posed lately: the number of the frame, and the view."""
+        """By track that was shown lately: the number of the frame, and the view."""
 
     def keep(self, tracklets: Iterable[int]) -> None:
         """Remember these, and no others."""
         self._memories = {number: self._memories.get(number) or PosedMemory() for number in tracklets}
 
-    def decided(self, plans: Sequence[Plan], index: int) -> None:
-        """Note the views of a frame of this number."""
-        posed = {one.track.number: (index, one.posed) for one in plans if one.posed is not None and one.track.face}
+    def decided(self, plans: Sequence[Plan], pending: PendingFrame[Any]) -> None:
+        """Note the views of a frame's faces that are shown and whose own points tell them in that very frame."""
+        index = pending.frame.index
+        seen = {one.track.number: pending.seen[one.track.number].posed for one in plans if one.level in FACES}
         kept = {number: view for number, view in self._views.items() if index - view[0] < HELD}
-        self._views = {**kept, **posed}
+        self._views = {**kept, **{n: (index, one) for n, one in seen.items() if one is not None and one.agreed}}
+
+    def held(self, track: Track, index: int) -> PosedView | None:
+        """The pose that a face was shown at a few frames before a frame of this number, which tells none itself, where
+        the detector sees it now: one frame without points is no reason for a redaction between two faces. None where
+        there is none."""
+        then, last = self._views.get(track.number, (index, None))
+        if last is None or track.face is None or index - then > HELD or last.turned_away:
+            return None
+        return last.moved(track.face.box)
 
     def between(self, track: Track, index: int, later: Waiting) -> PosedView | None:
         """The pose of a lost face in a frame of this number between two sights of it that are a few frames apart; None

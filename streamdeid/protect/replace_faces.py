@@ -107,7 +107,7 @@ class ReplaceFaces:
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
         """Which protection level each track gets, and with whose face. Raises FailedClosed in any doubt."""
         plans = [self._plan(pending, track, later) for track in tracks]
-        self._posed.decided(plans, pending.frame.index)
+        self._posed.decided(plans, pending)
         return plans
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
@@ -259,6 +259,9 @@ class ReplaceFaces:
             cause = Cause.DOUBT if ambiguous else Cause.NOBODY if found is not None else Cause.NO_LANDMARKS
             return replace(plan, cause=cause)
         if view is None or view.turned_away or not sighted:
+            held = self._posed.held(track, pending.frame.index)
+            if held is not None:
+                return replace(plan, level=Level.POSED, cause=worse, posed=held)
             turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
             return replace(plan, cause=Cause.TURNED if turned else worse)
         return replace(plan, level=Level.POSED, cause=worse, posed=view)
