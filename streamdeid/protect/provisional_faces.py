@@ -61,6 +61,8 @@ class ProvisionalFaces:
         self._refused: set[int] = set()
         self._over: dict[int, Fraction] = {}
         """By tracklet that goes over to its person's face: since when, seconds."""
+        self.replaced = 0
+        """Tracklets so far that went over to another face, since it became known whom they show."""
 
     def note(self, pending: PendingFrame[Any]) -> None:
         """Take in the tracklets of a new frame, which was observed."""
@@ -96,6 +98,8 @@ class ProvisionalFaces:
         before = self._shown.get(tracklet)
         if before is None or np.array_equal(before.vector, own.vector):  # kept
             return own
+        if tracklet not in self._over:
+            self.replaced += 1
         share = float((time - self._over.setdefault(tracklet, time)) / _OVER)
         if share >= 1:
             self._drop(tracklet)

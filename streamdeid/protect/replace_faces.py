@@ -42,8 +42,6 @@ KEPT = 400
 """People whose levels are counted apart. Those of earlier ones, forgotten by the register, are counted together."""
 EARLIER = -1
 """Key in `ReplaceFaces.persons` of all of them."""
-
-
 _NOT_DRAWN = ArithmeticError, ValueError, IndexError, cv2.error
 """What arithmetic on points or pixels that are no face's raises (a ValueError is what no linear system solves, too)."""
 _HEAD = 1.36, 1.56
@@ -158,6 +156,11 @@ class ReplaceFaces:
     def breaks(self) -> Counter[str]:
         """Why it became unclear, in the middle of a track, who it shows."""
         return self._faces.breaks
+
+    @property
+    def replaced(self) -> int:
+        """Heads so far that were seen to go over from a provisional face to their person's."""
+        return self._provisional.replaced
 
     @property
     def by_level(self) -> dict[str, int]:
