@@ -20,8 +20,8 @@ In all frames, by track: *surrogates per head*, of heads that were shown with an
 way from one to the other and do not count); *changes per minute and head*, of the level, and those *face or none*.
 A head whose track breaks counts anew, so true people have more surrogates (`people` counts those).
 
---sheet: original and published, side by side, of each face here that shows none, is open or correlates (keep it
-private).
+--sheet: original and published, side by side, of each face here that shows none, is open or correlates, and of new
+faces on no head (keep it private). --json names these places, and the changes by what went to what.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def measure(tree: Path, video: Path, clip: Clip, originals: Mapping[int, Found],
         (original, seen), output = originals[index], frames[index].planes
         assert output is not None
         pair = original, output
-        for box in count(counts, heads, pair, frames[index].covers, (seen, looks(output))):
+        for why, box in count(counts, heads, pair, frames[index].covers, (seen, looks(output))):
+            counts.places.append({"clip": clip.name, "frame": index, "box": box.corners, "why": why})
             counts.pictures += [picture(planes, box) for planes in pair]
     return counts
 
@@ -123,7 +124,10 @@ def main(argv: list[str]) -> int:
     tables = [[one.row() for one in each] for each in versions], [by_size(each[-1]) for each in versions]
     if given.json:
         names = ("here",) if given.base is None else ("base", "here")
-        print(as_json({n: {"clips": c, "sizes": s} for n, c, s in zip(names, *tables, strict=True)}))
+        places = [[place for counts in each[:-1] for place in counts.places] for each in versions]
+        changes = [{" to ".join(pair): n for pair, n in each[-1].changes.most_common()} for each in versions]
+        parts = zip(names, *tables, places, changes, strict=True)
+        print(as_json({n: {"clips": c, "sizes": s, "places": p, "changes": h} for n, c, s, p, h in parts}))
     else:
         print(*map(beside, tables), sep="\n\n")
     if given.sheet is not None:

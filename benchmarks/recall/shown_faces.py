@@ -27,7 +27,7 @@ FOUND_FROM = 24.0
 OWN, POSED = "own face", "posed face"
 FACES, SHOWN = "faces", "shown"
 KNOWN, AGAIN = "found in the original", "found again"
-OPEN, ALIKE, BARE = "open or unchanged", "correlated", "bare"
+OPEN, ALIKE, NO_FACE_SHOWN, ASTRAY = "open or unchanged", "correlated", "no face", "on no head"
 _SURE = 0.5
 """The detector's score from which it is believed."""
 _LEVELS, _MOST = 3, 0.5
@@ -54,14 +54,14 @@ class Counts:
     """New faces that touch no head."""
     surrogates: Counter[int] = field(default_factory=Counter)
     """Heads, as they were tracked, by how many surrogates they were shown with; those without any are left out."""
-    changes: int = 0
-    """Frames in which a head shows another level than in the one before."""
-    balls: int = 0
-    """Those between a face and none."""
+    changes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often a head shows another level than in the frame before, by both."""
     minutes: float = 0.0
     """For which heads were tracked, added up."""
+    places: list[dict[str, object]] = field(default_factory=list)
+    """What `count` says, with clip and frame."""
     pictures: list[Picture] = field(default_factory=list)
-    """Of faces that show none, are open or correlate: the original, and what was published."""
+    """The same places, original and published."""
 
     def of(self, size: Size | None = None) -> dict[str, float]:
         """What became of the faces of a size, or of all: shares 0 to 1, nan of none, and counts."""
@@ -85,14 +85,15 @@ class Counts:
     def row(self) -> dict[str, object]:
         """A line of the table of clips."""
         heads = self.surrogates.total()
+        balls = sum(times for levels, times in self.changes.items() if len(NO_FACE.intersection(levels)) == 1)
         return {
             "clip": self.clip,
             **self.of(),
             "two on a head": self.doubled,
             "on no head": self.astray,
             "surrogates per head": _share(sum(n * count for n, count in self.surrogates.items()), heads),
-            "changes per minute and head": _share(self.changes, self.minutes),
-            "of them face or none": _share(self.balls, self.minutes),
+            "changes per minute and head": _share(self.changes.total(), self.minutes),
+            "of them face or none": _share(balls, self.minutes),
         }
 
 
@@ -109,7 +110,8 @@ def total(name: str, counts: Sequence[Counts]) -> Counts:
             whole.faces[size] += faces
         whole.bare.update(one.bare)
         whole.surrogates += one.surrogates
-        for name in ("frames", "doubled", "astray", "changes", "balls", "minutes"):
+        whole.changes += one.changes
+        for name in ("frames", "doubled", "astray", "minutes"):
             setattr(whole, name, getattr(whole, name) + getattr(one, name))
     return whole
 
@@ -133,16 +135,16 @@ def count(
     pictures: tuple[Planes, Planes],
     covers: Sequence[Cover],
     seen: tuple[NDArray[np.float64], NDArray[np.float64]],
-) -> list[Box]:
-    """Count a labelled frame; the faces that show none, are open or correlate.
+) -> list[tuple[str, Box]]:
+    """Count a labelled frame; new faces on no head, and faces that show none, are open or correlate, each with why.
 
     pictures: the original and what was published; seen: the boxes (n, 4) that the detector finds in either.
     """
     original, output = pictures
     pairs = [(one.box, one.level) for one in covers if one.level in (OWN, POSED)]
     counts.frames += 1
-    counts.astray += sum(on_no_head(box, heads) for box, _ in pairs)
-    poor = []
+    poor = [(ASTRAY, Box(0, *box, 0.0)) for box, _ in pairs if on_no_head(box, heads)]
+    counts.astray += len(poor)
     for box in (head.box for head in heads if head.face and head.box.side >= SIZES[0][0]):
         size = next(size for size in SIZES if box.side < size[1])
         faces = counts.faces[size]
@@ -156,8 +158,9 @@ def count(
         faces.update(levels[:1])
         counts.bare[size] += bare
         counts.doubled += len(levels) > 1
-        if left or alike or not levels:
-            poor.append(box)
+        why = [name for name, holds in ((OPEN, left), (ALIKE, alike), (NO_FACE_SHOWN, not levels)) if holds]
+        if why:
+            poor.append((", ".join(why), box))
     return poor
 
 
@@ -223,8 +226,8 @@ def follow(counts: Counts, frames: Iterable[Published], rate: float) -> None:
         for one in (cover for cover in frame.covers if cover.track):
             counts.minutes += 1 / rate / 60
             before = last.get(one.track, one.level)
-            counts.changes += before != one.level
-            counts.balls += (before in NO_FACE) != (one.level in NO_FACE)
+            if before != one.level:
+                counts.changes[before, one.level] += 1
             last[one.track] = one.level
             if one.surrogate:
                 shown[one.track][one.surrogate] += 1

@@ -61,10 +61,10 @@ def cover(level: str, track: int = 1, surrogate: int = 7, box: tuple[float, ...]
     return Cover(track, (x0, y0, x1, y1), level, 0 if level == SOFT else surrogate)
 
 
-def counted(covers: list[Cover], output: Planes, seen: NDArray[np.float64] = THERE) -> tuple[Counts, list[Box]]:
+def counted(covers: list[Cover], output: Planes, seen: NDArray[np.float64] = THERE) -> tuple[Counts, list[str]]:
     counts = Counts("clip")
     poor = count(counts, [truth.Head(FACE, "frontal", True)], (noise(), output), covers, (THERE, seen))
-    return counts, poor
+    return counts, [why for why, _ in poor]
 
 
 NEW = covered((30, 30, 90, 100), noise(1))
@@ -78,7 +78,7 @@ def test_a_face_is_shown_by_the_own_or_a_posed_face(levels: list[str], own: int,
     counts, poor = counted([cover(level) for level in levels], NEW)
     found = counts.of()
     assert (found["own"], found["posed"], counts.doubled) == (own, posed, doubled)
-    assert found["show a face"] == own + posed and bool(poor) == (not own + posed)
+    assert found["show a face"] == own + posed and poor == ([] if own + posed else ["no face"])
     assert found["found again"] == 1 and found["faces"] == 1
 
 
@@ -96,14 +96,16 @@ def test_what_the_detector_did_not_know_before_need_not_be_found_again() -> None
 def test_faces_below_14_pixels_and_heads_without_a_face_are_not_counted() -> None:
     counts = Counts("clip")
     heads = [truth.Head(Box(0, 40.0, 40.0, 53.9, 60.0, 1.0), "frontal", True), truth.Head(FACE, "back", False)]
-    assert count(counts, heads, (noise(), noise()), [cover(OWN, box=(150.0, 0.0, 180.0, 20.0))], (THERE, THERE)) == []
+    beside = (150.0, 0.0, 180.0, 20.0)
+    ((why, poor),) = count(counts, heads, (noise(), noise()), [cover(OWN, box=beside)], (THERE, THERE))
+    assert poor.corners == beside and why == "on no head"
     assert counts.of()["faces"] == 0 and counts.astray == 1
 
 
 def test_original_left_in_the_face_is_told() -> None:
     untouched, poor = counted([cover(OWN)], noise())
     assert (untouched.of()["open or unchanged"], untouched.of()["correlated above .8"]) == (1, 1)
-    assert untouched.of()["bare, %"] == 100 and poor == [FACE]
+    assert untouched.of()["bare, %"] == 100 and poor == ["open or unchanged, correlated"]
     new, poor = counted([cover(OWN)], NEW)
     assert (new.of()["open or unchanged"], new.of()["correlated above .8"], poor) == (0, 0, [])
     assert new.of()["bare, %"] < 1
@@ -134,8 +136,9 @@ def test_changes_are_counted_by_track_and_minute() -> None:
     counts = Counts("clip")
     follow(counts, frames, 1.0)
     assert counts.minutes == pytest.approx(10 / 60)
-    assert (counts.changes, counts.balls) == (4, 3)
-    assert counts.row()["changes per minute and head"] == pytest.approx(24)
+    assert counts.changes == {(OWN, POSED): 1, (POSED, SOFT): 1, (SOFT, OWN): 2}
+    row = counts.row()
+    assert (row["changes per minute and head"], row["of them face or none"]) == (pytest.approx(24), pytest.approx(18))
     follow(counts, [Published([cover(SOFT, 0)], None)], 1.0)
     assert counts.minutes == pytest.approx(10 / 60), "a place that is no track's is no head"
 
@@ -194,6 +197,7 @@ def test_a_drawn_clip_is_filtered_by_two_versions_and_counted(
     said = json.loads(capsys.readouterr().out)
     (base, _), (here, whole) = said["base"]["clips"], said["here"]["clips"]
     assert base["faces"] == here["faces"] == whole["faces"] == 2
+    assert [one["frame"] for one in said["base"]["places"]] == [0, 6]
     assert base["open or unchanged"] == 2 and base["bare, %"] > 95 and base["surrogates per head"] is None
     assert here["open or unchanged"] == 0 and here["bare, %"] < 20 and here["show a face"] > base["show a face"]
     assert faces.main(words) == 0
