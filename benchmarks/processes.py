@@ -30,6 +30,22 @@ class Ran:
     """Last line of standard error."""
 
 
+_OF_VERSION = """
+import importlib, sys
+here, tree, module, *words = sys.argv[1:]
+sys.path.insert(0, here)
+import benchmarks  # this one, whatever the other version has
+sys.path.insert(0, tree)
+raise SystemExit(importlib.import_module(module).main(words))
+"""
+
+
+def of_version(tree: Path, module: str, *words: str | Path) -> list[str]:
+    """The command that runs `main(words)` of a module of this `benchmarks` with the `streamdeid` of another tree."""
+    here = Path(__file__).resolve().parent.parent
+    return [sys.executable, "-c", _OF_VERSION, str(here), str(tree.resolve()), module, *map(str, words)]
+
+
 def with_repository() -> str:
     """A PYTHONPATH by which a process finds this repository first."""
     return os.pathsep.join(filter(None, [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH")]))

@@ -105,10 +105,10 @@ def totals(scores: Sequence[Score]) -> list[Score]:
     return [*(total(half, part) for half, part in parts if part), total("all", scores)]
 
 
-def _frames(word: str) -> int:
-    if (frames := int(word)) < 1:
-        raise ValueError("at least one frame")
-    return frames
+def positive(word: str) -> int:
+    if (number := int(word)) < 1:
+        raise ValueError("at least one")
+    return number
 
 
 def main(argv: list[str]) -> int:
@@ -119,7 +119,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--half", choices=HALVES, help="only the clips of one half")
     parser.add_argument("--live", action="store_true", help="no look-ahead")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes, each with clips of its own")
-    parser.add_argument("--most", type=_frames, metavar="FRAMES", help="only labelled frames before this one")
+    parser.add_argument("--most", type=positive, metavar="FRAMES", help="only labelled frames before this one")
     parser.add_argument("--sheet-open", type=Path, metavar="PNG", help="pictures of open faces")
     parser.add_argument("--sheet-false", type=Path, metavar="PNG", help="pictures of redactions on no head or on hair")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")

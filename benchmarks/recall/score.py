@@ -14,8 +14,9 @@ from benchmarks.leaks.leaks import KEPT, kept_share, named
 from benchmarks.leaks.run import Corners, Moment
 from benchmarks.recall.truth import CLASSES, KINDS, Head
 from streamdeid.core.frames import Planes
+from streamdeid.lab.attacks.gaps import Box
 
-_NO_FACE = {"soft redaction", "solid", "mask", "region"}
+NO_FACE = {"soft redaction", "solid", "mask", "region"}
 """Levels that show no face."""
 _HEAD, _FACE = 1.25, 1.1
 """How much larger than its box a head is taken for what lies on it, and a face for what lies on its hair."""
@@ -113,8 +114,12 @@ def fate(head: Head, covers: Iterable[tuple[Corners, str]], kept: float) -> str:
     """What became of a face, of which the share `kept` of the pixels in the middle is the original's."""
     if kept > KEPT:
         return OPEN
-    shown = any(level not in _NO_FACE and _inside(_middle(cover), head.box.corners) for cover, level in covers)
-    return SHOWN if shown else COVERED
+    return SHOWN if shown_on(head.box, covers) else COVERED
+
+
+def shown_on(face: Box, covers: Iterable[tuple[Corners, str]]) -> list[str]:
+    """Levels of the new faces that have their middle in the box of a face."""
+    return [level for box, level in covers if level not in NO_FACE and _inside(_middle(box), face.corners)]
 
 
 def on_no_head(cover: Corners, heads: Iterable[Head]) -> bool:

@@ -14,7 +14,6 @@ import argparse
 import os
 import pickle
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
+from benchmarks.processes import of_version
 from streamdeid.core.frames import Planes
 
 _LEAST = 44.0
@@ -34,15 +34,6 @@ _BEYOND = 0.15
 """Share of a cover's box by which what is drawn may go beyond it: the box is that of the face's points, and the outline
 is drawn to the silhouette and a feather beyond."""
 _HERE = Path(__file__).resolve().parents[2]
-_ANOTHER = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import benchmarks  # this one, whatever the other version has
-sys.path.insert(0, sys.argv[2])
-from benchmarks.versions.same_pictures import main
-raise SystemExit(main(sys.argv[3:]))
-"""
-"""Runs this file with the `streamdeid` of another directory."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +111,8 @@ def _read(path: Path) -> Iterator[Published]:
 
 
 def _ran(tree: Path, clip: Path, out: Path, frames: int | None) -> Iterator[Published]:
-    command = [sys.executable, "-c", _ANOTHER, _HERE, tree.resolve(), "--write", out, tree, clip]
-    command += [] if frames is None else ["--frames", str(frames)]
+    words = [] if frames is None else ["--frames", str(frames)]
+    command = of_version(tree, __name__, "--write", out, tree, clip, *words)
     environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
     subprocess.run(command, env=environment, check=True)
     return _read(out)

@@ -11,7 +11,16 @@ from pathlib import Path
 from streamdeid.core.shown_text import say, say_json
 from streamdeid.errors import ExitCode, InputError, SettingsError
 from streamdeid.report.audit import FileCheck, Totals, check_files, read_report, warnings_of
-from streamdeid.report.redaction_report import SCHEMA, VERSION, Choice, FileReport, Report, ReviewReport, left_visible
+from streamdeid.report.redaction_report import (
+    SCHEMA,
+    VERSION,
+    Choice,
+    FileReport,
+    ProvisionalCounts,
+    Report,
+    ReviewReport,
+    left_visible,
+)
 
 DESCRIPTION = """\
 Say in plain words what a finished run promises and what it counted, from the report that `streamdeid filter --report`
@@ -105,6 +114,8 @@ def screen(name: str, report: Report, checks: Sequence[FileCheck]) -> list[str]:
         passes = f"; {_many(twice, 'file')} in two passes" if twice else ""
         lines += _item("counted", f"{_counts(totals)}, {_many(cuts, 'scene cut')}{passes}")
         lines += _item("covered", _levels(totals))
+        if totals.provisional is not None and totals.provisional.shown:
+            lines += _item("untested", _untested(totals.provisional))
     if single and report.files[0].review is not None and report.files[0].review.edits is not None:
         lines += _item("review", _reviewed(report.files[0].review))
     for warning in warnings_of(report):
@@ -113,6 +124,14 @@ def screen(name: str, report: Report, checks: Sequence[FileCheck]) -> list[str]:
         lines += _listed(report, checks)
     promise = report.choice.guarantee if report.choice is not None else ""
     return lines + _promise(promise, _MOST_LINES - len(lines) if single else len(promise))
+
+
+def _untested(counts: ProvisionalCounts) -> str:
+    heads, people = _many(counts.shown, "head"), _many(counts.kept, "person", "people")
+    return (
+        f"{heads} shown by a face drawn without knowing whose place it takes (provisional), factor "
+        f"{counts.factor:.2f}: {people} kept one, {counts.replaced} went over to another, {counts.tested} tested"
+    )
 
 
 def _reviewed(review: ReviewReport) -> str:

@@ -64,6 +64,8 @@ class ProvisionalFaces:
         """Those whose face was shown, or asked for, while it was unclear who they are."""
         self._over: dict[int, Fraction] = {}
         """By tracklet that goes over to its person's face: since when, seconds."""
+        self.replaced = 0
+        """Tracklets so far that went over to another face, since it became known whom they show."""
 
     def note(self, pending: PendingFrame[Any]) -> None:
         """Take in the tracklets of a new frame, which was observed."""
@@ -103,6 +105,8 @@ class ProvisionalFaces:
         before = self._shown.get(tracklet)
         if before is None or np.array_equal(before.vector, own.vector):  # kept
             return own
+        if tracklet not in self._over:
+            self.replaced += 1
         share = float((time - self._over.setdefault(tracklet, time)) / _OVER)
         if share >= 1:
             self._drop(tracklet)

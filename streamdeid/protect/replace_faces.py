@@ -30,6 +30,7 @@ from streamdeid.protect.pending import Measured, PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.posed_faces import PosedFaces, agreed, view_of
 from streamdeid.protect.provisional_faces import ProvisionalFaces
+from streamdeid.protect.soft_head import lost_face
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.render.face import render_surrogate
 from streamdeid.render.light import LightFrame
@@ -42,12 +43,8 @@ KEPT = 400
 """People whose levels are counted apart. Those of earlier ones, forgotten by the register, are counted together."""
 EARLIER = -1
 """Key in `ReplaceFaces.persons` of all of them."""
-
-
 _NOT_DRAWN = ArithmeticError, ValueError, IndexError, cv2.error
 """What arithmetic on points or pixels that are no face's raises (a ValueError is what no linear system solves, too)."""
-_HEAD = 1.36, 1.56
-"""A soft redaction is so many times as wide and high as a face's box (`soft_head`)."""
 _log = logging.getLogger(__name__)
 
 
@@ -160,6 +157,11 @@ class ReplaceFaces:
         return self._faces.breaks
 
     @property
+    def replaced(self) -> int:
+        """Heads so far that were seen to go over from a provisional face to their person's."""
+        return self._provisional.replaced
+
+    @property
     def by_level(self) -> dict[str, int]:
         """Faces protected so far, by the label of their level."""
         return {level.label: count for level, count in sorted(self.levels.items())}
@@ -232,7 +234,7 @@ class ReplaceFaces:
         seen = pending.seen.get(track.number)
         followed = None if seen is None else self._faces.of(tracklet)
         found = None if seen is None or followed is None else seen.measured
-        box = _of_head(track) if track.face is None else face_extent(track, track.face)
+        box = lost_face(track) if track.face is None else face_extent(track, track.face)
         points = found.seen.raw if found is not None and astray(found.seen) <= 1 else None
         place = box, points, pending.frame.planes.size
         if not np.isfinite(box).all() or (points is not None and not np.isfinite(points).all()):
@@ -258,13 +260,12 @@ class ReplaceFaces:
         if plan.face is None:
             cause = Cause.DOUBT if ambiguous else Cause.NOBODY if found is not None else Cause.NO_LANDMARKS
             return replace(plan, cause=cause)
-        if view is None or view.turned_away or not sighted:
-            held = self._posed.held(track, pending.frame.index)
-            if held is not None:
-                return replace(plan, level=Level.POSED, cause=worse, posed=held)
+        shown = view if view is not None and sighted and not view.turned_away else None
+        posed = shown or self._posed.held(track, pending.frame.index)
+        if posed is None:
             turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
             return replace(plan, cause=Cause.TURNED if turned else worse)
-        return replace(plan, level=Level.POSED, cause=worse, posed=view)
+        return replace(plan, level=Level.POSED, cause=worse, posed=posed)
 
     @property
     def _hidden(self) -> Level:
@@ -373,21 +374,6 @@ def _or_redacted() -> Iterator[None]:
         yield
     except _NOT_DRAWN:
         _log.warning("no face could be drawn; a redaction covers it")
-
-
-def _of_head(track: Track) -> Box:
-    """The box of a lost face, without the head's margin: where it may be includes that."""
-    if track.sides is None:
-        return track.box
-    x0, y0, x1, y1 = track.box
-    rooms = zip(track.sides, _sides(track.box), _HEAD, strict=True)
-    half = [max(side, room / margin) / 2 for side, room, margin in rooms]
-    x, y = (x0 + x1) / 2, (y0 + y1) / 2
-    return x - half[0], y - half[1], x + half[0], y + half[1]
-
-
-def _sides(box: Box) -> tuple[float, float]:
-    return box[2] - box[0], box[3] - box[1]
 
 
 def _width(plan: Plan) -> float:

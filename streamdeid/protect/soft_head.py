@@ -9,6 +9,7 @@ import numpy as np
 
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.smooth_step import smooth_step
+from streamdeid.core.faces import Track
 from streamdeid.core.ibug68 import LEFT_EYE, OUTLINE, RIGHT_EYE
 from streamdeid.errors import FailedClosed
 from streamdeid.render.masks import Box
@@ -147,6 +148,17 @@ def head_of(box: Box, points: Points | None, size: tuple[int, int]) -> Head:
         cut = _beyond(contained, tuple(np.ptp(points, axis=0)), size)
     shifts = [cut * (0, 0), cut * (1, 0), cut * (0, 1), cut]
     return _around(np.concatenate([contained + shift for shift in shifts]), angle)
+
+
+def lost_face(track: Track) -> Box:
+    """The box of a lost face, pixels, without the head's margin: where it may be includes that."""
+    if track.sides is None:
+        return track.box
+    x0, y0, x1, y1 = track.box
+    rooms = zip(track.sides, (x1 - x0, y1 - y0), _BOX_AXES, strict=True)
+    half = [max(side, room / (2 * axis)) / 2 for side, room, axis in rooms]
+    x, y = (x0 + x1) / 2, (y0 + y1) / 2
+    return x - half[0], y - half[1], x + half[0], y + half[1]
 
 
 def _beyond(points: Points, sides: tuple[float, float], size: tuple[int, int]) -> Points:

@@ -21,7 +21,7 @@ from typing import Any
 from streamdeid.core.arrays_file import read_arrays
 from streamdeid.errors import InputError, ModelError, SettingsError
 from streamdeid.protect.mask_faces import MASKS
-from streamdeid.report.redaction_report import SCHEMA, VERSION, Choice, FileReport, FileSide, Report
+from streamdeid.report.redaction_report import SCHEMA, VERSION, Choice, FileReport, FileSide, ProvisionalCounts, Report
 from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes, shipped
 
@@ -60,6 +60,8 @@ class Totals:
     people: int | None
     """Told apart in each file, summed; None for a mask."""
     levels: Mapping[str, int]
+    provisional: ProvisionalCounts | None
+    """None where no file has such faces."""
 
     @staticmethod
     def of(files: Sequence[FileReport]) -> Totals:
@@ -73,7 +75,15 @@ class Totals:
             sum(one.faces for one in files),
             sum(people) if people else None,
             dict(levels),
+            _summed([one.provisional for one in files if one.provisional is not None]),
         )
+
+
+def _summed(counts: Sequence[ProvisionalCounts]) -> ProvisionalCounts | None:
+    if not counts:
+        return None
+    sums = [sum(getattr(one, name) for one in counts) for name in ("shown", "kept", "tested", "replaced")]
+    return ProvisionalCounts(max(one.factor for one in counts), *sums)
 
 
 def read_report(path: Path) -> Report:
@@ -298,6 +308,11 @@ def _check(report: Report) -> None:
         if one.review is not None and one.review.edits is not None:
             edits = one.review.edits
             counts += [edits.removed_frames, edits.doubts_not_looked_at or 0, *edits.visible_frames.values()]
+        if one.provisional is not None:
+            first = one.provisional
+            counts += [first.shown, first.kept, first.tested, first.replaced]
+            if first.factor < 1 or max(first.kept, first.replaced) > first.shown:
+                raise ValueError("its counts of provisional faces are none")
         counts += [count for levels in (one.levels, *one.persons.values()) for count in levels.values()]
         if not 0 <= min(counts) <= max(counts) < _MOST:
             raise ValueError("a count is none")

@@ -20,6 +20,7 @@ from typing import Any
 
 from streamdeid.core.atomic_file import check_paths, write_whole
 from streamdeid.core.shown_text import json_bytes
+from streamdeid.surrogates.choice import KEPT, PROVISIONAL, PROVISIONAL_FACTOR, Surrogates
 
 SCHEMA = "streamdeid.report"
 VERSION = 2
@@ -89,6 +90,30 @@ class FileSide:
             while block := file.read(1 << 20):
                 digest.update(block)
         return FileSide(path.name, digest.hexdigest(), path.stat().st_size)
+
+
+@dataclass(frozen=True)
+class ProvisionalCounts:
+    """Faces that were drawn before it was known, or without it ever being known, whose place they take."""
+
+    factor: float
+    """By how much a look at one can raise the chance of naming its person, whatever attributes are preserved."""
+    shown: int
+    """Tracklets (heads, for as long as it was clear that each is one and the same) that were shown by one."""
+    kept: int
+    """Persons who have one for good."""
+    tested: int
+    """How many were compared with the person's own face once that was known: none, for the outcome would tell of it."""
+    replaced: int
+    """Tracklets that were seen to go over to another face, since somebody was recognised who has one."""
+
+    @staticmethod
+    def of(surrogates: Surrogates | None, replaced: int) -> ProvisionalCounts | None:
+        """Those of a run; None for a mask and for fixed maps, which have no such faces."""
+        if surrogates is None or math.isinf(surrogates.factor):
+            return None
+        counts = surrogates.counts
+        return ProvisionalCounts(PROVISIONAL_FACTOR, counts[PROVISIONAL], counts[KEPT], 0, replaced)
 
 
 @dataclass(frozen=True)
@@ -197,6 +222,8 @@ class FileReport:
     cut: int = 0
     """Redactions of faces that were not seen, which would be larger but for the limits of docs/filter.md (1.6 times the
     face, a quarter of the picture), summed over the frames; among `faces`."""
+    provisional: ProvisionalCounts | None = None
+    """None for masks and fixed maps, in a run that repeats an analysis, and in earlier reports."""
 
 
 @dataclass(frozen=True)

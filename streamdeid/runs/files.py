@@ -18,7 +18,15 @@ from streamdeid.core.process_usage import cpu_seconds, let_go_of_code
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.errors import InputError, SettingsError
 from streamdeid.identity.recognised_faces import Known
-from streamdeid.report.redaction_report import Choice, FileReport, FileSide, Picture, Timings, peak_memory_mib
+from streamdeid.report.redaction_report import (
+    Choice,
+    FileReport,
+    FileSide,
+    Picture,
+    ProvisionalCounts,
+    Timings,
+    peak_memory_mib,
+)
 from streamdeid.runs.again import Again, Counted
 from streamdeid.runs.analysed import header_of
 from streamdeid.runs.asked_for import choice_of
@@ -189,6 +197,7 @@ class FileRun:
             dropped_parts=file_sink.dropped_parts,
             timings=_timings(file_sink.frames, begun, started, cpu),
             review=None if reviewed is None else reviewed.report(),
+            provisional=stream.provisional if reviewed is None or reviewed.analysis is None else None,
         )
         if reviewed is not None:
             reviewed.finish(report.output)
@@ -255,6 +264,7 @@ class FileRun:
             dropped_parts=done.dropped.parts,
             timings=_timings(rendered.frames, begun, started, cpu),
             segments=done.segments,
+            provisional=ProvisionalCounts.of(surrogates, 0),  # who is known is known from the beginning
         )
 
     def _again(self, source: FileSource, output: Path, reviewed: ReviewedFile, progress: Progress) -> FileReport:

@@ -11,6 +11,7 @@ from streamdeid.identity.reentry import Outcome, Persons
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.report.redaction_report import ProvisionalCounts
 from streamdeid.runs.shared_people import SharedPeople
 from streamdeid.runs.step import Step
 from streamdeid.runs.whitelist import Around
@@ -87,6 +88,11 @@ class Stream:
         if self.people is None:
             return {}
         return {outcome.value: count for outcome, count in self.persons.counts.items()}
+
+    @property
+    def provisional(self) -> ProvisionalCounts | None:
+        """Faces that were drawn without knowing whose place they take; None for a mask and for fixed maps."""
+        return ProvisionalCounts.of(self.surrogates, self.inner.replaced if isinstance(self.inner, ReplaceFaces) else 0)
 
     @property
     def filled_regions(self) -> int:

@@ -71,6 +71,8 @@ _MOST_PROPOSALS = 1 << 20
 """More than are ever made for a person."""
 PROVISIONAL, KEPT = "provisional", "provisional kept"
 """Counts of tracklets that got a provisional surrogate, and of persons who kept theirs."""
+PROVISIONAL_FACTOR = 1.0
+"""By how much looking at a provisional surrogate can raise the chance of naming a person: it depends on nobody."""
 _log = logging.getLogger(__name__)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streamdeid.cli.main import main
-from streamdeid.report.redaction_report import FileFailure, Report, as_json, write_report
+from streamdeid.report.redaction_report import FileFailure, ProvisionalCounts, Report, as_json, write_report
 from streamdeid.settings import ALL_METHODS
 from streamdeid.surrogates.guarantee import guarantee
 from tests.report.test_audit import choice, one_file
@@ -35,6 +35,7 @@ def worst(place: Path) -> Report:
         surrogates={"chosen": 1, "failed closed": 2, "separation relaxed": 3},
         damaged_places=2,
         dropped_streams=("a", "b"),
+        provisional=ProvisionalCounts(1.0, 12, 5, 0, 2),
     )
     words = guarantee("k-diff-furthest", q=0.5, factor=2.0, worst_bits=1.05)
     options = {"preserved": ("gender", "age"), "leakage_bits": 0.99, "worst_leakage_bits": 1.05, "guarantee": words}
@@ -61,8 +62,16 @@ def test_with_everything_to_mind_it_is_still_one_screen(tmp_path: Path, capfd: C
     text = "\n".join(out)
     assert "at most 2.00 times" in text
     assert "at most 4.14 times" in text
+    assert "untested  12 heads shown by a face drawn" in text
+    assert "factor 1.00: 5 people kept one, 2 went over to another, 0 tested" in " ".join(text.split())
     assert "This does not cover" in text
     assert sum(line.startswith("mind") for line in out) == 9
+
+
+def test_without_provisional_faces_nothing_is_said_of_them(tmp_path: Path, capfd: Capture) -> None:
+    for counts in (None, ProvisionalCounts(1.0, 0, 0, 0, 0)):
+        _, out, _ = audit(Report(choice(), (one_file(tmp_path, provisional=counts),)), tmp_path, capfd)
+        assert not any(line.startswith("untested") for line in out)
 
 
 def test_a_method_without_a_bound_says_so(tmp_path: Path, capfd: Capture) -> None:

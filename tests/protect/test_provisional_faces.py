@@ -155,6 +155,7 @@ def test_who_is_recognised_goes_over_to_the_old_face_in_four_tenths_of_a_second(
     assert len(steps) == 9 and np.all(np.diff(away) <= 1e-9) and away[-1] == 0
     assert np.abs(np.diff(away)).max() <= 0.11, "no jump is seen"
     assert ("release", 3, 0) in filmed.choice.told
+    assert filmed.filter.replaced == 1, "the one beside him keeps his"
 
 
 def test_where_none_is_to_be_had_it_is_asked_once(fitting: FitModel, drawn: Drawn) -> None:

@@ -21,6 +21,7 @@ from streamdeid.report.redaction_report import (
     FileReport,
     FileSide,
     Picture,
+    ProvisionalCounts,
     Report,
     Timings,
     as_json,
@@ -170,6 +171,11 @@ FILE = ("files", 0)
         ((*FILE, "frames"), 10**400, "count"),
         ((*FILE, "timings", "filter_seconds"), 10**400, "not a whole report"),
         ((*FILE, "surrogates"), ["chosen"], "surrogates is no object"),
+        ((*FILE, "provisional"), {"factor": 1.0, "shown": 2, "kept": 3, "tested": 0, "replaced": 0}, "provisional"),
+        ((*FILE, "provisional"), {"factor": 1.0, "shown": 2, "kept": 0, "tested": 0, "replaced": 3}, "provisional"),
+        ((*FILE, "provisional"), {"factor": 0.5, "shown": 2, "kept": 1, "tested": 0, "replaced": 1}, "provisional"),
+        ((*FILE, "provisional"), {"factor": 1.0, "shown": 2, "kept": 1, "tested": -1, "replaced": 1}, "count"),
+        ((*FILE, "provisional"), {"factor": 1.0, "shown": 2}, "provisional.kept is missing"),
     ],
 )
 def test_what_no_run_can_have_written_is_refused(
@@ -281,7 +287,10 @@ def test_blackout_hides_the_whole_face(report: Report) -> None:
 
 def test_totals_add_up(tmp_path: Path) -> None:
     a, b = one_file(tmp_path), one_file(tmp_path, faces=3, people=2, levels={"own face": 1, "soft redaction": 2})
-    assert Totals.of([a, b]) == Totals(240, 103, 3, {"own face": 101, "soft redaction": 2})
+    assert Totals.of([a, b]) == Totals(240, 103, 3, {"own face": 101, "soft redaction": 2}, None)
+    first, second = ProvisionalCounts(1.0, 3, 2, 0, 1), ProvisionalCounts(1.0, 4, 1, 0, 0)
+    several = [replace(a, provisional=first), b, replace(b, provisional=second)]
+    assert Totals.of(several).provisional == ProvisionalCounts(1.0, 7, 3, 0, 1)
     assert Totals.of([replace(a, people=None)]).people is None
 
 

@@ -16,6 +16,7 @@ from streamdeid.report.redaction_report import (
     FileReport,
     FileSide,
     Picture,
+    ProvisionalCounts,
     Report,
     Timings,
     as_json,
@@ -23,7 +24,9 @@ from streamdeid.report.redaction_report import (
     write_report,
 )
 from streamdeid.settings import ALL_METHODS
+from streamdeid.surrogates.choice import Surrogates, SurrogateSettings
 from streamdeid.surrogates.guarantee import guarantee
+from tests import simulated_faces
 
 NUMBER = (int, float)
 VERSIONS = ("python", "machine", "streamdeid", "mediapipe", "ai-edge-litert", "opencv-python", "numpy", "numba", "av")
@@ -56,7 +59,9 @@ FILE = {
     "one_pass": str,
     "dropped_parts": list,
     "cut": int,
+    "provisional": (dict, type(None)),
 }
+PROVISIONAL = {"factor": NUMBER, **dict.fromkeys(("shown", "kept", "tested", "replaced"), int)}
 REVIEW = {
     "analysis": str,
     "edits": (dict, type(None)),
@@ -129,6 +134,8 @@ def check_report(report: Any) -> None:
             check(one["review"], REVIEW)
             if one["review"]["edits"] is not None:
                 check(one["review"]["edits"], EDITS)
+        if one["provisional"] is not None:
+            check(one["provisional"], PROVISIONAL)
         assert all(isinstance(count, int) for count in one["levels"].values())
         assert sum(one["levels"].values()) == one["faces"]
     for one in report["failures"]:
@@ -202,6 +209,17 @@ def test_a_side_has_the_hash_of_the_file_and_no_directory(report: Report, tmp_pa
 def test_a_report_that_cannot_be_written_is_an_output_error(report: Report, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"r\.json"):
         write_report(tmp_path / "nowhere" / "r.json", report)
+
+
+def test_provisional_faces_are_told_of_where_there_are_any() -> None:
+    gallery, key = simulated_faces.gallery(), b"a key for the tests alone"
+    surrogates = Surrogates(gallery, simulated_faces.VARIANCES, SurrogateSettings(bank_size=100), key)
+    for number in (1, 2, 3):
+        surrogates.provisional(number)
+    surrogates.adopt(2, 1)
+    assert ProvisionalCounts.of(surrogates, 1) == ProvisionalCounts(1.0, shown=3, kept=1, tested=0, replaced=1)
+    fixed = Surrogates(gallery, simulated_faces.VARIANCES, SurrogateSettings("k-same-m"), key)
+    assert ProvisionalCounts.of(fixed, 0) is None and ProvisionalCounts.of(None, 0) is None
 
 
 def test_infinity_is_no_number_in_json() -> None:
