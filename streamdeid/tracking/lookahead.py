@@ -28,7 +28,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.faces import Track
+from streamdeid.core.faces import NO_FACE, Track
 from streamdeid.core.frames import Plane
 from streamdeid.core.heads import on_head
 from streamdeid.tracking.association import iou
@@ -236,7 +236,7 @@ class LookAhead:
 
     def _goes_on(self, known: KnownTrack) -> bool:
         """Whether a face that is not seen again was sure enough to be covered on."""
-        liked = max(known.best or 0.0, known.liked) >= 1
+        liked = max(known.best or 0.0, known.liked) >= NO_FACE
         return known.sure >= _SEVERAL and (liked or known.surest >= self._threshold + _SURER)
 
     def _limited(self, sides: tuple[float, float], wide: Bounded) -> tuple[Box, bool]:

@@ -299,17 +299,17 @@ def opinions(*said: float, evidence: float = 0.6) -> list[list[Face]]:
 
 
 def test_what_the_third_network_looked_at_and_never_saw_a_face_in_is_covered_in_no_frame() -> None:
-    for never in ((0.2,), (0.4, 0.5), (0.9, 0.8, 0.6), (1.1, 1.0, 0.9, 0.7), (1.1, 1.0, 0.9, 0.7, 1.0, 0.3)):
+    for never in ((0.2,), (0.4, 0.4), (0.9, 0.8, 0.85), (1.2, 1.1, 0.9, 0.7), (1.2, 1.1, 0.9, 0.7, 1.0, 0.3)):
         assert all(not tracks for tracks in run(opinions(*never))), never
 
 
 def test_who_turned_to_the_camera_once_is_somebody() -> None:
-    shown = run(opinions(0.2, 0.3, 0.2, 0.4, 0.3, 1.6, 1.9, 1.4))
+    shown = run(opinions(0.2, 0.3, 0.2, 0.4, 0.3, 1.2, 1.9, 1.4))
     assert all(len(tracks) == 1 for tracks in shown[2:]), "from a second before that on"
 
 
 def test_few_opinions_that_are_not_sure_are_no_verdict() -> None:
-    for unsure in ((0.4,), (0.4, 0.7), (0.9, 0.8, 0.8), (1.1, 1.0, 1.0, 0.8)):
+    for unsure in ((0.4,), (0.3, 0.6), (1.0, 0.3, 0.9), (1.0, 1.3, 0.3, 0.2, 1.3, 1.3)):
         assert all(len(tracks) == 1 for tracks in run(opinions(*unsure))), unsure
 
 
