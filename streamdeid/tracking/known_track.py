@@ -18,8 +18,8 @@ _OPINIONS = 4
 _FEWER = {1: 0.3, 2: 0.5, 3: 0.9}
 """The same of fewer, below which there is none: of 701 single looks at faces one is below the first."""
 CERTAIN = 0.7
-"""Evidence of the two others against which one or two say nothing: a face of 170 pixels that was half dissolved into the
-next scene had 0.78, and 0.2 of the third network's bar (subway_cctv_three)."""
+"""Evidence of the two others against which one or two say nothing: a face of 170 pixels, half dissolved into the next
+scene, had 0.78, and 0.2 of the third network's bar (subway_cctv_three)."""
 
 
 @dataclass(frozen=True)
