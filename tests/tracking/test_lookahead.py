@@ -153,7 +153,8 @@ def test_no_cover_without_a_sighting_is_much_wider_than_the_face() -> None:
     frames = [[] if 20 <= index < 36 or index > 50 else [face(300)] for index in range(75)]
     for ahead in (0, RATE):
         shown = run(frames, ahead=ahead)
-        assert [len(tracks) for tracks in shown[:61]] == [1] * 61 if ahead else [1] * 30 + [0] * 6 + [1] * 25
+        covered = [1] * 56 + [0] * 19 if ahead else [1] * 30 + [0] * 6 + [1] * 25 + [0] * 14
+        assert [len(tracks) for tracks in shown] == covered
         for tracks in shown:
             assert all(track.box[2] - track.box[0] <= 1.6 * 60 + 1e-6 for track in tracks)
 
@@ -222,7 +223,8 @@ def test_a_face_stays_one_while_it_turns_away() -> None:
 def test_a_lost_face_is_covered_for_0_4_seconds_and_live_as_long_as_its_patch_is_there() -> None:
     frames = [[face(300)] if index < 30 else [] for index in range(80)]
     for ahead in (0, RATE):
-        assert [bool(tracks) for tracks in run(frames, ahead=ahead)] == [True] * 40 + [False] * 40
+        until = 35 if ahead else 40  # its patch is nowhere
+        assert [bool(tracks) for tracks in run(frames, ahead=ahead)] == [True] * until + [False] * (80 - until)
         there = run(frames, ahead=ahead, pictures=[picture((300, 200, 360, 260))] * 80)
         until = 40 if ahead else 55  # live until the track ends: nobody knows whether it is seen again
         assert [bool(tracks) for tracks in there] == [True] * until + [False] * (80 - until)
