@@ -17,9 +17,9 @@ from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.heads import seconds
+from streamdeid.core.shipped_models import CENTERFACE, network
 from streamdeid.detection import yunet
 from streamdeid.detection.candidates import Candidate, joined, overlap, part_of
-from streamdeid.detection.centerface import load_weights
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
 from streamdeid.detection.networks import Networks
@@ -69,8 +69,7 @@ class MediapipeFaces:
         survey_side: int = 960,
     ) -> None:
         networks = Networks()
-        weights = load_weights() if survey else None
-        self._survey = None if weights is None else Survey(weights, survey, survey_side)
+        self._survey = Survey(network(CENTERFACE), survey, survey_side) if survey else None
         self._detect = networks.detector(_FAINT * threshold)
         self._look = SecondLook(networks, yunet.load())
         self._quick = min_face != math.inf  # photographs are few, and what was trained on them is to be found again
