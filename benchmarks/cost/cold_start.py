@@ -35,7 +35,8 @@ import streamdeid
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
 from streamdeid.core.colour import rectangle_to_rgb
-from streamdeid.surrogates.models import load_models, shipped
+from streamdeid.core.shipped_models import shipped
+from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
 
 SIZE = (640, 480)

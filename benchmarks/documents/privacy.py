@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.command_line import parser_of
+from streamdeid.core.shipped_models import shipped
 from streamdeid.identity.picture_recognisers import DlibResnet
 from streamdeid.lab.picture_attacks.other_photographs import OTHERS
 from streamdeid.lab.picture_attacks.posed_faces import WIDTHS, black_region_at, posed_at
 from streamdeid.lab.picture_attacks.posed_recognition import SLUG as POSED
 from streamdeid.lab.picture_attacks.sessions import PARROT
 from streamdeid.lab.tables import Chapter, Table, Verdict, write_chapters
-from streamdeid.surrogates.models import read_hashes, shipped
+from streamdeid.surrogates.models import read_hashes
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("attacks", "utility", "papers")

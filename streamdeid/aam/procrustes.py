@@ -36,7 +36,7 @@ class Similarity:
 
     def inverse(self) -> Similarity:
         """The map back."""
-        back = np.linalg.inv(self.linear)
+        back = np.asarray(np.linalg.inv(self.linear), np.float64)
         return Similarity(back, -back @ self.shift)
 
 

@@ -130,10 +130,10 @@ def _joined(
         return joined
 
     def boxes(part: str, name: str) -> Floats:
-        return column(part, name, np.float32) / np.float32(BOX_STEPS)
+        return np.asarray(column(part, name, np.float32) / np.float32(BOX_STEPS), np.float32)
 
     def shares(name: str) -> Floats:
-        return column("found", name, np.float32) / np.float32(SHARES)
+        return np.asarray(column("found", name, np.float32) / np.float32(SHARES), np.float32)
 
     nothing = table_of([], [], [], {}, {})
     found, made = column("frames", "found", np.int64), column("frames", "decisions", np.int64)

@@ -142,7 +142,7 @@ def face_from(numbers: FaceNumbers) -> Face:
     )
     if not parts & HAS_LANDMARKS:
         return bare
-    pixels = (numbers.points + _corner(numbers.box)) * step_of(numbers.box)
+    pixels = np.asarray((numbers.points + _corner(numbers.box)) * step_of(numbers.box), np.float64)
     mesh = pixels[len(pixels) - MESH :].copy() if parts & HAS_MESH else None
     if parts & OF_MESH:
         assert mesh is not None
@@ -220,7 +220,7 @@ def _keypoint_numbers(found: Keypoints | None, box: tuple[int, int, int, int]) -
 
 
 def _keypoints(numbers: KeypointNumbers, box: tuple[int, int, int, int]) -> Keypoints:
-    pixels = (numbers.points + _corner(box)[:2]) * step_of(box)
+    pixels = np.asarray((numbers.points + _corner(box)[:2]) * step_of(box), np.float64)
     x0, y0, x1, y1 = pixels[:2].reshape(-1).tolist()
     return Keypoints((x0, y0, x1, y1), pixels[2:].copy(), numbers.score / SHARES)
 

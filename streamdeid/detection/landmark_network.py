@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from streamdeid.core.face_mesh import MESH
 from streamdeid.core.kernel_cache import kernel
-from streamdeid.detection.litert import LANDMARKS, Network, Unusable, model_file
+from streamdeid.core.shipped_models import LANDMARKS, network
+from streamdeid.detection.litert import Network, Unusable
 from streamdeid.detection.model_parts import Model
 from streamdeid.detection.region import Region
 from streamdeid.detection.sampling import rotated
@@ -63,9 +64,9 @@ class LandmarkNetwork:
     def __init__(self, least: float = 0.0) -> None:
         """least: presence, 0 to 1, below which no mesh is told.
 
-        Raises Unusable where LiteRT or the model is missing.
+        Raises Unusable where LiteRT is missing, and ModelError where the model is missing or has been changed.
         """
-        model = Model(model_file(LANDMARKS))
+        model = Model(network(LANDMARKS))
         try:
             whole = model.part([_PICTURE], [_LAYER, _MESH, _PRESENCE])
             features = model.part(_CROPS, [_LIPS, _LEFT_EYE, _LEFT_IRIS, _RIGHT_EYE, _RIGHT_IRIS])
@@ -103,7 +104,7 @@ class LandmarkNetwork:
         for crop, place in zip(self._crops, maps, strict=True):
             cut(layer, place, crop)
         lips, left, left_iris, right, right_iris = self._parts(*self._crops)
-        irises = (slice(MESH, MESH + _IRIS), slice(MESH + _IRIS, None))
+        irises = np.arange(MESH, MESH + 2 * _IRIS).reshape(2, _IRIS)
         points = [one.points for one in self._features]
         found = zip(
             (lips, left, left_iris, right, right_iris),

@@ -1,18 +1,15 @@
-"""mediapipe's own networks without mediapipe: run by LiteRT, from the model files inside mediapipe's wheel.
+"""mediapipe's own networks without mediapipe: run by LiteRT, from the model files that come with streamdeid.
 
 A graph costs half as much again as the network in it, or more: protobufs, copies, a scheduler (detector 2.8 ms a call
 against 2.0, landmarks 2.2 against 1.3). So the networks are run directly, and what the graphs do around them is ours
-(`detection_network`, `landmark_network`). The model files are those that the graphs would load; their hashes are known,
-since the release is pinned. Nothing is written anywhere, so there is no cache to be damaged. LiteRT's wheel exists for
-fewer machines than mediapipe's: where it is missing, `networks` takes the graphs.
+(`detection_network`, `landmark_network`). The model files are those that the graphs load, out of mediapipe's wheel
+(models/NETWORKS.md). Nothing is written anywhere, so there is no cache to be damaged. LiteRT has no wheel for some
+machines, such as Macs by Intel: there `networks` takes the graphs, if mediapipe is installed.
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,31 +17,9 @@ from numpy.typing import NDArray
 
 from streamdeid.detection.quiet_libraries import quiet
 
-DETECTION = "face_detection/face_detection_full_range_sparse.tflite"
-LANDMARKS = "face_landmark/face_landmark_with_attention.tflite"
-_SHA256 = {
-    DETECTION: "2c3728e6da56f21e21a320433396fb06d40d9088f2247c05e5635a688d45dfe1",
-    LANDMARKS: "e06a804e0144f9929eda782122916b35d60c697c3c9344013ca2bbe76a6ce2b4",
-}
-"""Of mediapipe 0.10.18."""
-
 
 class Unusable(Exception):
-    """LiteRT, or a model as it is expected, is not here; the message says what is missing."""
-
-
-def model_file(name: str) -> bytes:
-    """The bytes of a model in mediapipe's wheel, found without importing mediapipe. Raises Unusable."""
-    found = importlib.util.find_spec("mediapipe")
-    if found is None or found.origin is None:
-        raise Unusable("mediapipe is not installed")
-    try:
-        content = (Path(found.origin).parent / "modules" / name).read_bytes()
-    except OSError as error:
-        raise Unusable(f"mediapipe's {name} cannot be read") from error
-    if hashlib.sha256(content).hexdigest() != _SHA256[name]:
-        raise Unusable(f"mediapipe's {name} is not the one of release 0.10.18")
-    return content
+    """LiteRT is not here, or does not know a model; the message says which."""
 
 
 class Network:

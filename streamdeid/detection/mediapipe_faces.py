@@ -17,9 +17,9 @@ from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.heads import seconds
+from streamdeid.core.shipped_models import CENTERFACE, network
 from streamdeid.detection import yunet
 from streamdeid.detection.candidates import Candidate, joined, overlap, part_of
-from streamdeid.detection.centerface import load_weights
 from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
@@ -70,9 +70,8 @@ class MediapipeFaces:
         survey_side: int = 960,
     ) -> None:
         networks = Networks()
-        weights = load_weights() if survey else None
-        self._survey = None if weights is None else Survey(weights, survey, survey_side)
-        self._close_look = None if weights is None else CloseLook(weights)
+        self._survey = Survey(network(CENTERFACE), survey, survey_side) if survey else None
+        self._close_look = CloseLook(network(CENTERFACE)) if survey else None
         self._detect = networks.detector(_FAINT * threshold)
         self._look = SecondLook(networks, yunet.load(), glances=self._close_look is None)
         self._quick = min_face != math.inf  # photographs are few, and what was trained on them is to be found again

@@ -1,8 +1,8 @@
 """mediapipe's own detection and landmark graphs, run on our regions of interest.
 
 `mp.solutions` ignores its detection threshold in 0.10.18, picks its own regions and hides the presence score, so the
-graphs are built here from the same calculators (docs/architecture.md 8.2). The models lie inside the wheel; nothing is
-downloaded. This file and its neighbours are the only ones that import mediapipe.
+graphs are built here from the same calculators (docs/architecture.md 8.2). They take the models inside mediapipe's
+wheel; nothing is downloaded. This file and its neighbours are the only ones that import mediapipe.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ mediapipe's attention mesh cannot run outside mediapipe as a whole, because eigh
 the operators before and behind those can. A TFLite file is a flatbuffer: tables that point forward to vectors and other
 tables. A part needs no new file layout: the same bytes with a shorter list of operators and other lists of inputs and
 outputs are a valid model, whose unused tensors cost nothing when it runs. So nothing is parsed into objects, packed
-again or kept on disk; a part is made in a few milliseconds from the bytes of the wheel's own file, and the same bytes
+again or kept on disk; a part is made in a few milliseconds from the bytes of mediapipe's own file, and the same bytes
 come out each time.
 
 Layout: github.com/google/flatbuffers (internals), and tensorflow/lite/schema.fbs for the numbers of the fields.

@@ -1,7 +1,8 @@
 """Which way mediapipe's networks run here: by LiteRT where its wheel exists, otherwise in mediapipe's own graphs.
 
 Both give the same numbers (detector to a millionth, meshes to a ten-thousandth of the face's width), LiteRT at about
-two thirds of the cost and without importing mediapipe.
+two thirds of the cost and without importing mediapipe. mediapipe is no dependency, since it keeps Python at 3.12 and
+NumPy at 1.26: who has a machine without a wheel of LiteRT (a Mac by Intel) may install release 0.10.18.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from streamdeid.errors import SettingsError
 
 CHOICE = "STREAMDEID_NETWORKS"
 """Environment variable: "litert" or "graphs" forces one of them."""
+_RELEASE = "0.10.18"
+"""The release of mediapipe whose graphs are known here."""
 _log = logging.getLogger(__name__)
 
 _Made = TypeVar("_Made")
@@ -64,18 +67,22 @@ class Networks:
         if self._choice not in ("", "graphs", "litert"):
             raise SettingsError(f"{CHOICE} is {self._choice!r}, not 'litert' or 'graphs'")
         self._detection: DetectionNetwork | None = None
+        self._reason = f"{CHOICE} is 'graphs'"
+        """Why LiteRT does not run."""
 
     def detector(self, threshold: float) -> Detects:
         """The detector, telling what has a score of `threshold`, 0 to 1, or more.
 
-        Raises SettingsError where LiteRT is forced and cannot run.
+        Raises SettingsError where LiteRT is forced and cannot run, or neither way can; ModelError for a changed model.
         """
         self._detection = self._detection or self._by_litert(DetectionNetwork)
-        return DetectionGraph(threshold) if self._detection is None else _Thresholded(self._detection, threshold)
+        if self._detection is not None:
+            return _Thresholded(self._detection, threshold)
+        return self._by_graphs(lambda: DetectionGraph(threshold))
 
     def mesh(self, least: float) -> FindsMesh:
         """The landmark model; below the presence `least` it need not say where. Raises as `detector` does."""
-        return self._by_litert(lambda: LandmarkNetwork(least)) or LandmarkGraph()
+        return self._by_litert(lambda: LandmarkNetwork(least)) or self._by_graphs(LandmarkGraph)
 
     def _by_litert(self, make: Callable[[], _Made]) -> _Made | None:
         """What runs on LiteRT, or None where that is not wanted or does not work."""
@@ -86,8 +93,20 @@ class Networks:
         except Unusable as error:
             if self._choice:
                 raise SettingsError(f"{CHOICE} is 'litert', but {error}") from error
-            _say(str(error))
+            self._reason = str(error)
             return None
+
+    def _by_graphs(self, make: Callable[[], _Made]) -> _Made:
+        """What runs in mediapipe's graphs. Raises SettingsError where mediapipe is not installed."""
+        try:
+            made = make()
+        except ImportError as error:
+            raise SettingsError(
+                f"{self._reason}, and mediapipe {_RELEASE} is not installed, or does not load"
+            ) from error
+        if self._choice != "graphs":
+            _say(self._reason)
+        return made
 
 
 def by_litert_at_all() -> bool:

@@ -78,7 +78,7 @@ def convolved(layer: Layer, by: Convolution, stride: int, border: int) -> Layer:
 def _windows(layer: Layer, side: int, stride: int) -> Layer:
     """All windows of side x side pixels, (rows, columns, channels, side, side), a view."""
     view = np.lib.stride_tricks.sliding_window_view
-    windows: Layer = view(layer, (side, side), axis=(0, 1))  # type: ignore[call-overload]  # numpy's stub: one axis only
+    windows: Layer = view(layer, (side, side), axis=(0, 1))
     return windows[::stride, ::stride]
 
 
@@ -141,7 +141,7 @@ def read_weights(path: Path) -> tuple[list[Convolution], NDArray[np.float32]]:
 
 def _parameters(content: mmap.mmap) -> tuple[list[Convolution], NDArray[np.float32]]:
     found: list[Convolution] = []
-    filters = np.empty(0, np.float32)
+    values = np.empty(0, np.float32)
     channels, side = 3, 7
     for match in _PARAMETERS.finditer(content):
         at, name = match.end(), match.group()[2:]
@@ -150,11 +150,11 @@ def _parameters(content: mmap.mmap) -> tuple[list[Convolution], NDArray[np.float
                 _, at = _integer(content, at)
             return found, _tensor(content, at).reshape(-1, LENGTH)
         if name == b"con_4":
-            filters = _tensor(content, at)
+            values = _tensor(content, at)
             continue
         gain, shift = _tensor(content, at).reshape(2, -1)
-        bias = filters[-len(gain) :]
-        filters = filters[: -len(gain)].reshape(len(gain), channels, side, side)
+        bias = values[-len(gain) :]
+        filters = values[: -len(gain)].reshape(len(gain), channels, side, side)
         found.append(convolution(filters, gain, shift + gain * bias))
         channels, side = len(gain), 3
     raise ModelError("the recogniser has no last layer")

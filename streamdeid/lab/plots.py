@@ -1,4 +1,4 @@
-"""Plots of the laboratory, as PNG files: the only module that imports matplotlib.
+"""Plots of the laboratory, as PNG files: the only module that imports matplotlib, of the extra `evaluation`.
 
 Figures are drawn by the object interface, without pyplot and its global state, with matplotlib's own defaults whatever
 the user has configured, and without date or version, so that equal figures give equal files.
@@ -10,15 +10,19 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from streamdeid.core.atomic_file import write_whole
-from streamdeid.errors import OutputError
+from streamdeid.errors import OutputError, SettingsError
+
+try:
+    import matplotlib
+    from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+except ImportError as missing:
+    raise SettingsError("the laboratory draws with matplotlib: pip install 'streamdeid[evaluation]'") from missing
 
 _SIZE = (7.0, 4.2)
 """Inches."""

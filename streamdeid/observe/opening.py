@@ -58,8 +58,7 @@ class Opening:
 def coldness(colours: Pixels) -> Pixels:
     """How much colder than grey RGB colours (n, 3) are: what green or blue has more than red, share of the sum."""
     red, green, blue = colours[:, 0], colours[:, 1], colours[:, 2]
-    cold: Pixels = (np.maximum(green, blue) - red) / (red + green + blue + 3 * FLOOR)
-    return cold
+    return np.asarray((np.maximum(green, blue) - red) / (red + green + blue + 3 * FLOOR), np.float32)
 
 
 def shown_through(opening: Opening, patch: Patch, original: Planes, seen: Observation, fitting: FitModel) -> Pixels:
@@ -69,7 +68,7 @@ def shown_through(opening: Opening, patch: Patch, original: Planes, seen: Observ
     if not opening.weights.any():
         return bare
     model = fitting.model
-    height, width = bare.shape
+    height, width = patch.covered.shape
     weights, covered = np.zeros((height, width, 1), np.float32), np.zeros((height, width), np.uint8)
     halved = (seen.raw - (patch.x0, patch.y0) - 0.5) / 2
     texture = np.ascontiguousarray(opening.weights[:, :, None])
@@ -79,7 +78,7 @@ def shown_through(opening: Opening, patch: Patch, original: Planes, seen: Observ
     shown = np.where(covered > 0, weights[:, :, 0], beyond)
     cold = _cold_picture(original, patch) > opening.coldest
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
-    return bare - shown * cv2.erode(cold.astype(np.uint8), disc)
+    return np.asarray(bare - shown * cv2.erode(cold.astype(np.uint8), disc), np.float32)
 
 
 def _cold_picture(planes: Planes, patch: Patch) -> Pixels:

@@ -42,8 +42,7 @@ def _mask(polygon: Points, shape: tuple[int, int]) -> Pixels:
     hard = np.zeros(shape, np.uint8)
     cv2.fillPoly(hard, [np.round(polygon * 16).astype(np.int32)], (255,), cv2.LINE_AA, 4)
     feather = max(0.6, float(np.sqrt(cv2.contourArea(polygon.astype(np.float32)))) / 18)
-    soft: Pixels = cv2.GaussianBlur(hard, (0, 0), feather).astype(np.float32) / 255
-    return soft
+    return np.asarray(cv2.GaussianBlur(hard, (0, 0), feather).astype(np.float32) / 255, np.float32)
 
 
 def _mix(region: Pixels, plane: Plane, where: Pixels, mask: Pixels) -> None:

@@ -76,8 +76,9 @@ def eye_colours(picture: Pixels, eye: Points, iris: Points) -> EyeColours:
 
 def alike(left: EyeColours, right: EyeColours) -> tuple[EyeColours, EyeColours]:
     """Both eyes of a face in the colours that they have on the mean: light differs from side to side, irises do not."""
+    half = np.float32(0.5)
     both = EyeColours(
-        (left.sclera + right.sclera) / 2, (left.iris + right.iris) / 2, np.minimum(left.pupil, right.pupil)
+        half * (left.sclera + right.sclera), half * (left.iris + right.iris), np.minimum(left.pupil, right.pupil)
     )
     return both, both
 

@@ -145,7 +145,7 @@ def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_]) -> tuple[Pi
     aside = np.linalg.norm(moved - along[:, :, None] * way, axis=2) / length
     like = _ramp(along - 0.5 * aside, _LIKE) * _ramp(length, _CONTRAST)
     # At the border of the picture there is no outside, and what is next to it is the face.
-    beside = known[:, _OUTSIDE - _NEXT :].all(axis=1)
+    beside = np.asarray(known[:, _OUTSIDE - _NEXT :].all(axis=1))
     like *= beside[:, None]
     depth = np.minimum(np.minimum.accumulate(like, axis=1).sum(axis=1) * _STEP, _LIMITS)
     near = np.linalg.norm(outside - material[:, None], axis=2) < _SAME * length[:, :1]

@@ -198,7 +198,8 @@ def _windows(planes: Planes, box: Box) -> tuple[tuple[Plane, Window, int], ...]:
 def _pixel_centres(window: Window) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """x of the window's columns and y of its rows, in luma pixels."""
     rows, columns = window
-    return np.arange(columns.start, columns.stop) + 0.5, np.arange(rows.start, rows.stop) + 0.5
+    x, y = np.arange(columns.start, columns.stop, dtype=np.float64), np.arange(rows.start, rows.stop, dtype=np.float64)
+    return x + 0.5, y + 0.5
 
 
 def _eye_line(landmarks: Points) -> tuple[Points, Points, float]:

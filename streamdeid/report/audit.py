@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from streamdeid.core.arrays_file import read_arrays
+from streamdeid.core.shipped_models import shipped
 from streamdeid.errors import InputError, ModelError, SettingsError
 from streamdeid.protect.mask_faces import MASKS
 from streamdeid.report.redaction_report import SCHEMA, VERSION, Choice, FileReport, FileSide, ProvisionalCounts, Report
 from streamdeid.surrogates.choice import SAMPLED
-from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes, shipped
+from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _MOST, _MOST_BITS = 1 << 53, 64.0

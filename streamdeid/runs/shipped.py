@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from streamdeid.core.atomic_file import reason_of
+from streamdeid.core.shipped_models import shipped
 from streamdeid.errors import OutputError, SettingsError
 from streamdeid.report.redaction_report import versions
 from streamdeid.runs.components import secret
 from streamdeid.settings import Settings
-from streamdeid.surrogates.models import GALLERY, HASHES, MODEL, load_models, read_hashes, shipped
+from streamdeid.surrogates.models import GALLERY, HASHES, MODEL, load_models, read_hashes
 
 _MODELS, _PICTURES = "models", "whitelist"
 _MOST_BYTES = 1 << 30

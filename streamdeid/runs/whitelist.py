@@ -72,7 +72,7 @@ def _vector(path: Path, recogniser: Recogniser, model: AppearanceModel, detect: 
         raise SettingsError(f"{where} is not a picture that can be read")
     if min(picture.shape[:2]) < 2:
         raise SettingsError(f"{where} shows no face")
-    image = np.ascontiguousarray(picture[:, :, ::-1])
+    image = np.ascontiguousarray(picture[:, :, ::-1], np.uint8)
     faces = [face for face in detect(image) if face.landmarks is not None or face.score >= _FACE]
     if len(faces) != 1:
         shown = f"{len(faces)} faces" if faces else "no face"

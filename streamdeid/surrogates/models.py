@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from streamdeid.aam.appearance_model import load_model
 from streamdeid.aam.fit import FitModel
+from streamdeid.core.shipped_models import shipped
 from streamdeid.errors import ModelError, OutputError
 from streamdeid.surrogates.gallery import Gallery, load_gallery
 
@@ -30,13 +30,6 @@ class Models:
 
     fitting: FitModel
     gallery: Gallery
-
-
-def shipped() -> Path:
-    """Directory of the models that come with streamdeid: inside the wheel, or beside the package in the repository."""
-    package = Path(str(resources.files("streamdeid")))
-    inside = package / "models"
-    return inside if inside.is_dir() else package.parent / "models"
 
 
 def load_models(directory: Path | None = None) -> Models:

@@ -201,8 +201,7 @@ def smooth_curve(corners: Points, count: int = 64) -> Points:
 def _soft(outline: Points, shape: tuple[int, ...]) -> Pixels:
     hard = np.zeros(shape[:2], np.uint8)
     cv2.fillPoly(hard, [np.round(outline * 16).astype(np.int32)], (255,), cv2.LINE_AA, 4)
-    soft: Pixels = cv2.GaussianBlur(hard, (0, 0), 0.8).astype(np.float32) / 255
-    return soft
+    return np.asarray(cv2.GaussianBlur(hard, (0, 0), 0.8).astype(np.float32) / 255, np.float32)
 
 
 def _around(outline: Points, size: tuple[int, int]) -> tuple[int, int, int, int]:

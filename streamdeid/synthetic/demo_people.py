@@ -50,7 +50,10 @@ def load_astronaut() -> Portrait:
         marks = np.loadtxt((place / "eileen_collins.csv").read_text(encoding="ascii").splitlines(), delimiter=",")
     except OSError as error:
         raise ModelError("the demo's portrait is missing from the package") from error
-    rgb = cv2.cvtColor(cv2.imdecode(data, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+    picture = cv2.imdecode(data, cv2.IMREAD_COLOR)
+    if picture is None:
+        raise ModelError("the demo's portrait is damaged")
+    rgb = cv2.cvtColor(picture, cv2.COLOR_BGR2RGB)
     large = cv2.resize(rgb, None, fx=_ENLARGED, fy=_ENLARGED, interpolation=cv2.INTER_CUBIC).astype(np.float32)
     marks = (marks + 0.5) * _ENLARGED - 0.5
     return Portrait(large, np.ones(large.shape[:2], np.float32), marks[:POINTS], marks[POINTS:])

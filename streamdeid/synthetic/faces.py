@@ -61,5 +61,4 @@ def _draw_inside(patch: Patch, lips: Points) -> None:
 def _mask(polygon: Points, shape: tuple[int, ...]) -> Pixels:
     hard = np.zeros(shape[:2], np.uint8)
     cv2.fillPoly(hard, [np.round(polygon * 16).astype(np.int32)], (255,), cv2.LINE_8, 4)
-    soft: Pixels = cv2.GaussianBlur(hard, (0, 0), 0.7).astype(np.float32) / 255
-    return soft
+    return np.asarray(cv2.GaussianBlur(hard, (0, 0), 0.7).astype(np.float32) / 255, np.float32)

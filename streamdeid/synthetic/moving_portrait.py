@@ -165,8 +165,9 @@ class MovingPortrait:
         x1, y1 = np.minimum(np.ceil(points.max(axis=0) + reach).astype(int), (width, height))
         place[y0:y1, x0:x1] = _field(spline, (int(x0), int(y0)), (int(x1 - x0), int(y1 - y0)), _FINE)
         place += np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1).astype(np.float32)
-        picture = cv2.remap(still, place, np.empty(0), cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-        alpha = cv2.remap(self._portrait.alpha, place, np.empty(0), cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        x, y = cv2.split(place)  # two maps: OpenCV 5.0.0 reads beyond an empty second one, without a word
+        picture = cv2.remap(still, x, y, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+        alpha = cv2.remap(self._portrait.alpha, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         return np.clip(picture, 0, 255).astype(np.float32), np.asarray(alpha, np.float32)
 
     def _draw_mouth(self, picture: Pixels, points: Points) -> None:
@@ -232,15 +233,14 @@ class _Spline:
 def _bend(a: Points, b: Points) -> Points:
     """r^2 log r^2 of all distances, (len(a), len(b))."""
     squares = ((a[:, None, 0] - b[None, :, 0]) ** 2 + (a[:, None, 1] - b[None, :, 1]) ** 2).astype(np.float32)
-    bent: Points = (squares * np.log(squares + np.float32(1e-9))).astype(np.float64)
-    return bent
+    return np.asarray(squares * np.log(squares + np.float32(1e-9)), np.float64)
 
 
 def _field(spline: _Spline, origin: tuple[int, int], size: tuple[int, int], step: int) -> Pixels:
     """A spline's vectors over a rectangle of size (width, height), float32 (height, width, 2)."""
     columns, rows = -(-size[0] // step), -(-size[1] // step)
     across, down = np.meshgrid(np.arange(columns), np.arange(rows))
-    at: Points = (np.column_stack([across.ravel(), down.ravel()]) + 0.5) * step - 0.5 + origin
+    at = np.asarray((np.column_stack([across.ravel(), down.ravel()]) + 0.5) * step - 0.5 + origin, np.float64)
     vectors = spline(at).reshape(rows, columns, 2)
     whole = cv2.resize(vectors.astype(np.float32), (columns * step, rows * step), interpolation=cv2.INTER_CUBIC)
     return np.asarray(whole[: size[1], : size[0]], np.float32)

@@ -22,12 +22,12 @@ from streamdeid.cli.main import main
 from streamdeid.core.arrays_file import read_arrays, write_arrays
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import DeidentifiedFrame, Frame
+from streamdeid.core.shipped_models import shipped
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import Plans
 from streamdeid.runs import components as assemble
 from streamdeid.runs import files
-from streamdeid.surrogates.models import shipped
 from tests.report.test_report import check_report
 from tests.synthetic_video import encode
 from tests.talking_clip import audio_only

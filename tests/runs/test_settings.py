@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from streamdeid.core.shipped_models import shipped
 from streamdeid.errors import ModelError, SettingsError
 from streamdeid.settings import ALL_METHODS, Settings, attributes_of
-from streamdeid.surrogates.models import load_models, read_hashes, shipped, write_hashes
+from streamdeid.surrogates.models import load_models, read_hashes, write_hashes
 
 
 @pytest.mark.parametrize("method", ALL_METHODS)

@@ -21,9 +21,9 @@ import streamdeid
 from streamdeid.aam.fit import FitModel
 from streamdeid.core import bytecode, kernel_cache
 from streamdeid.core.kernel_cache import KernelCache, caches, copy_entries
+from streamdeid.core.shipped_models import shipped
 from streamdeid.runs import warm_up as warming
 from streamdeid.surrogates.gallery import Gallery
-from streamdeid.surrogates.models import shipped
 from tests.talking_clip import talking_clip
 
 PACKAGE = Path(streamdeid.__file__).parent

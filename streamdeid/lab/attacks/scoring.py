@@ -34,7 +34,7 @@ def scored(distances: Vectors, rng: np.random.Generator, known: NDArray[np.intp]
     for it, which `identified` alone would give them.
     """
     count = len(distances)
-    made = np.isfinite(distances).any(axis=1)
+    made: NDArray[np.bool_] = np.asarray(np.isfinite(distances).any(axis=1))
     scale = float(np.median(np.abs(distances[np.isfinite(distances)]))) if made.any() else 1.0
     shaken = distances + _JITTER * max(scale, 1e-12) * rng.random(distances.shape)
     suspects = count

@@ -45,7 +45,7 @@ def donors_chapter(
     for label, (apart, people) in measured.items():
         compared = np.isfinite(apart)
         every = [_rate(apart, compared, people, at, rng) for at in thresholds]
-        anyone = [share((apart <= at).any(axis=1), np.array(people), rng) for at in thresholds]
+        anyone = [share(np.asarray((apart <= at).any(axis=1)), np.array(people), rng) for at in thresholds]
         found[label] = {"a given donor": every, "some donor": anyone}
         rows.append((label, *(limits(each, 2) for each in every), *(limits(each) for each in anyone), str(len(apart))))
     columns = (
@@ -72,7 +72,7 @@ def donors_chapter(
 
 
 def _to(rows: Vectors, people: Sequence[str], donors: Known) -> tuple[Vectors, Sequence[str]]:
-    usable = np.isfinite(rows).all(axis=1)
+    usable = np.asarray(np.isfinite(rows).all(axis=1))
     return distances(rows[usable], donors.vectors), [
         person for person, is_one in zip(people, usable, strict=True) if is_one
     ]

@@ -38,7 +38,7 @@ def refitted_chapter(
     chance = 1 / len(known.people)
     rows, found = [], {}
     for name, (vectors, people) in probes.items():
-        usable = np.isfinite(vectors).all(axis=1)
+        usable = np.asarray(np.isfinite(vectors).all(axis=1))
         names = np.array(people)[usable]
         if not usable.any():
             continue

@@ -1,0 +1,42 @@
+"""Where the models that come with streamdeid lie, and the networks among them, which are checked when they are read.
+
+On the ground floor, since several rooms read them: `surrogates` the program's own, `detection` the networks of others
+(models/NETWORKS.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import resources
+from pathlib import Path
+
+from streamdeid.errors import ModelError
+
+DETECTION = "face_detection_full_range_sparse.tflite"
+LANDMARKS = "face_landmark_with_attention.tflite"
+CENTERFACE = "centerface.onnx"
+_SHA256 = {
+    DETECTION: "2c3728e6da56f21e21a320433396fb06d40d9088f2247c05e5635a688d45dfe1",
+    LANDMARKS: "e06a804e0144f9929eda782122916b35d60c697c3c9344013ca2bbe76a6ce2b4",
+    CENTERFACE: "09189deaaf8646c5c51a68447e3c744ea1e211798155d4728c20507b9f5aefbc",
+}
+"""Of the files, as models/NETWORKS.md names them."""
+
+
+def shipped() -> Path:
+    """Directory of the models that come with streamdeid: inside the wheel, or beside the package in the repository."""
+    package = Path(str(resources.files("streamdeid")))
+    inside = package / "models"
+    return inside if inside.is_dir() else package.parent / "models"
+
+
+def network(name: str) -> bytes:
+    """The content of `DETECTION`, `LANDMARKS` or `CENTERFACE`. Raises ModelError for one that is missing or another."""
+    path = shipped() / name
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+    if hashlib.sha256(content).hexdigest() != _SHA256[name]:
+        raise ModelError(f"{path} has been changed: it is not the network that came with streamdeid")
+    return content
