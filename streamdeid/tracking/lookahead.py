@@ -12,8 +12,9 @@ used here:
 * without any look-ahead a track that might be a face is covered for its first two frames in any case;
 * a lost face is followed by its patch, too. Where that fails, a gap after which the face was found again is bridged
   from both sides: by the next sighting's patch, followed backwards, and by motion between the places known. A face that
-  is not found again is covered where it went for 0.4 s after it was last seen, longer while somebody hides it, and not
-  outside the picture; what was hardly ever a face is not covered on after its last sighting;
+  is not found again is covered where it went: in recordings for 0.4 s after it was last seen, and 0.2 s after its patch
+  was; live for 0.4 s after its patch was, longer while somebody hides it. Not outside the picture; and what was hardly
+  ever a face is not covered on after its last sighting;
 * one head has one redaction: a lost face whose place lies on the head of one that is seen is that one, unless the two
   were seen side by side.
 """
@@ -231,7 +232,7 @@ class LookAhead:
         if after or not self._goes_on(known):
             return None
         expected = moved(known.path, now.time)
-        hidden = bool(others) and float(iou(expected[None], np.array(others)).max()) > _OTHER
+        hidden = not later and bool(others) and float(iou(expected[None], np.array(others)).max()) > _OTHER
         gone = now.time - known.path[-1].time > (_TURNED_AWAY if later else _LET_GO) and not hidden
         if gone or self._outside(expected):
             return None
