@@ -116,7 +116,7 @@ class Track:
     missed: int
     """Frames since the detector last saw the person; 0 when it does now."""
     ambiguous: bool
-    """True while association is ambiguous (people crossing): cover, do not synthesise."""
+    """True while association is ambiguous (people crossing): nobody's own face may be shown."""
     near: bool = False
     """Whether somebody else, once surely a face, is or may be within half a face of it."""
     sides: tuple[float, float] | None = None

@@ -4,7 +4,7 @@ Every detection is a track in its own frame, with no delay for confirmation, unl
 one (`tracking.parts`). A track that the detector lost is still
 returned, at its predicted place grown by its uncertainty and joined with the place where it was last seen (people stop
 as often as they walk on), until it was lost for `coast` seconds. While it is unclear who is who, the tracks concerned
-are `ambiguous`: they must be covered, not synthesised.
+are `ambiguous`: they must be covered, and show nobody's own face.
 
 Place and motion cannot always tell who is who after people hid one another. In 480 simulated runs of five people who
 cross (30 to 6 frames per second), 17 runs ended a doubt with two numbers exchanged, for good. So a number stands for
