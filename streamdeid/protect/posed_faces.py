@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
@@ -38,9 +38,11 @@ class PosedFaces:
     def decided(self, plans: Sequence[Plan], pending: PendingFrame[Any]) -> None:
         """Note the views of a frame's faces that are shown and whose own points tell them in that very frame."""
         index = pending.frame.index
-        seen = {one.track.number: pending.seen[one.track.number].posed for one in plans if one.level in FACES}
-        kept = {number: view for number, view in self._views.items() if index - view[0] < HELD}
-        self._views = {**kept, **{n: (index, one) for n, one in seen.items() if one is not None and one.agreed}}
+        self._views = {number: view for number, view in self._views.items() if index - view[0] < HELD}
+        for one in plans:
+            view = pending.seen[one.track.number].posed if one.level in FACES else None
+            if _told(view) and (one.level is Level.OWN_FACE or one.posed is view):
+                self._views[one.track.number] = index, view
 
     def held(self, track: Track, index: int) -> PosedView | None:
         """The pose that a face was shown at a few frames before a frame of this number, which tells none itself, where
@@ -91,6 +93,11 @@ def agreed(track: int, view: PosedView | None, later: Waiting) -> bool:
         return view is not None
     coming = (one.seen.get(track) for one in list(later)[:_SOON])
     return any(seen is not None and seen.posed is not None and seen.posed.agreed for seen in coming)
+
+
+def _told(view: PosedView | None) -> TypeGuard[PosedView]:
+    """Whether a frame's own points tell a pose that two networks agree on."""
+    return view is not None and view.agreed and not view.held
 
 
 def _rim(plan: Plan) -> Points:

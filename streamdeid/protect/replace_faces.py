@@ -260,10 +260,11 @@ class ReplaceFaces:
         if plan.face is None:
             cause = Cause.DOUBT if ambiguous else Cause.NOBODY if found is not None else Cause.NO_LANDMARKS
             return replace(plan, cause=cause)
-        shown = view if view is not None and sighted and not view.turned_away else None
-        posed = shown or self._posed.held(track, pending.frame.index)
+        turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
+        posed = view if view is not None and sighted and not view.turned_away else None
+        if posed is None and not turned:
+            posed = self._posed.held(track, pending.frame.index)
         if posed is None:
-            turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
             return replace(plan, cause=Cause.TURNED if turned else worse)
         return replace(plan, level=Level.POSED, cause=worse, posed=posed)
 

@@ -68,6 +68,12 @@ def found_again(before: Small, after: Small, box: Floats, shift: Floats) -> Floa
     box: float64 (4,), pixels of the frame, in the picture before. shift: float64 (2,), by how much it is expected to
     have moved. Both pictures have one size.
     """
+    found = matched(before, after, box, shift)
+    return None if found is None else found[0]
+
+
+def matched(before: Small, after: Small, box: Floats, shift: Floats) -> tuple[Floats, float] | None:
+    """As `found_again`, with the correlation there, `_ALIKE` to 1."""
     here = box / before.factor
     sides = here[2:] - here[:2]
     if sides.min() < _LEAST or sides.max() > _MOST * max(before.luma.shape) or before.luma.shape != after.luma.shape:
@@ -89,7 +95,7 @@ def found_again(before: Small, after: Small, box: Floats, shift: Floats) -> Floa
         shift
         + (np.array([x + _beside(likeness[y], x), y + _beside(likeness[:, x], y)]) - middle) / scale * before.factor
     )
-    return np.asarray(box + np.tile(moved, 2), np.float64)
+    return np.asarray(box + np.tile(moved, 2), np.float64), float(likeness[y, x])
 
 
 def _beside(row: NDArray[Any], at: int) -> float:

@@ -222,12 +222,3 @@ def test_another_version_is_what_the_child_imports(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="that one"):
         published(tmp_path, tmp_path / "clip.mp4", {1}, live=False)
     assert of_version(tmp_path, "benchmarks.x", "word")[-3:] == [str(tmp_path), "benchmarks.x", "word"]
-
-
-def test_without_the_detector_there_is_nothing_to_say(
-    drawn: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(faces, "load_weights", lambda: None)
-    with pytest.raises(SystemExit):
-        faces.main([str(drawn)])
-    assert "not installed" in capsys.readouterr().err
