@@ -24,7 +24,7 @@ from streamdeid.surrogates.models import load_models
 
 _KEY = bytes(range(32))
 """The same draws each time."""
-_PATIENCE = 300.0
+PATIENCE = 300.0
 """Seconds that the detector has for a frame: a busy machine must not end a measurement of minutes."""
 HERE = Path(__file__).resolve().parents[2]
 
@@ -108,7 +108,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("out", type=Path, help="file that gets the answer (pickle)")
     given = parser.parse_args(words)
     video, frames, live = pickle.loads(given.asked.read_bytes())
-    settings = Settings(detector_deadline=_PATIENCE)
+    settings = Settings(detector_deadline=PATIENCE)
     if live:
         settings = replace(settings, lookahead=0.0)
     given.out.write_bytes(pickle.dumps(filtered_clip(video, frames, settings)))

@@ -32,15 +32,13 @@ from benchmarks.clips import VIDEOS, as_json, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.leaks.leaks import picture, write_sheet
 from benchmarks.leaks.run import frames_of
+from benchmarks.recall.published_clip import PATIENCE
 from benchmarks.recall.score import Score, by_size_and_kind, count, total
 from benchmarks.recall.truth import HALVES, Clip, read_clips
 from streamdeid.errors import StreamdeidError
 from streamdeid.lab.attacks.gaps import Box
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models, load_models
-
-_PATIENCE = 300.0
-"""Seconds that the detector has for a frame: a busy machine must not end a measurement of minutes."""
 
 
 def measure(video: Path, clip: Clip, settings: Settings, models: Models) -> Score:
@@ -124,7 +122,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--sheet-false", type=Path, metavar="PNG", help="pictures of redactions on no head or on hair")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     given = parser.parse_args(argv)
-    settings = replace(Settings(), detector_deadline=_PATIENCE)
+    settings = replace(Settings(), detector_deadline=PATIENCE)
     if given.live:
         settings = replace(settings, lookahead=0.0)
     try:

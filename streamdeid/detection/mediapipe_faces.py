@@ -70,8 +70,9 @@ class MediapipeFaces:
         survey_side: int = 960,
     ) -> None:
         networks = Networks()
-        self._survey = Survey(network(CENTERFACE), survey, survey_side) if survey else None
-        self._close_look = CloseLook(network(CENTERFACE)) if survey else None
+        third = network(CENTERFACE) if survey else None
+        self._survey = None if third is None else Survey(third, survey, survey_side)
+        self._close_look = None if third is None else CloseLook(third)
         self._detect = networks.detector(_FAINT * threshold)
         self._look = SecondLook(networks, yunet.load(), glances=self._close_look is None)
         self._quick = min_face != math.inf  # photographs are few, and what was trained on them is to be found again
