@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from streamdeid.analysis.point_coding import from_planes, planes
 from streamdeid.analysis.records import VERSION, Decision, FrameRecord
 from streamdeid.analysis.stored_faces import (
+    AGAIN,
     BOX_STEPS,
     FARTHEST,
     HAS_KEYPOINTS,
@@ -51,7 +52,7 @@ _DECISIONS_1 = {
 _DECISIONS = {**_DECISIONS_1, "sides": ("<i4", 2)}
 _AMBIGUOUS, _NEAR, _CUT = 1, 2, 4
 _SCHEMA = (_FRAMES, _FOUND, _DECISIONS)
-_SCHEMAS = {1: (_FRAMES, _FOUND_1, _DECISIONS_1), VERSION: _SCHEMA}
+_SCHEMAS = {1: (_FRAMES, _FOUND_1, _DECISIONS_1), 2: _SCHEMA, VERSION: _SCHEMA}
 VERSIONS = tuple(_SCHEMAS)
 """Of the files that are read."""
 _LONGEST_SIDE = 2 * FARTHEST * BOX_STEPS
@@ -185,6 +186,8 @@ def check_table(table: Table, levels: int, causes: int, version: int = VERSION) 
         raise BadTable("a face has parts that do not exist")
     if version == 1 and (found["parts"] & HAS_KEYPOINTS).any():
         raise BadTable("a face has keypoints, which its version does not know")
+    if version < 3 and (found["parts"] & AGAIN).any():
+        raise BadTable("a face was found by looking again, which its version does not know")
     sides = decisions["sides"]
     if (sides < 0).any() or (sides > _LONGEST_SIDE).any() or ((sides == 0).any(axis=1) & (sides > 0).any(axis=1)).any():
         raise BadTable("the sides of a lost face cannot be")

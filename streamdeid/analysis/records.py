@@ -14,8 +14,9 @@ from streamdeid.core.faces import Face
 
 Box = tuple[float, float, float, float]
 
-VERSION = 2
-"""Of what is kept, and of the files that are written. Version 1 had no keypoints, no surveys and no sides."""
+VERSION = 3
+"""Of what is kept, and of the files that are written. Version 1 had no keypoints, no surveys and no sides, version 2 no
+faces that were found by looking again."""
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,9 @@ IRIS = 10
 KEYS = 7
 """Points of keypoints: two corners of their box, upper left first, and the five."""
 
-HAS_LANDMARKS, OF_MESH, HAS_IRIS, HAS_DEPTH, HAS_MESH, HAS_KEYPOINTS = 1, 2, 4, 8, 16, 32
-"""Bits of `FaceNumbers.parts`. OF_MESH: landmarks, forehead points and depth follow from the mesh and are not kept."""
+HAS_LANDMARKS, OF_MESH, HAS_IRIS, HAS_DEPTH, HAS_MESH, HAS_KEYPOINTS, AGAIN = 1, 2, 4, 8, 16, 32, 64
+"""Bits of `FaceNumbers.parts`. OF_MESH: landmarks, forehead points and depth follow from the mesh and are not kept.
+AGAIN: `Face.again`."""
 LANDMARKERS = 31
 """The parts that the landmarker sees."""
 
@@ -93,7 +94,7 @@ def points_of(parts: int) -> int:
 def fit_together(parts: int) -> bool:
     """Whether a face can have these parts."""
     return (
-        not parts & ~(LANDMARKERS | HAS_KEYPOINTS)
+        not parts & ~(LANDMARKERS | HAS_KEYPOINTS | AGAIN)
         and (not parts & LANDMARKERS or bool(parts & HAS_LANDMARKS))
         and (not parts & OF_MESH or bool(parts & HAS_MESH))
     )
@@ -115,7 +116,7 @@ def numbers_of(face: Face) -> FaceNumbers:
     parts, pixels = _points(face)
     steps = _steps(pixels, kept.box) if parts else None
     if steps is not None:
-        kept = replace(kept, parts=parts, points=steps)
+        kept = replace(kept, parts=kept.parts | parts, points=steps)
     keys = _keypoint_numbers(face.keypoints, kept.box)
     return kept if keys is None else replace(kept, parts=kept.parts | HAS_KEYPOINTS, keypoints=keys)
 
@@ -124,7 +125,7 @@ def kept_but_points(face: Face) -> FaceNumbers:
     """What is kept of a face as if it had no landmarks."""
     score, presence, evidence = map(_share, (face.score, face.presence, face.evidence))
     points, surveyed = np.zeros((0, 3), np.int64), _survey_number(face.surveyed)
-    return FaceNumbers(box_numbers(face.box), score, presence, evidence, 0, points, surveyed=surveyed)
+    return FaceNumbers(box_numbers(face.box), score, presence, evidence, AGAIN * face.again, points, surveyed=surveyed)
 
 
 def face_from(numbers: FaceNumbers) -> Face:
@@ -139,6 +140,7 @@ def face_from(numbers: FaceNumbers) -> Face:
         evidence=shares[2],
         keypoints=None if numbers.keypoints is None else _keypoints(numbers.keypoints, numbers.box),
         surveyed=(numbers.surveyed - 1) / SURVEY_STEPS if numbers.surveyed else None,
+        again=bool(parts & AGAIN),
     )
     if not parts & HAS_LANDMARKS:
         return bare

@@ -66,6 +66,8 @@ class Face:
     surveyed: float | None = None
     """What a third network, which surveys the whole picture now and then and looks closely at doubtful places, said of
     this place in this very frame: its score over the bar, so 1 and more for a face. None where it was not asked."""
+    again: bool = False
+    """Whether it was found when a frame that waited was looked at again, where its track was expected."""
 
     @cached_property
     def silhouette(self) -> Points | None:
@@ -124,3 +126,8 @@ class Track:
     cut: bool = False
     """Whether the place of a lost face would be larger if it were not held to a head's size and a quarter of the
     picture."""
+
+    @property
+    def sighted(self) -> Face | None:
+        """The face where it is seen; None where it is lost, and where a second look says only that it may be there."""
+        return None if self.face is None or (self.face.again and self.face.keypoints is None) else self.face

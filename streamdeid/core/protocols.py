@@ -9,6 +9,8 @@ from typing import Protocol, runtime_checkable
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
 
+Box = tuple[float, float, float, float]
+
 
 class Detector(Protocol):
     """Finds faces in a frame. Any function of this shape plugs in."""
@@ -35,6 +37,16 @@ class Foresees(Protocol):
     """A detector that wants to know, before it is asked for a frame, which one follows; None: nothing does."""
 
     def foresee(self, frame: Frame, following: Frame | None) -> None: ...
+
+
+@runtime_checkable
+class LooksAgain(Protocol):
+    """A detector that can be asked again about one place of a frame that it has seen before."""
+
+    def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
+        """What is in a box, pixels, where the face of a track is expected; None where there is none. A face without
+        keypoints: there may be one. others: boxes of faces that are seen beside it, as the detector has them."""
+        ...
 
 
 class Tracker(Protocol):

@@ -23,6 +23,9 @@ _CELL = 4
 """Pixels of the picture to a cell, either way."""
 _SIDE = 32
 """Sides of the network's picture are multiples of this, pixels."""
+_LIKE = 0.4, 2.2
+"""Longer side of what it sees over that of the box asked about, as for the second network (`second_look`): two faces
+side by side in a box that holds both are none of its size (subway_cctv_three had a redaction over a door for that)."""
 _SAME = 0.3
 """IoU from which two boxes are one face: the network's authors' figure."""
 
@@ -35,8 +38,17 @@ class Seen:
     """In pixels of the picture that was given."""
     scores: NDArray[np.float32]
     """(rows, columns), 0 to 1: how much a face has its middle in each cell."""
+    sides: NDArray[np.float32]
+    """(rows, columns), pixels of that picture: the longer side that such a face has."""
     cell: tuple[float, float]
     """Width and height of a cell in pixels of that picture."""
+
+    def best(self, rows: slice, columns: slice, side: float) -> float:
+        """The highest score in some cells of a face of about the size of a box with this side, pixels of the picture; 0
+        without one."""
+        sides = self.sides[rows, columns]
+        alike = (sides > _LIKE[0] * side) & (sides < _LIKE[1] * side)
+        return float(self.scores[rows, columns][alike].max(initial=0.0))
 
 
 class CenterFace:
@@ -62,8 +74,10 @@ class CenterFace:
         self._network.setInput(cv2.dnn.blobFromImage(picture))
         scores, sides, places, points = (np.asarray(one)[0] for one in self._network.forward(_OUTPUTS))
         unit = width / self._size[0], height / self._size[1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            longer = np.exp(np.max(sides, axis=0)) * (_CELL * max(unit))
         faces = _decoded(np.asarray(scores[0], np.float64), sides, places, points, least, np.array(unit))
-        return Seen(faces, np.asarray(scores[0], np.float32), (_CELL * unit[0], _CELL * unit[1]))
+        return Seen(faces, np.asarray(scores[0], np.float32), longer, (_CELL * unit[0], _CELL * unit[1]))
 
 
 def _decoded(

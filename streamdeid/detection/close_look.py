@@ -38,10 +38,10 @@ class CloseLook:
         """How much a face is in a box, pixels of the frame, with an area: over the bar, so below 1 for none. None where
         it is too dark to say that there is none."""
         seen = view(planes, box, _WIDTH, _SIDE)
-        scores = self._network(stretched(seen), 1.0).scores
-        cells = len(scores)
+        told = self._network(stretched(seen), 1.0)
+        cells = len(told.scores)
         half = _INNER * _WIDTH * cells / _SIDE + 0.5
         inner = slice(math.floor(cells / 2 - half), math.ceil(cells / 2 + half))
-        said = float(scores[inner, inner].max()) / BAR
+        said = told.best(inner, inner, _WIDTH) / BAR
         own = slice((_SIDE - _WIDTH) // 2, (_SIDE + _WIDTH) // 2)
         return None if said < 1 and contrast(seen[own, own, 1]) < DARK else said

@@ -12,11 +12,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
+from typing import TypeVar
 
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
 from streamdeid.core.process_usage import give_back_memory
-from streamdeid.core.protocols import Detector, RemembersPictures, SearchesInTurn
+from streamdeid.core.protocols import Box, Detector, LooksAgain, RemembersPictures, SearchesInTurn
 from streamdeid.errors import FailedClosed
 
 MOST_FACES = 1000
@@ -25,6 +26,7 @@ for ten thousand."""
 _CLOSING = 3.0
 """Seconds that a detector may take to stop."""
 
+_T = TypeVar("_T")
 _Answer = tuple[object, BaseException | None]
 _Asked = SimpleQueue[Callable[[], object] | None]
 
@@ -54,11 +56,23 @@ class TimedDetector:
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         """What the detector found, at most one more than `MOST_FACES`. Raises FailedClosed, and what it raises."""
+        return self._answer(frame, lambda inner: partial(_found, inner, frame))
+
+    def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
+        """What a detector that can look again says of a place; one that cannot: that there may be a face. Raises as a
+        call does."""
+        if not isinstance(self._inner, LooksAgain):
+            return Face(box, 0.0, evidence=0.0)
+        asked = track, box, others
+        return self._answer(frame, lambda inner: partial(_again, inner, frame, *asked))
+
+    def _answer(self, frame: Frame, asked: Callable[[Detector], Callable[[], _T]]) -> _T:
+        """What the inner detector says when it is asked something about a frame."""
         if not self._usable or self._inner is None:
             reason = "hung before" if self.hung else "was stopped"
             raise FailedClosed(f"the detector {reason}; frame {frame.index} is withheld")
         self._usable = False  # until its answer is here: a signal may end the wait
-        self._asked.put(partial(_found, self._inner, frame))  # no variable here: an error's traceback would hold it
+        self._asked.put(asked(self._inner))  # no variable here: an error's traceback would hold it
         try:
             answer, error = self._told.get(timeout=self._deadline)
         except Empty:
@@ -72,7 +86,7 @@ class TimedDetector:
                 raise error
         finally:
             del error  # its traceback holds this frame: a circle
-        return answer  # type: ignore[return-value]  # `_found` made it
+        return answer  # type: ignore[return-value]  # what was asked made it
 
     def forget(self) -> None:
         """Let a detector that remembers its last pictures forget them."""
@@ -136,6 +150,12 @@ def _found(detect: Detector, frame: Frame) -> tuple[Face, ...]:
     if isinstance(faces, str | bytes) or not isinstance(faces, Sequence):
         raise FailedClosed(f"the detector gave frame {frame.index} no list of faces but a {type(faces).__name__}")
     return tuple(itertools.islice(faces, MOST_FACES + 1))
+
+
+def _again(detect: Detector, frame: Frame, track: int, box: Box, others: Sequence[Box]) -> Face | None:
+    """The answer of one that can look again."""
+    assert isinstance(detect, LooksAgain)
+    return detect.look_again(frame, track, box, others)
 
 
 def _attempt(stop: Callable[[], None], failed: list[BaseException]) -> None:

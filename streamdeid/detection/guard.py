@@ -30,7 +30,7 @@ from streamdeid.core.face_mesh import MESH
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Plane
 from streamdeid.core.ibug68 import LANDMARKS
-from streamdeid.core.protocols import Detector
+from streamdeid.core.protocols import Box, Detector, LooksAgain
 from streamdeid.detection.deadline import MOST_FACES
 from streamdeid.errors import FailedClosed, StreamdeidError
 
@@ -120,6 +120,19 @@ class Watch:
         self._last, self._before = False, frame.time
         try:
             return checked(self._detect(frame), frame)
+        except StreamdeidError:
+            raise
+        except Exception as error:
+            raise FailedClosed(f"the detector failed on frame {frame.index}: {type(error).__name__}") from error
+
+    def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
+        """What a detector that can look again says of a place in a frame; one that cannot: that there may be a face.
+        Raises FailedClosed in any doubt."""
+        if not isinstance(self._detect, LooksAgain):
+            return Face(box, 0.0, evidence=0.0)
+        try:
+            found = self._detect.look_again(frame, track, box, others)
+            return None if found is None else _checked(found, frame)
         except StreamdeidError:
             raise
         except Exception as error:

@@ -23,6 +23,7 @@ from streamdeid.detection.candidates import Candidate, joined, overlap, part_of
 from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
+from streamdeid.detection.looked_again import looked_again
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import Place, matched, remembered, without_twins
 from streamdeid.detection.region import Region
@@ -110,6 +111,13 @@ class MediapipeFaces:
         faces = [_face_at(place) for place in shown]
         self._places = remembered(self._places)
         return [face for face in faces if _inside(face.box, planes.size)]
+
+    def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
+        """What two networks see in a box of a frame, pixels, where the face of a track is expected (`looked_again`)."""
+        points = self._look.keypoints(frame.planes, box, others)
+        opinion = None if self._close_look is None else self._close_look(frame.planes, box)
+        found = looked_again(box, points, opinion)
+        return found if found is not None and _inside(found.box, frame.planes.size) else None
 
     def forget(self) -> None:
         """Forget the last frames, before a picture that has nothing to do with them."""

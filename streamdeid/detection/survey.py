@@ -73,9 +73,9 @@ class Surveyed:
         dx, dy = max(_INNER * (x1 - x0), wide), max(_INNER * (y1 - y0), high)
         left, right = (int(np.clip(v / wide, 0, scores.shape[1])) for v in (x - dx, x + dx + wide))
         top, bottom = (int(np.clip(v / high, 0, scores.shape[0])) for v in (y - dy, y + dy + high))
-        within = scores[top:bottom, left:right]
+        best = self._seen.best(slice(top, bottom), slice(left, right), max(x1 - x0, y1 - y0))
         bar = np.interp(width, [at for at, _ in _BARS], [bar for _, bar in _BARS])
-        return float(within.max(initial=0.0)) / float(bar)
+        return best / float(bar)
 
     def _contrast(self, box: Box) -> float:
         """`contrast` of what is in a box; 0 outside the picture."""
@@ -124,7 +124,8 @@ class Survey:
         faces = tuple(seen.faces.keypoints(row, unit=unit) for row in range(len(seen.faces.scores)))
         cell = seen.cell[0] * units[0], seen.cell[1] * units[1]
         enlarged = self._network.size[0] / width
-        return Surveyed(faces, Seen(seen.faces, seen.scores, cell), enlarged, rgb[:, :, 1], 1 / unit)
+        seen = Seen(seen.faces, seen.scores, np.float32(unit) * seen.sides, cell)
+        return Surveyed(faces, seen, enlarged, rgb[:, :, 1], 1 / unit)
 
 
 def contrast(grey: NDArray[np.uint8]) -> float:

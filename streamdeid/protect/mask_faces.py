@@ -14,6 +14,7 @@ from streamdeid.errors import SettingsError
 from streamdeid.protect.levels import Cause, Level
 from streamdeid.protect.pending import PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
+from streamdeid.protect.soft_head import lost_face
 from streamdeid.render.masks import Box, bar, blackout, blur, noise, pixelate, solid_fill, t_mask, threshold
 
 _MARGINS = (0.15, 0.35, 0.15, 0.10)  # left, top, right, bottom: ears beside, forehead above, chin below
@@ -89,8 +90,8 @@ class MaskFaces:
         size = pending.frame.planes.size
         plans = []
         for track in tracks:
-            box = track.box if track.face is None else face_extent(track, track.face)
-            level = Level.SOLID if track.face is None else Level.MASK
+            box = track.box if track.sighted is None else face_extent(track, track.sighted)
+            level = Level.SOLID if track.sighted is None else Level.MASK
             plans.append(Plan(track, (grown(box, size), None, size), level))
         return plans
 
@@ -98,14 +99,14 @@ class MaskFaces:
         """Cover all that was decided. Raises FailedClosed when a place is not finite; nothing is published then."""
         frame, planes = pending.frame, pending.frame.planes.copy()
         for plan in plans:
-            if plan.track.face is not None:
-                planes = self._cover(planes, frame, plan.track, plan.track.face)
+            if plan.track.sighted is not None:
+                planes = self._cover(planes, frame, plan.track, plan.track.sighted)
         # Last, so that no mask mixes into a fill what it takes from beside it.
         for plan in plans:
-            if plan.track.face is None:
+            if plan.track.sighted is None:
                 planes = solid_fill(planes, plan.place[0])
         self.levels.update(plan.level for plan in plans)
-        ordered = sorted(plans, key=lambda plan: plan.track.face is None)
+        ordered = sorted(plans, key=lambda plan: plan.track.sighted is None)
         redactions = tuple(Redaction(plan.track.number, plan.place[0], plan.level.label) for plan in ordered)
         return DeidentifiedFrame(planes, frame.time, frame.index, redactions)
 
@@ -149,3 +150,8 @@ def grown(box: Box, size: tuple[int, int] | None = None) -> Box:
         max(x1, float(size[0])) if x1 > size[0] - near_x else x1,
         max(y1, float(size[1])) if y1 > size[1] - near_y else y1,
     )
+
+
+def place_of(track: Track) -> Box:
+    """The box of a face, pixels, or of where it may be."""
+    return lost_face(track) if track.sighted is None else face_extent(track, track.sighted)

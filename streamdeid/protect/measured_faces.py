@@ -26,7 +26,7 @@ from streamdeid.observe.keypoint_pose import MeanHead
 from streamdeid.observe.neutral import NeutralEstimator
 from streamdeid.observe.observation import Observation, Observer, SampledFace, reduced_face, sampled_face
 from streamdeid.observe.occluders import OccluderMask
-from streamdeid.observe.posed_view import PosedReader
+from streamdeid.observe.posed_view import PosedReader, PosedView
 from streamdeid.protect.levels import Cause, Steps, recognisable, severities, shows_a_face
 from streamdeid.protect.pending import Measured, PendingFrame, SeenTrack, Waiting
 from streamdeid.render.face import Blending
@@ -67,6 +67,8 @@ class Followed:
     weak: list[Pixels] = field(default_factory=list, repr=False)
     """Full textures (n, 3) of the first frames, while none is good."""
     poses: PosedReader | None = None
+    again: PosedReader | None = None
+    """The same of frames that were looked at again, which come later."""
     steps: Steps = field(default_factory=Steps)
     blending: Blending = field(default_factory=Blending)
 
@@ -146,6 +148,16 @@ class MeasuredFaces:
                 followed = self._followed[track.number]
                 followed.known.forget_textures()
                 followed.weak.clear()
+
+    def looked_at(self, seen: SeenTrack, track: Track, frame: Frame) -> PosedView | None:
+        """The pose of a face that was found when its frame was looked at again; None where its points show none."""
+        followed = self._followed.get(seen.tracklet)
+        if track.face is None or followed is None:
+            return None
+        if seen.posed is None:
+            followed.again = followed.again or PosedReader(self._head)
+            seen.posed = followed.again(track.face, float(frame.time))
+        return seen.posed
 
     def of(self, tracklet: int) -> Followed | None:
         """What is kept of a tracklet; None when it is over and done with."""

@@ -24,13 +24,12 @@ from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.k_same.furthest_fet import PaperTransfer
 from streamdeid.protect.choices import Choice, Chosen, ForgettingChoice, ProvisionalChoice
 from streamdeid.protect.levels import FACES, Cause, Level, as_drawn, astray, shows_a_face, turned_away, unblemished
-from streamdeid.protect.mask_faces import face_extent, grown
+from streamdeid.protect.mask_faces import face_extent, grown, place_of
 from streamdeid.protect.measured_faces import Followed, Judge, MeasuredFaces
 from streamdeid.protect.pending import Measured, PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
-from streamdeid.protect.posed_faces import PosedFaces, agreed, view_of
+from streamdeid.protect.posed_faces import PosedFaces, agreed, few, view_of
 from streamdeid.protect.provisional_faces import ProvisionalFaces
-from streamdeid.protect.soft_head import lost_face
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.render.face import render_surrogate
 from streamdeid.render.light import LightFrame
@@ -234,7 +233,7 @@ class ReplaceFaces:
         seen = pending.seen.get(track.number)
         followed = None if seen is None else self._faces.of(tracklet)
         found = None if seen is None or followed is None else seen.measured
-        box = lost_face(track) if track.face is None else face_extent(track, track.face)
+        box = place_of(track)
         points = found.seen.raw if found is not None and astray(found.seen) <= 1 else None
         place = box, points, pending.frame.planes.size
         if not np.isfinite(box).all() or (points is not None and not np.isfinite(points).all()):
@@ -247,10 +246,11 @@ class ReplaceFaces:
                 return plan
             person, face = self._decide_face(tracklet, pending.frame.time, False, False)
             return plan if face is None else replace(plan, level=Level.POSED, person=person, face=face, posed=held)
-        view = view_of(seen, found)
+        view = self._faces.looked_at(seen, track, pending.frame) if track.face.again else view_of(seen, found)
         sighted = agreed(track.number, view, later)
         surely = sighted or (found is not None and shows_a_face(found.seen, track.face))
-        who = self._decide_face(tracklet, pending.frame.time, surely, ambiguous)
+        early = track.face.again and few(track.number, later)
+        who = self._decide_face(tracklet, pending.frame.time, surely, ambiguous, early)
         plan = Plan(track, place, self._hidden, None, found, followed, *who, tracklet=tracklet)
         worse: Cause | None = Cause.NO_LANDMARKS
         if found is not None:
@@ -262,8 +262,10 @@ class ReplaceFaces:
             return replace(plan, cause=cause)
         turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
         posed = view if view is not None and sighted and not view.turned_away else None
-        if posed is None and not turned:
-            posed = self._posed.held(track, pending.frame.index)
+        if posed is None:
+            posed = self._posed.held(track, pending.frame.index, later, away=turned)
+        elif not track.face.again and not self._posed.begins(track.number, later):
+            posed = None
         if posed is None:
             return replace(plan, cause=Cause.TURNED if turned else worse)
         return replace(plan, level=Level.POSED, cause=worse, posed=posed)
@@ -276,7 +278,7 @@ class ReplaceFaces:
     def _redact(self, out: Planes, frame: Frame, plan: Plan, plans: Sequence[Plan]) -> Level:
         """Hide a face, one of the plans: softly, or solidly where that is asked for or the soft one cannot be had."""
         if plan.level is not Level.SOLID:
-            seen = plan.track.face is not None
+            seen = plan.track.sighted is not None
             memory = self._memories[plan.track.number] if seen else SoftMemory()  # a tone is of its own place
             others = [other.head for other in plans if other.track is not plan.track]
             try:
@@ -284,7 +286,7 @@ class ReplaceFaces:
                 return Level.SOFT
             except _NOT_DRAWN:
                 _log.warning("no soft redaction could be computed; a solid one covers the face")
-        box = plan.track.box if plan.track.face is None else face_extent(plan.track, plan.track.face)
+        box = plan.track.box if plan.track.sighted is None else face_extent(plan.track, plan.track.sighted)
         fill(out, grown(box, out.size))
         return Level.SOLID
 
@@ -333,13 +335,17 @@ class ReplaceFaces:
             opening=found.opening,
         )
 
-    def _decide_face(self, tracklet: int, time: Fraction, surely: bool, ambiguous: bool) -> tuple[int, NewFace | None]:
+    def _decide_face(
+        self, tracklet: int, time: Fraction, surely: bool, ambiguous: bool, early: bool = False
+    ) -> tuple[int, NewFace | None]:
         """Commit the person of a tracklet, 0 for none, and the new face at a time in seconds, None where there is none:
         the person's, or on the way there; a provisional one where nobody is known, once this is a face (surely). While
-        it is unclear who is who (ambiguous), nobody's but such a one."""
-        if ambiguous and self._faces.check.person_of(tracklet) is not None:
+        it is unclear who is who (ambiguous), nobody's but such a one. early: nobody is committed yet."""
+        check = self._faces.check
+        if ambiguous and check.person_of(tracklet) is not None:
             return 0, None
-        person = None if ambiguous else self._faces.check.decide_person(tracklet)
+        decide = check.person_of if early else check.decide_person
+        person = None if ambiguous else decide(tracklet)
         if person is None:
             shown = self._provisional.of(tracklet, time, ambiguous) if surely else self._provisional.shown(tracklet)
             return 0, None if shown is None else self._decoded(-tracklet, shown)
@@ -378,7 +384,10 @@ def _or_redacted() -> Iterator[None]:
 
 
 def _width(plan: Plan) -> float:
-    return plan.track.box[2] - plan.track.box[0]
+    """Of the face, pixels: a detector's box about somebody far away can be larger than a near face's."""
+    face = plan.track.face
+    x0, _, x1, _ = (face.outline if plan.level in FACES and face is not None else None) or plan.track.box
+    return x1 - x0
 
 
 def _box(plan: Plan, level: Level) -> Box:

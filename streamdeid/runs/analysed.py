@@ -28,7 +28,7 @@ from streamdeid.analysis.records import (
 )
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
-from streamdeid.core.protocols import Detector
+from streamdeid.core.protocols import Detector, LooksAgain
 from streamdeid.core.square_pixels import in_words
 from streamdeid.errors import FailedClosed, InputError
 from streamdeid.report.redaction_report import FileSide
@@ -41,8 +41,11 @@ from streamdeid.video.files.source import SourceInfo
 _ASPECT, _AS_STORED = "pixel_aspect", in_words(Fraction(1))
 """Name under which a header says by which pixel aspect the pictures were made square, and what it says where they were
 not, or where it is from before they ever were."""
-_FOUND_BY = ("threshold", "min_face", "detector_interval", "survey", "tolerant", _ASPECT)
-"""Settings that what is found depends on."""
+_FOUND_BY = ("threshold", "min_face", "detector_interval", "survey", "tolerant", "lookahead", "coast", _ASPECT)
+"""Settings that what is found depends on: without look-ahead the survey is the live one, and where places are looked at
+again depends on the tracks, and on how far is looked ahead."""
+_LOOKED = 3
+"""Version of an analysis from which places were looked at again."""
 _NOT_DECIDED_BY = (
     "key_file", "detector_deadline", "codec", "crf", "preset", "audio", "keep_metadata", "overwrite", "models",
 )  # fmt: skip
@@ -84,14 +87,13 @@ def why_not_found_so(known: AnalysisHeader, wanted: AnalysisHeader) -> str | Non
     """Why faces have to be found anew, in words that finish "since …"; None where they need not."""
     if known.input.sha256 != wanted.input.sha256:
         return "it is of another recording"
-    # Without look-ahead the survey is the live one.
-    live = [not header.settings.get("lookahead") for header in (known, wanted)]
-    return _unlike(known, wanted, _FOUND_BY if live[0] == live[1] else (*_FOUND_BY, "lookahead"))
+    return _unlike(known, wanted, _FOUND_BY)
 
 
 def why_too_old(analysis: Analysis) -> str | None:
     """Why faces have to be found anew, in the same way, because an earlier program found fewer of them."""
-    return None if analysis.version == VERSION else f"it is of version {analysis.version}, without keypoints"
+    lacks = "keypoints" if analysis.version == 1 else "looks at places that are not covered"
+    return None if analysis.version == VERSION else f"it is of version {analysis.version}, without {lacks}"
 
 
 def why_not_decided_so(known: AnalysisHeader, wanted: AnalysisHeader) -> str | None:
@@ -113,16 +115,28 @@ class FoundBefore:
     """A detector that says what an analysis keeps of the frames of its recording."""
 
     def __init__(self, analysis: Analysis) -> None:
-        self._frames = analysis.frames
+        self._frames, self._version = analysis.frames, analysis.version
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         """The faces of a frame. Raises FailedClosed when the recording is not the one that was analysed."""
+        return [face for face in self._record(frame).found if not face.again]
+
+    def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
+        """What came of looking again for the face of a track; None where nobody was seen. Where an earlier program did
+        not look again there may be a face. Raises FailedClosed as a call does."""
+        record = self._record(frame)
+        if self._version < _LOOKED:
+            return Face(box, 0.0, evidence=0.0)
+        place = next((one.face for one in record.decisions if one.track == track), None)
+        return None if place is None else record.found[place]
+
+    def _record(self, frame: Frame) -> FrameRecord:
         if frame.index >= len(self._frames):
             raise FailedClosed(f"the analysis ends before frame {frame.index}")
         record = self._frames[frame.index]
         if record.time != frame.time:
             raise FailedClosed(f"the analysis has another time for frame {frame.index}")
-        return record.found
+        return record
 
 
 class Kept:
@@ -133,6 +147,13 @@ class Kept:
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         return [self._stored(face) for face in self._detect(frame)]
+
+    def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
+        """What the detector says when it looks again; one that cannot: that there may be a face."""
+        if not isinstance(self._detect, LooksAgain):
+            return Face(box, 0.0, evidence=0.0)
+        found = self._detect.look_again(frame, track, box, others)
+        return None if found is None else self._stored(found)
 
 
 def record_of(done: Done[Any]) -> FrameRecord:
@@ -167,7 +188,8 @@ def record_of(done: Done[Any]) -> FrameRecord:
 
 
 def found_as_tracked(found: Sequence[Face], tracks: Sequence[Track]) -> tuple[list[Face], dict[int, int]]:
-    """The faces that were found, and the place of each one that a track has among them, by its `id`.
+    """The faces that were found, also by looking again, and the place of each one that a track has among them, by its
+    `id`.
 
     Where the tracker joined a face that was found twice, the track has the better one with the evidence of both: an
     object of its own, which is kept in the place of the one that it was made from.
@@ -179,6 +201,9 @@ def found_as_tracked(found: Sequence[Face], tracks: Sequence[Track]) -> tuple[li
             place = next(same, None)
             if place is not None:
                 faces[place], number[id(face)] = face, place
+            elif face.again:
+                number[id(face)] = len(faces)
+                faces.append(face)
     return faces, number
 
 

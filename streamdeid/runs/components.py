@@ -179,7 +179,7 @@ def assemble(
     deidentifier = _deidentifier(settings, models, choice, PersonRegister(persons, shared), vectors, first)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
     inside = around.outer if reviewed is None else reviewed.edited(deidentifier, around.outer)
-    outer, cuts = WithLookAhead(inside, lookahead), lambda: watch.cuts
+    outer, cuts = WithLookAhead(inside, lookahead, watch if settings.lookahead else None), lambda: watch.cuts
     return Stream(watch, tracker, outer, deidentifier, surrogates, persons, cuts, around, shared, tested_with)
 
 
@@ -223,7 +223,7 @@ def studied(settings: Settings, models: Models, detect: TimedDetector, size: tup
     detect.forget()
     if not settings.synthesises:
         masked = MaskFaces(settings.method)
-        step: Step[None] = Step(watch, tracker, WithLookAhead(masked, lookahead))
+        step: Step[None] = Step(watch, tracker, WithLookAhead(masked, lookahead, watch))
         return Study(step, GatheredTracklets, masked.close, lambda: watch.cuts)
     recogniser = load_person_recogniser()
     vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate))
@@ -233,7 +233,8 @@ def studied(settings: Settings, models: Models, detect: TimedDetector, size: tup
         faces.end()
         return faces.gathered
 
-    return Study(Step(watch, tracker, WithLookAhead(faces, lookahead)), gathered, faces.close, lambda: watch.cuts)
+    step = Step(watch, tracker, WithLookAhead(faces, lookahead, watch))
+    return Study(step, gathered, faces.close, lambda: watch.cuts)
 
 
 def decided(

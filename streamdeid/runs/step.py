@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic
 
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
-from streamdeid.core.protocols import Detector, Foresees, Tracker
-from streamdeid.protect.pending import Origin, PendingFrame, Waiting
+from streamdeid.core.protocols import Detector, Foresees, LooksAgain, Tracker
+from streamdeid.protect.pending import Origin, PendingFrame, SeenTrack, Waiting
 from streamdeid.protect.plan import Deidentifier, Plans
 from streamdeid.protect.stored_pixels import as_stored
 from streamdeid.tracking.lookahead import LookAhead, Noted
@@ -102,8 +103,9 @@ def analysed(frames: Iterable[Frame], step: Step[None]) -> Iterator[None]:
 class WithLookAhead:
     """A `Deidentifier` around another one, which protects what the look-ahead chooses."""
 
-    def __init__(self, inner: Deidentifier, lookahead: LookAhead) -> None:
-        self._inner, self._lookahead = inner, lookahead
+    def __init__(self, inner: Deidentifier, lookahead: LookAhead, again: LooksAgain | None = None) -> None:
+        """again: who can look at a place of a frame once more, before that leaves; None where it is not to be."""
+        self._inner, self._lookahead, self._again = inner, lookahead, again
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Let the inner one observe all tracks, and note them."""
@@ -113,7 +115,12 @@ class WithLookAhead:
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
         """What the inner one decides of the tracks that are covered, as far as is known by now."""
-        covered = self._lookahead.shown(tracks, _noted(pending), [_noted(one) for one in later])
+        look = None if self._again is None else partial(self._again.look_again, pending.frame)
+        covered = self._lookahead.shown(tracks, _noted(pending), [_noted(one) for one in later], look)
+        for track in covered:
+            if track.face is not None and track.face.again and track.number not in pending.seen:
+                tracklet = next((one.tracklet(track.number) for one in later if track.number in one.seen), 0)
+                pending.seen[track.number] = SeenTrack(tracklet, ambiguous=False)
         return self._inner.decide(pending, covered, later)
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:

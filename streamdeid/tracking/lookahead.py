@@ -15,6 +15,9 @@ used here:
   is not found again is covered where it went: in recordings for 0.4 s after it was last seen, and 0.2 s after its patch
   was; live for 0.4 s after its patch was, longer while somebody hides it. Not outside the picture; and what was hardly
   ever a face is not covered on after its last sighting;
+* in recordings the place of a lost face, or of one to come, is looked at again (`detection.looked_again`) in the very
+  frame that is to be covered: where a face is seen it is a sighting like any other; where none is, only a tenth of a
+  second beside a sighting is covered, and who is followed by the patch from one sight to the next;
 * one head has one redaction: a lost face whose place lies on the head of one that is seen is that one, unless the two
   were seen side by side.
 """
@@ -22,14 +25,14 @@ used here:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.faces import NO_FACE, Track
+from streamdeid.core.faces import NO_FACE, Face, Track
 from streamdeid.core.frames import Plane
 from streamdeid.core.heads import on_head
 from streamdeid.tracking.association import iou
@@ -41,6 +44,8 @@ from streamdeid.tracking.lost_faces import (
     Place,
     between,
     bounded,
+    corners,
+    doubled,
     moved,
     predicted,
     rate_of,
@@ -77,6 +82,10 @@ much the surest has to be above the threshold: as for a single one (`evident`)."
 _LARGEST, _QUARTER = 1.6, 0.25
 """A place without a sighting has at most so many times the sides of the face that it is for, and hides at most so much
 of the picture, unless the face was that large."""
+_CLOSE_BY = 0.1 + 1e-6
+"""Seconds from the nearest sighting for which a face is covered, whatever a look says."""
+_UNSEEN = 2
+"""Frames of which the first is looked at, where a look saw nothing."""
 _YOUNG = 2
 """Frames for which a track is covered without looking ahead whatever comes of it."""
 _BRIDGED = 0.25 + 1e-6
@@ -86,6 +95,11 @@ _SLID = 0.1
 sighting, so neighbours may touch; where it slid, the place is bridged by motion."""
 _OTHER = 0.02
 """IoU with a face that is seen, from which a patch is taken to have slid onto it."""
+
+
+Look = Callable[[int, Box, Sequence[Box]], Face | None]
+"""What is in a box of a frame, pixels, where the face of a track is expected, and what others are seen beside it
+(`protocols.LooksAgain`)."""
 
 
 @dataclass(frozen=True)
@@ -139,10 +153,13 @@ class LookAhead:
         self._note_pairs(tracks)
         return Noted(self._index, self._clock, self._scene, small(levels))
 
-    def shown(self, tracks: Sequence[Track], now: Noted, later: Sequence[Noted]) -> list[Track]:
+    def shown(
+        self, tracks: Sequence[Track], now: Noted, later: Sequence[Noted], look: Look | None = None
+    ) -> list[Track]:
         """The tracks to cover in the next frame to be shown, whose own these are: those that are faces, and to come.
 
-        now, later: what was noted of that frame, and of those that wait after it.
+        now, later: what was noted of that frame, and of those that wait after it. look: what is to be seen in a place
+        of that frame, where a track's face is expected; None where nobody can look.
         """
         for known in self._known.values():
             while known.sightings and known.sightings[0].place.time < now.time - _AROUND:
@@ -154,8 +171,9 @@ class LookAhead:
         faces = {track.number: np.array(track.face.box, dtype=np.float64) for track in tracks if track.face is not None}
         shown = [track for track in tracks if self._known[track.number].face or (not later and self._young(track, now))]
         placed = [self._placed(track, now, later, faces) for track in shown]
-        heads = _heads(tracks)
-        covered = [one for one in placed if one is not None and (one.face or not self._on_a_head(one, heads))]
+        heads = self._heads_of_faces(tracks)
+        lost = [one for one in placed if one is not None and not one.face and not self._on_a_head(one, heads)]
+        covered = [one for one in placed if one is not None and one.face]
         present = {track.number for track in tracks}
         for number, known in self._known.items():
             if number not in present and known.start > now.index and known.scene == now.scene and known.face:
@@ -164,9 +182,30 @@ class LookAhead:
                     box, cut = place
                     early = Track(number, box, None, missed=1, ambiguous=False, sides=_first_sides(known), cut=cut)
                     if not self._on_a_head(early, heads):
-                        covered.append(early)
+                        lost.append(early)
         self._known = {n: k for n, k in self._known.items() if n in present or k.start > now.index}
         self._shown = now
+        return covered + (lost if look is None else self._looked(lost, now, look, faces, heads))
+
+    def _looked(
+        self, lost: Sequence[Track], now: Noted, look: Look, faces: dict[int, Floats], heads: dict[int, Floats]
+    ) -> list[Track]:
+        """Those of the lost faces that are to be covered, after a look at where they are expected."""
+        covered = []
+        for track in lost:
+            known = self._known[track.number]
+            others = [corners(box) for number, box in faces.items() if number != track.number]
+            known.nothing = known.nothing + 1 if 0 < known.nothing < _UNSEEN else 0
+            found = None if known.nothing else look(track.number, _face_in(track), others)
+            if found is not None and found.keypoints is not None:
+                seen = replace(track, box=found.box, face=found, missed=0, sides=None, cut=False)
+                if not self._on_a_head(replace(seen, face=None), heads):
+                    known.path.append(Place(now.time, np.array(found.box, dtype=np.float64)))
+                    known.seen, known.lost = now.time, False
+                    covered.append(seen)
+            elif found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(track):
+                covered.append(replace(track, face=found))
+            known.nothing = known.nothing or int(found is None)
         return covered
 
     def _young(self, track: Track, now: Noted) -> bool:
@@ -187,8 +226,20 @@ class LookAhead:
         for number, face in heads.items():
             others = {other: box for other, box in heads.items() if other != number}
             if others:
-                near = on_head(np.array(list(others.values())), _doubled(face))
+                near = on_head(np.array(list(others.values())), doubled(face))
                 self._known[number].beside.update(n for n, close in zip(others, near, strict=True) if close)
+
+    def _at_border(self, track: Track) -> bool:
+        """Whether a lost face is expected where the picture's border cuts it: half a face says little to networks."""
+        if self._size is None:
+            return False
+        x0, y0, x1, y1 = _face_in(track)
+        return min(x0, y0, self._size[0] - x1, self._size[1] - y1) < 0
+
+    def _heads_of_faces(self, tracks: Sequence[Track]) -> dict[int, Floats]:
+        """By track: the face from hairline to chin, (4,), of what is known for a face by now, surely seen or not."""
+        known = {one.number: one.face.outline for one in tracks if one.face is not None}
+        return {n: np.array(box) for n, box in known.items() if box is not None and self._known[n].face}
 
     def _on_a_head(self, lost: Track, heads: dict[int, Floats]) -> bool:
         """Whether the place of a lost face lies on the head of a face that is seen, and never stood beside it."""
@@ -205,6 +256,7 @@ class LookAhead:
         None for one that was lost for long, or that left the picture.
         """
         known = self._known[track.number]
+        known.held = False
         if track.face is not None:
             known.path.append(Place(now.time, faces[track.number]))
             known.seen, known.lost = now.time, False
@@ -217,6 +269,7 @@ class LookAhead:
         others = [box for number, box in faces.items() if number != track.number]
         found = self._followed(known, now, others)
         after = list(itertools.islice((one for one in known.sightings if one.index > now.index), MOTION))
+        known.held = found is not None and bool(after)
         if found is not None:
             known.path.append(Place(now.time, found))
             wide = Bounded(slack(found, now.time - known.seen))
@@ -251,7 +304,7 @@ class LookAhead:
             share = float(most.prod()) / (_QUARTER * self._size[0] * self._size[1])
             most = np.maximum(most / np.sqrt(max(share, 1.0)), sides)
         held = within(wide.box, most, wide.cut)
-        return _corners(held.box), held.cut
+        return corners(held.box), held.cut
 
     def _bridged(self, known: KnownTrack, now: Noted, later: Sequence[Noted], after: Sequence[Sighting]) -> Bounded:
         """Where a lost face is that was seen again: by its patch backwards from there, or between the places known."""
@@ -324,16 +377,18 @@ def _at(track: Track, place: tuple[Box, bool], sides: tuple[float, float] | None
     return replace(track, box=box, sides=sides, cut=cut)
 
 
+def _face_in(track: Track) -> Box:
+    """Where the face of a lost track is expected, pixels: in the middle of its place, in its own size."""
+    if track.sides is None:
+        return track.box
+    middle, half = np.reshape(track.box, (2, 2)).mean(axis=0), np.array(track.sides) / 2
+    return corners(np.concatenate([middle - half, middle + half]))
+
+
 def _heads(tracks: Sequence[Track]) -> dict[int, Floats]:
     """By track: the face from hairline to chin, (4,), of those whose face is surely seen."""
     seen = {one.number: one.face.outline for one in tracks if one.face is not None and one.face.confirmed}
     return {number: np.array(box) for number, box in seen.items() if box is not None}
-
-
-def _doubled(face: Floats) -> Floats:
-    """A box (4,) of twice the sides about the same middle."""
-    middle, sides = (face[:2] + face[2:]) / 2, face[2:] - face[:2]
-    return np.concatenate([middle - sides, middle + sides])
 
 
 def _first_sides(known: KnownTrack) -> tuple[float, float] | None:
@@ -342,8 +397,3 @@ def _first_sides(known: KnownTrack) -> tuple[float, float] | None:
         return None
     x0, y0, x1, y1 = known.sightings[0].place.box.tolist()
     return x1 - x0, y1 - y0
-
-
-def _corners(box: Floats) -> Box:
-    x0, y0, x1, y1 = (float(value) for value in box)
-    return x0, y0, x1, y1

@@ -132,3 +132,15 @@ def trail(pictures: Sequence[Small], times: Sequence[float], places: Sequence[Pl
             return
         box = place
         yield box
+
+
+def doubled(face: Floats) -> Floats:
+    """A box (4,) of twice the sides about the same middle."""
+    middle, sides = (face[:2] + face[2:]) / 2, face[2:] - face[:2]
+    return np.concatenate([middle - sides, middle + sides])
+
+
+def corners(box: Floats) -> Box:
+    """A box (4,) as four numbers."""
+    x0, y0, x1, y1 = (float(value) for value in box)
+    return x0, y0, x1, y1

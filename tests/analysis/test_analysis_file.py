@@ -17,7 +17,7 @@ from streamdeid.analysis import layout
 from streamdeid.analysis.columns import columns_of
 from streamdeid.analysis.places import Places
 from streamdeid.analysis.read_analysis import AnalysisFrames, read_analysis
-from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, Decision, FrameRecord
+from streamdeid.analysis.records import VERSION, AnalysisEnd, AnalysisHeader, Decision, FrameRecord
 from streamdeid.analysis.stored_faces import numbers_of
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.core.atomic_file import Growing
@@ -286,7 +286,7 @@ def test_a_file_that_an_earlier_program_wrote_says_what_it_said(tmp_path: Path) 
         for record in known.frames:
             writer.add(record)
         writer.close(known.end)
-    assert read_analysis(tmp_path / "a").version == 2 and _told(tmp_path / "a") == _told(path)
+    assert read_analysis(tmp_path / "a").version == VERSION and _told(tmp_path / "a") == _told(path)
 
 
 def test_a_file_of_version_1_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize(("more", "reason"), [(32, "does not know"), (64, "do not exist")])
+@pytest.mark.parametrize(("more", "reason"), [(32, "does not know"), (64, "does not know"), (128, "do not exist")])
 def test_an_old_file_has_the_parts_of_its_version_only(tmp_path: Path, more: int, reason: str) -> None:
     path = tmp_path / "a"
     rng = np.random.default_rng(1)
@@ -90,8 +90,8 @@ def test_every_length_but_its_own_is_refused(tmp_path: Path, small: bytes) -> No
 
 def test_another_version_is_named(tmp_path: Path, small: bytes) -> None:
     at = len(layout.MAGIC)
-    (tmp_path / "a").write_bytes(small[:at] + b"\3\0" + small[at + 2 :])
-    assert "version 3" in _outcome(tmp_path / "a")
+    (tmp_path / "a").write_bytes(small[:at] + bytes([VERSION + 1, 0]) + small[at + 2 :])
+    assert f"version {VERSION + 1}" in _outcome(tmp_path / "a")
 
 
 @given(data=st.binary(max_size=400), tail=st.booleans())
@@ -160,7 +160,7 @@ _LIES: dict[str, tuple[str, Callable[[_Opened], object]]] = {
     "score": ("larger than 1", lambda f: f.set("found", "evidence", 0, 65_535)),
     "parts": ("parts", lambda f: f.set("found", "parts", 0, 2)),
     "more parts": ("size", lambda f: f.set("found", "parts", 0, 29)),
-    "one more part": ("parts", lambda f: f.set("found", "parts", 0, 64 + 61)),
+    "one more part": ("parts", lambda f: f.set("found", "parts", 0, 128 + 61)),
     "no keypoints": ("size", lambda f: f.set("found", "parts", 0, 31)),
     "keypoints before": ("predicted from none", lambda f: f.keypoints(0, 200)),
     "keypoints' score": ("score larger", lambda f: f.keypoints(6, 255)),

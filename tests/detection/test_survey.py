@@ -83,14 +83,17 @@ def test_other_weights_or_none_are_not_run(monkeypatch: pytest.MonkeyPatch, tmp_
         MediapipeFaces(survey=0.5)
 
 
-def surveyed(score: float, at: tuple[int, int] = (10, 10), scale: float = 1.0, contrast: int = 90) -> Surveyed:
+def surveyed(
+    score: float, at: tuple[int, int] = (10, 10), scale: float = 1.0, contrast: int = 90, side: float = 20.0
+) -> Surveyed:
     """A survey of 160 x 160 pixels with a face's middle in one cell."""
     scores = np.zeros((40, 40), np.float32)
     scores[at] = score
     none = FiveFaces(np.zeros((0, 4)), np.zeros((0, 5, 2)), np.zeros(0))
     light = np.full((160, 160), 100, np.uint8)
     light[::2] += np.uint8(contrast)
-    return Surveyed((), Seen(none, scores, (4 / scale, 4 / scale)), scale, light, 1.0)
+    sides = np.full((40, 40), side, np.float32)
+    return Surveyed((), Seen(none, scores, sides, (4 / scale, 4 / scale)), scale, light, 1.0)
 
 
 def test_an_opinion_is_the_score_over_the_bar_for_the_size() -> None:
@@ -98,7 +101,13 @@ def test_an_opinion_is_the_score_over_the_bar_for_the_size() -> None:
     assert surveyed(0.5).opinion(box) > 1.5
     assert surveyed(0.1).opinion(box) < 1
     assert surveyed(0.5, at=(30, 30)).opinion(box) == 0
-    assert surveyed(0.15).opinion((37.0, 37.0, 46.0, 46.0)) > 1  # 9 pixels: little is enough
+    assert surveyed(0.15, side=9.0).opinion((37.0, 37.0, 46.0, 46.0)) > 1  # 9 pixels: little is enough
+
+
+@pytest.mark.parametrize(("side", "face"), [(8.0, False), (11.0, True), (50.0, True), (60.0, False)])
+def test_a_face_of_another_size_says_nothing_of_a_box(side: float, face: bool) -> None:
+    """Two people side by side are no face between them."""
+    assert (surveyed(0.5, side=side).opinion((30.0, 30.0, 54.0, 54.0)) > 1) == face
 
 
 def test_what_is_too_small_too_large_or_too_dark_gets_no_opinion() -> None:

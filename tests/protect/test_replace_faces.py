@@ -125,9 +125,8 @@ def test_a_face_whose_landmarks_are_astray_keeps_its_pose_and_is_redacted_then(f
     assert filmed.filter.causes == {Cause.ASTRAY: 4}
     x0, _, x1, _ = done[-1].redactions[0].box
     assert x0 <= beside.box[0] and x1 >= beside.box[2], "all of the box is redacted: it may be right"
-    for _ in range(4):
-        assert levels(filmed.show(one.planes, track(one.face))) == {1: POSED}, "and does not flicker"
-    assert levels(filmed.show(one.planes, track(one.face))) == {1: OWN}
+    shown = [levels(filmed.show(one.planes, track(one.face)))[1] for _ in range(5)]
+    assert shown == [SOFT, SOFT, POSED, POSED, OWN], "three of five sightings agree, and it does not flicker"
 
 
 def keypoints(one: drawn_faces.Scene, shift: float = 0.0) -> Keypoints:

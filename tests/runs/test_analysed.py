@@ -103,7 +103,9 @@ def test_faces_are_found_anew_where_surveys_differ() -> None:
         headers = [replace(HEADER, settings={**HEADER.settings, **base, **more}) for more in ({}, changes)]
         return why_not_found_so(headers[0], headers[1])
 
-    assert other() is None and other(lookahead=0.5) is None
+    assert other() is None
+    assert other(lookahead=0.5) == "lookahead was 1.0, and is 0.5", "places are looked at again as far as it reaches"
+    assert other(coast=2.0) is not None, "tracks have other numbers"
     assert other(survey=2.0) == "survey was None, and is 2.0"
     assert other(lookahead=0.0) == "lookahead was 1.0, and is 0.0", "without look-ahead surveys are the live ones"
     old = replace(HEADER, settings={name: one for name, one in HEADER.settings.items() if name != "q"})

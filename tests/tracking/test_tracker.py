@@ -267,10 +267,10 @@ def test_thousands_of_boxes_do_not_hang_it(span: float) -> None:
     places = np.random.default_rng(0).uniform(0, span, (2000, 2))
     faces = [face(x, y, marked=False) for x, y in places]
     tracker = FaceTracker()
-    began = time.perf_counter()
+    began = time.process_time()
     for k in range(2):
         tracks = tracker.update(faces, k * FRAME)
-    assert time.perf_counter() - began < 8
+    assert time.process_time() - began < 8
     boxes = np.array([track.box for track in tracks])
     for one in faces[::97]:
         x0, y0, x1, y1 = one.box

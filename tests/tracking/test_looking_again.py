@@ -1,0 +1,140 @@
+"""The look-ahead asks again where a face is expected: what is seen is a sighting, what is not is hardly covered."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from streamdeid.core.faces import Face, Keypoints, Track
+from streamdeid.core.luma_pyramid import luma_pyramid
+from streamdeid.tracking.lookahead import LookAhead, Noted
+from streamdeid.tracking.tracker import FaceTracker
+from tests.tracking.test_lookahead import BLANK, RATE, SIZE, Box, face, picture
+
+PLAIN = BLANK
+HEAD = picture((300.0, 200.0, 360.0, 260.0))
+Seen = Callable[[int, Box], Face | None]
+
+
+def nothing(index: int, box: Box) -> None:
+    """Nobody is seen anywhere."""
+
+
+def perhaps(index: int, box: Box) -> Face:
+    """There may be a face everywhere."""
+    return Face(box, 0.3, evidence=0.3, again=True)
+
+
+def somebody(index: int, box: Box) -> Face:
+    """A face is seen three pixels to the right of where it is expected."""
+    x0, y0, x1, y1 = box
+    moved = x0 + 3, y0, x1 + 3, y1
+    return Face(moved, 0.8, evidence=0.8, keypoints=Keypoints(moved, np.full((5, 2), 1.0), 0.8), again=True)
+
+
+def run(
+    frames: Sequence[Sequence[Face]], seen: Seen, pictures: Sequence[np.ndarray] | None = None
+) -> tuple[list[list[Track]], list[tuple[int, Box]]]:
+    """What is covered in each frame, and where was looked: number of the frame and box."""
+    tracker, lookahead = FaceTracker(size=SIZE), LookAhead(0.5, SIZE)
+    waiting: deque[tuple[int, list[Track], Noted]] = deque()
+    shown: list[list[Track]] = []
+    asked: list[tuple[int, Box]] = []
+
+    def oldest() -> None:
+        index, tracks, noted = waiting.popleft()
+
+        def look(track: int, box: Box, others: Sequence[Box]) -> Face | None:
+            asked.append((index, box))
+            return seen(index, box)
+
+        shown.append(lookahead.shown(tracks, noted, [one for _, _, one in waiting], look))
+
+    for index, faces in enumerate(frames):
+        tracks = tracker.update(faces, Fraction(index, RATE))
+        luma = PLAIN if pictures is None else pictures[index]
+        waiting.append((index, tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(luma))))
+        if len(waiting) > RATE:
+            oldest()
+    while waiting:
+        oldest()
+    return shown, asked
+
+
+LATE: list[list[Face]] = [[]] * 30 + [[face(300)]] * 30
+"""Somebody who is first found in frame 30, where the head was all the time."""
+GAP: list[list[Face]] = [[face(300)]] * 20 + [[]] * 12 + [[face(300)]] * 28
+LEFT: list[list[Face]] = [[face(300)]] * 20 + [[]] * 30
+
+
+def test_before_the_first_sighting_only_a_moment_is_covered_where_nobody_is_seen() -> None:
+    shown, asked = run(LATE, nothing, [HEAD] * 60)
+    covered = [index for index, tracks in enumerate(shown) if tracks]
+    assert covered == list(range(28, 60))  # 0.1 s at 25 frames a second are two frames
+    assert asked and max(index for index, _ in asked) < 30
+
+
+def test_before_the_first_sighting_a_face_that_is_seen_is_one() -> None:
+    shown, _ = run(LATE, somebody, [HEAD] * 60)
+    early = [tracks[0] for tracks in shown[5:30]]
+    assert all(one.face is not None and one.face.again and one.missed == 0 for one in early)
+    assert {one.number for one in early} == {1}
+    assert all(one.box == one.face.box for one in early if one.face is not None)
+
+
+def test_where_there_may_be_a_face_the_place_is_covered_as_without_a_look() -> None:
+    shown, _ = run(LATE, perhaps, [HEAD] * 60)
+    assert all(tracks and tracks[0].sighted is None for tracks in shown[5:30])
+    plain, _ = run(LATE, lambda index, box: None, [HEAD] * 60)
+    assert shown[30:] == plain[30:]
+
+
+def test_where_nothing_was_seen_only_every_second_frame_is_looked_at() -> None:
+    asked = [index for index, _ in run(LATE, nothing, [HEAD] * 60)[1]]
+    assert len(asked) == len(set(asked)) and set(np.diff(asked).tolist()) == {2}
+
+
+def test_a_face_is_looked_for_in_its_own_size() -> None:
+    _, asked = run(LEFT, nothing)
+    assert asked
+    for _, (x0, y0, x1, y1) in asked:
+        assert x1 - x0 == pytest.approx(60, abs=1) and y1 - y0 == pytest.approx(60, abs=1)
+
+
+def test_a_gap_is_covered_where_the_patch_leads_through_it_whatever_a_look_says() -> None:
+    assert all(run(GAP, nothing, [HEAD] * 60)[0])
+
+
+def test_a_gap_without_the_patch_is_open_where_nobody_is_seen() -> None:
+    pictures = [HEAD] * 20 + [PLAIN] * 12 + [HEAD] * 28
+    shown, _ = run(GAP, nothing, pictures)
+    assert [index for index, tracks in enumerate(shown) if not tracks] == list(range(22, 30))
+    assert all(run(GAP, perhaps, pictures)[0])
+
+
+def test_who_is_not_seen_again_is_let_go_after_a_moment_and_followed_where_looks_go_on_to_see_a_face() -> None:
+    shown, _ = run(LEFT, nothing)
+    assert [index for index, tracks in enumerate(shown) if tracks] == list(range(22))
+    assert all(run(LEFT, somebody)[0][:45])
+
+
+def test_a_face_that_is_seen_on_the_head_of_another_one_is_that_one() -> None:
+    both = [[face(300), face(420)]] * 20 + [[face(300)]] * 20
+    one = face(300, side=60)
+    known = [[replace_points(faces[0]), *faces[1:]] for faces in both]
+
+    def on_it(index: int, box: Box) -> Face:
+        return Face(one.box, 0.8, evidence=0.8, keypoints=Keypoints(one.box, np.full((5, 2), 1.0), 0.8), again=True)
+
+    shown, asked = run(known, on_it)
+    assert asked
+    assert all(len(tracks) == 1 for tracks in shown[20:])
+
+
+def replace_points(found: Face) -> Face:
+    """The face with keypoints, so that it has a head."""
+    return Face(found.box, found.score, evidence=1.0, keypoints=Keypoints(found.box, np.full((5, 2), 1.0), 0.9))
