@@ -119,8 +119,9 @@ class WithLookAhead:
         covered = self._lookahead.shown(tracks, _noted(pending), [_noted(one) for one in later], look)
         for track in covered:
             if track.face is not None and track.face.again and track.number not in pending.seen:
-                tracklet = next((one.tracklet(track.number) for one in later if track.number in one.seen), 0)
-                pending.seen[track.number] = SeenTrack(tracklet, ambiguous=False)
+                tracklet = next((one.tracklet(track.number) for one in later if track.number in one.seen), None)
+                if tracklet is not None:  # a mask knows none
+                    pending.seen[track.number] = SeenTrack(tracklet, ambiguous=False)
         return self._inner.decide(pending, covered, later)
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:

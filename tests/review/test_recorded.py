@@ -26,7 +26,7 @@ from streamdeid.analysis.edits import (
 )
 from streamdeid.analysis.edits_check import check_edits
 from streamdeid.analysis.read_analysis import read_analysis
-from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Decision, FrameRecord, Side
+from streamdeid.analysis.records import VERSION, Analysis, AnalysisEnd, AnalysisHeader, Decision, FrameRecord, Side
 from streamdeid.errors import SettingsError
 from streamdeid.review.desk import Desk, Names
 from streamdeid.review.doubts import doubts
@@ -177,7 +177,7 @@ def test_a_desk_tells_the_same_of_an_analysis_of_version_1(tmp_path: Path) -> No
     records = write_recording(tmp_path / "new", 70)
     write_version_1(tmp_path / "old", HEADER, records, END)
     old, new = read_analysis(tmp_path / "old"), read_analysis(tmp_path / "new")
-    assert (old.version, new.version) == (1, 2)
+    assert (old.version, new.version) == (1, VERSION)
     assert doubts(old) == doubts(new) != []
     one, other = Recorded.of(old), Recorded.of(new)
     assert one.causes == other.causes and (one.cause == other.cause).all() and (one.level == other.level).all()

@@ -113,3 +113,9 @@ def test_an_analysis_says_again_what_came_of_each_look() -> None:
     assert before.look_again(frame(), 4, PLACE, []) is None, "it was not covered"
     with pytest.raises(FailedClosed):
         before.look_again(frame(1), 2, PLACE, [])
+
+
+def test_an_earlier_program_did_not_look_so_its_places_stay_covered() -> None:
+    before = FoundBefore(replace(analysis_of([[decision(1, None)]]), version=2))
+    seen = before.look_again(frame(), 1, PLACE, [])
+    assert seen is not None and seen.keypoints is None

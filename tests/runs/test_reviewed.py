@@ -31,7 +31,7 @@ from streamdeid.analysis.edits import (
 from streamdeid.analysis.edits_file import read_edits, write_edits
 from streamdeid.analysis.places import Places
 from streamdeid.analysis.read_analysis import read_analysis
-from streamdeid.analysis.records import Analysis, Decision
+from streamdeid.analysis.records import VERSION, Analysis, Decision
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.cli.main import main
 from streamdeid.core.faces import Face, Keypoints, Track
@@ -217,7 +217,7 @@ def test_an_analysis_of_version_1_is_edited_and_never_rendered_from_alone(record
     report = filter_file(recording.path, output, settings, analysis=path)
     assert report.review is not None
     assert report.review.analysis == "faces were searched again, since it is of version 1, without keypoints"
-    assert read_analysis(path).version == 2 and not changed(before, pictures(output))
+    assert read_analysis(path).version == VERSION and not changed(before, pictures(output))
 
 
 def test_without_an_analysis_faces_are_as_they_were_found(recording: Recording) -> None:

@@ -87,7 +87,7 @@ class _Summary:
         self.faces |= {
             one.tracklet
             for one in decisions
-            if one.face is not None and found[one.face].confirmed and not one.ambiguous
+            if one.tracklet and one.face is not None and found[one.face].confirmed and not one.ambiguous
         }
         seen = frozenset(one.tracklet for one in decisions if one.face is not None and not one.ambiguous)
         if seen != self._last:
