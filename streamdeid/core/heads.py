@@ -23,6 +23,8 @@ _LARGER = 1.8
 """Sides of a box over those of the face from which it may be somebody nearer to the camera instead."""
 _LARGEST = 4.0
 """The same of a box whose middle lies in the face itself: who stood before it would hide it."""
+_INSIDE = 0.1
+"""Share of a face's height by which it may reach beyond a box that holds it."""
 _SAME, _BESIDE = 0.35, 0.4
 """IoU of two faces, and distance of their middles in widths of the smaller, from which both are one."""
 _ASIDE, _SURER = 0.6, 0.5
@@ -40,7 +42,12 @@ def on_head(boxes: Floats, face: Floats) -> NDArray[np.bool_]:
     within = (np.abs(away * (_ACROSS, _DOWN) - (0.0, _RAISED)) < 0.5).all(axis=1) & (
         sides < _LARGEST * max(width, height)
     )
-    return np.asarray(within | ((np.hypot(*away.T) < 1) & (sides < _LARGER * max(width, height))), np.bool_)
+    # A box that holds the whole face is nobody nearer to the camera: that head would hide the face.
+    held = (boxes[:, :2] < face[:2] + _INSIDE * height).all(axis=1) & (boxes[:, 2:] > face[2:] - _INSIDE * height).all(
+        axis=1
+    )
+    largest = np.where(held, _LARGEST, _LARGER) * max(width, height)
+    return np.asarray(within | ((np.hypot(*away.T) < 1) & (sides < largest)), np.bool_)
 
 
 def seconds(boxes: Floats, faces: Sequence[Box | None], sure: Sequence[float], least: float) -> set[int]:

@@ -23,7 +23,8 @@ def square(x: float, y: float, side: float) -> tuple[float, float, float, float]
         (125, 172, 40, True),  # a collar
         (190, 130, 50, False),  # a neighbour, cheek to cheek
         (125, 220, 50, False),  # who stands in front
-        (125, 90, 140, False),  # somebody much nearer to the camera
+        (125, 75, 140, False),  # somebody much nearer to the camera, behind whose chin it is half hidden
+        (125, 90, 140, True),  # a box that holds all of it: a head there would hide the face
         (125, 125, 140, True),  # a head and shoulders taken for a face, with this one in its middle
     ],
 )

@@ -185,3 +185,11 @@ def test_it_is_cheap() -> None:
     for patch in patches:
         state.match(patch, planes, _OVAL)
     assert time.process_time() - blurred < blurred - begun
+
+
+def test_a_scene_without_a_flat_place_is_not_taken_for_grain() -> None:
+    """Rails and lamps everywhere, of another strength in each block: the faintest are no camera's grain."""
+    strength = np.repeat(np.repeat(np.random.default_rng(5).uniform(4, 60, (16, 16)), 8, axis=0), 8, axis=1)
+    rails = 128 + strength * np.where(np.arange(128) % 4 < 2, 1.0, -1.0)
+    found = grain_of(np.round(rails), np.ones((128, 128), np.uint8))
+    assert found is not None and found.max() <= 0.7
