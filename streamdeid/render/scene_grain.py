@@ -57,8 +57,8 @@ _FLATTEST = 0.1
 were taken for grain."""
 _MIDDLE, _ALIKE, _MOST = 0.4, 2.0, 0.7
 """Grain is everywhere alike: where the deviation at the first quantile is so many times that at the flattest, no block
-may be flat (a carriage full of rails, sharpened, gave faces of 70 pixels a grain of 3.1), and more than the third is not
-believed: the most of six other clips is 0.68."""
+may be flat (a carriage full of rails, sharpened, gave faces of 70 pixels a grain of 3.1), and more than the third is
+not believed: the most of six other clips is 0.68."""
 _SEEN_OF = 0.87, 0.81
 """The deviation at that quantile, as a share of the true one, in blocks of nothing but grain."""
 _ROUNDING = 0.231, 0.079
