@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from streamdeid.aam.albedo import FLOOR, masked_blur, under_gain
+from streamdeid.aam.masked_blur import FLOOR, masked_blur, under_gain
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.linear_grid import line_between, places_between
 from streamdeid.aam.piecewise_affine import Pixels

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import cv2
 import numpy as np
 
-from streamdeid.aam.albedo import masked_blur
+from streamdeid.aam.masked_blur import masked_blur
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.mesh_render import Owners, render_turned

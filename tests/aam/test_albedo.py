@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.aam.albedo import _HUE, Albedo, masked_blur, studio_field
+from streamdeid.aam.albedo import _HUE, Albedo, studio_field
+from streamdeid.aam.masked_blur import masked_blur
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.synthesise import extended
 from streamdeid.core.colour import LUMA
