@@ -73,7 +73,9 @@ class Albedo:
         """How surely a picture shows a beard, 0 to 1: what is in between looks like dirt."""
         lower = self.zones.lower * self.zones.bare
         level = np.log(np.maximum(picture, 0) + FLOOR) @ LUMA
-        darkness = float(np.median(level[self.zones.skin * (1 - self.zones.lower) > 0.5]) - np.average(level, weights=lower))
+        darkness = float(
+            np.median(level[self.zones.skin * (1 - self.zones.lower) > 0.5]) - np.average(level, weights=lower)
+        )
         least, sure = _BEARDED
         return float(smooth_step((darkness - least) / (sure - least)))
 

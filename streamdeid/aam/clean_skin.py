@@ -29,16 +29,18 @@ _RELIEF = (0.012, 0.03)
 """Blurs that part relief from grain."""
 _LOCAL = (0.06, 0.12)
 """Blurs over which the strength of relief is measured."""
-_USUAL, _OF_RELIEF = 0.012, 0.5
+_USUAL, _OF_RELIEF = 0.008, 0.45
 """By how much the relief of a fair donor differs from the mean face's, root mean square of the log of luma: the first
 where that has none, and the second for each that it has. Medians of London's fair donors: forehead .012, cheeks .019,
 about the mouth .026, nose .033, eyes .035; the mean face's own relief there is .007, .008, .019, .044 and .046. Black
 donors have 1.4 to 1.8 times as much."""
-_MOST = 2.0
+_MOST = 1.6
 """Deviations beyond which none goes, in those units."""
 _GRAIN = 0.011
 """Root mean square of the grain of fair donors, median: forehead .010, nose .018, mouth .014, cheeks .011."""
-_TINT = 0.5
+_UNEVEN = 0.7
+"""Share that is taken off what both halves of a face differ by: blotches do, and hardly ever features."""
+_TINT = 0.4
 """Share that stays of what the hue of relief differs by from its usual one."""
 _SHADOW = np.array([0.72, 1.08, 1.2], np.float32)
 """How much of a shadow's depth the three channels have: light that has gone through skin fills it with red, so a shadow
@@ -69,12 +71,14 @@ def with_clean_skin(picture: Pixels, zones: Zones, usual: Relief, hairy: Pixels)
     _, relief, grain = _parted(np.log(np.maximum(picture, 0) + FLOOR), zones)
     level = relief @ LUMA
     away = level - usual.usual
+    away = away - _UNEVEN * (away - away[:, ::-1]) / 2
     held = away * np.minimum(1, usual.spread / np.maximum(_strength(away, zones), 1e-6))
     most = _MOST * usual.spread
     held = most * np.tanh(held / most)
-    kept = (usual.usual + held)[:, :, None]
+    # Taken off, never laid on: what has no relief stays as it is.
+    kept = np.clip(usual.usual + held, np.minimum(level, 0), np.maximum(level, 0))[:, :, None]
     tint = relief - level[:, :, None]
-    shade = np.where(kept < 0, kept * (_SHADOW - 1), 0)
+    shade = np.minimum(kept, 0) * (_SHADOW - 1)
     fine = grain @ LUMA
     finer = np.minimum(1, _GRAIN / np.maximum(_strength(fine, zones), 1e-6))[:, :, None] - 1
     gain = kept - level[:, :, None] + shade + (_TINT - 1) * tint + finer * grain
@@ -91,4 +95,6 @@ def _parted(log: Pixels, zones: Zones) -> tuple[Pixels, Pixels, Pixels]:
 
 def _strength(level: Pixels, zones: Zones) -> Pixels:
     """Root mean square (h, w) of a level (h, w) of skin about each place."""
-    return np.asarray(np.sqrt(np.maximum(masked_blur((level * level)[:, :, None], zones.bare, _LOCAL)[:, :, 0], 0)), np.float32)
+    return np.asarray(
+        np.sqrt(np.maximum(masked_blur((level * level)[:, :, None], zones.bare, _LOCAL)[:, :, 0], 0)), np.float32
+    )

@@ -74,8 +74,10 @@ def _bare(points: Points, hair: Pixels, size: tuple[int, int]) -> Pixels:
     cv2.fillPoly(inside, [np.round(hull * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
     reach = 2 * round(_RIM * width) + 1
     inside = cv2.erode(inside, np.ones((reach, reach), np.uint8), borderType=cv2.BORDER_CONSTANT, borderValue=0)
-    skin = inside * (1 - hair) * (1 - eyes) * np.clip(1 - 1.15 * lips, 0, 1) * np.clip(1 - 1.1 * holes, 0, 1)
-    return np.asarray(np.clip(skin, 0, 1), np.float32)
+    skin = inside * np.clip(1 - 1.1 * holes, 0, 1)
+    for part, sharply in ((hair, 8), (eyes, 1.5), (lips, 1.5)):
+        skin = skin * np.clip(1 - sharply * part, 0, 1)
+    return np.asarray(skin, np.float32)
 
 
 def _wider(eye: Points, reach: float) -> Points:

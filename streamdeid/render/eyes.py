@@ -34,7 +34,7 @@ _WHITE, _WHITEST = 1.12, 1.15
 """Brightness of the sclera over that of the face: that of a fair donor, and the most. Dark donors' is 1.65."""
 _RELIT = 1.15
 """Most by which an iris is brightened with a white that is too dark."""
-_VIVID, _DARKER, _WARMTH = 1.5, 0.8, 0.12
+_VIVID, _DARKER, _WARMTH = 1.25, 0.8, 0.15
 """Saturation and brightness of an iris over those of the mean of donors; share of the skin's hue in the sclera's."""
 _LASHES = 0.5
 """Brightness of the line of a closed eye over that of the lids."""
