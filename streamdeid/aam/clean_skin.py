@@ -1,11 +1,10 @@
 """Clean skin: the relief and the lips of a decoded face held to what the gallery's own fair faces have.
 
 A texture is scaled to one mean colour, so the face of a dark donor comes out at a fair tone with the contrast of dark
-skin: shadows about nose and mouth twice as deep as fair skin's, grey instead of red, lips pale below and violet above. It
-looks like dirt. No scaling of the whole texture undoes it, so skin is parted by size: a *soft field* (light and
-blotches), *relief* (wings of the nose, folds, rims of lids: 1 to 5 % of the frame's width) and *grain* (pores, hairs).
-What relief differs by from the mean face's is held to what it differs by in London's 69 fair-skinned donors, and so is
-the tone of the lips; what they have themselves stays as it is.
+skin: shadows about nose and mouth twice as deep as fair skin's, and grey instead of red. It looks like dirt. No scaling
+of the whole texture undoes it, so skin is parted by size: a *soft field* (light and blotches), *relief* (wings of the
+nose, folds, rims of lids: 1 to 5 % of the frame's width) and *grain* (pores, hairs). What relief differs by from the
+mean face's is held to what it differs by in London's 69 fair-skinned donors; what is within that stays as it is.
 
 All this is a function of the surrogate alone.
 """
@@ -14,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 
 from streamdeid.aam.masked_blur import FLOOR, masked_blur, under_gain
@@ -23,8 +21,8 @@ from streamdeid.aam.zones import Zones
 from streamdeid.core.colour import LUMA
 
 _SOFT = (0.05, 0.1, 0.2, 0.4)
-"""Blurs that part the soft field of skin from its relief, shares of the frame's width: the narrow one where there is skin,
-wider ones to carry it on under features."""
+"""Blurs that part the soft field of skin from its relief, shares of the frame's width: the narrow one where there is
+skin, wider ones to carry it on under features."""
 _RELIEF = (0.012, 0.03)
 """Blurs that part relief from grain."""
 _LOCAL = (0.06, 0.12)

@@ -32,8 +32,8 @@ _TAKEN = (0.0, 0.7, 1.3)
 """What of a mean smile is taken out of it; no more than the last of however much."""
 
 _FOLDED = (-0.3, 0.6, 1.0)
-"""Least smile that folds follow, the one up to which they do so in full, and the one that they stay below: faces at rest
-differ by 0.3, and an open mouth counts as a large smile (up to 2.6), which draws no cheek up."""
+"""Least smile that folds follow, the one up to which they do so in full, and the one that they stay below: faces at
+rest differ by 0.3, and an open mouth counts as a large smile (up to 2.6), which draws no cheek up."""
 
 
 def folds(shape: Points, rest: Points, model: AppearanceModel) -> Pixels:

@@ -39,8 +39,8 @@ _MOUTH = 1.0, 1.12
 """Bounds of the factor on changes of the mouth, the surrogate's width over the person's: a wide mouth makes no wider
 smiles, and a narrow one speaks as much."""
 _REREAD = 1.06
-"""Least factor on the opening of a mouth: of lips that are not the person's the landmarker reads less. Without it what it
-reads varies by .93 of what it did (median of 13 clips with three surrogates each)."""
+"""Least factor on the opening of a mouth: of lips that are not the person's the landmarker reads less. Without it what
+it reads varies by .93 of what it did (median of 13 clips with three surrogates each)."""
 _WIDEST, _STRETCHED, _OPEN = 1.12, (1.1, 1.5), (0.25, 0.9)
 """How much wider than the person's a mouth may be that is drawn wide or open: fully so at the second of the widths over
 that at rest, or of the openings over the width, not at all at the first. At rest its width is the surrogate's."""

@@ -39,8 +39,8 @@ _VIVID, _DARKER, _WARMTH = 1.25, 0.8, 0.15
 _LASHES = 0.5
 """Brightness of the line of a closed eye over that of the lids."""
 _RIM, _SHINE = (11, 23), 0.95
-"""Width of an eye's rim and of the skin about it, pixels of the model's frame, 200 wide, and the brightness that the rim
-may have over the skin's."""
+"""Width of an eye's rim and of the skin about it, pixels of the model's frame, 200 wide, and the brightness that the
+rim may have over the skin's."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ def shut(picture: Pixels, eye: Points) -> None:
 
 
 def _dull(picture: Pixels, inside: NDArray[np.uint8]) -> None:
-    """Take the shine off the rim of the lids about an opening, uint8 (h, w), of an RGB picture (h, w, 3), in place: where
-    donors' eyes are open wider than the surrogate's, it is a white line under the new eye."""
+    """Take the shine off the rim of the lids about an opening, uint8 (h, w), of an RGB picture (h, w, 3), in place:
+    where donors' eyes are open wider than the surrogate's, it is a white line under the new eye."""
     near, far = (cv2.dilate(inside, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (d, d))) for d in _RIM)
     skin = np.median(picture[np.greater(far, near)], axis=0)
     level = picture.mean(axis=2) / max(float(skin.mean()), 1.0)

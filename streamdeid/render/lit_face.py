@@ -5,9 +5,9 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from streamdeid.aam.masked_blur import FLOOR, masked_blur, under_gain
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.linear_grid import line_between, places_between
+from streamdeid.aam.masked_blur import FLOOR, masked_blur, under_gain
 from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.aam.zones import Zones
 from streamdeid.core.colour import LUMA, yuv_from_rgb
@@ -21,8 +21,8 @@ _KNEE = 235.0
 """Grey level from which highlights are compressed, with their hue: a lamp that is brighter here than in the studio is
 not to burn out."""
 _EYE_TINT = np.float32(0.35)
-"""Share of the colour of the light that eyes are shown in: most of what it is taken for is the tone of the skin, and pale
-skin would make whites blue."""
+"""Share of the colour of the light that eyes are shown in: most of what it is taken for is the tone of the skin, and
+pale skin would make whites blue."""
 
 
 def hairs(face: NewFace, zones: Zones) -> Pixels:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from streamdeid.aam.albedo import _HUE, Albedo, studio_field
-from streamdeid.aam.masked_blur import masked_blur
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.masked_blur import masked_blur
 from streamdeid.aam.synthesise import extended
 from streamdeid.core.colour import LUMA
 from tests.drawn_faces import some_identity
