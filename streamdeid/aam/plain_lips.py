@@ -16,7 +16,7 @@ from streamdeid.core.colour import LUMA
 
 _SCALES = (0.025, 0.06, 0.15)
 """Blurs over which lips are even, shares of the frame's width."""
-_KEPT, _KEPT_TINT = 0.5, 0.4
+_KEPT, _KEPT_TINT = 0.3, 0.3
 """Shares that stay of soft differences of brightness and of colour within lips: they are a little darker above."""
 _DARK, _RED, _BLUE = (-0.34, -0.17), (0.13, 0.25), (0.07, 0.14)
 """How much darker (natural log of luma), redder (log R - log G) and bluer (log B - log G) than skin lips are on the

@@ -266,3 +266,12 @@ def test_every_surrogate_has_eyes_that_can_be_told_apart(fitting: FitModel, seed
         assert eye.sclera.mean() > eye.iris.mean() + 15 > eye.pupil.mean() + 15
         assert np.isfinite([*eye.sclera, *eye.iris, *eye.pupil]).all()
     assert (RIGHT_EYE.stop - RIGHT_EYE.start) == 6
+
+
+def test_no_white_line_is_left_under_a_new_eye(model: AppearanceModel) -> None:
+    """Where a donor's eye was open wider, its white shows below the surrogate's lid."""
+    picture, lids = _painted_eye(model, 205), model.mean_shape[LEFT_EYE]
+    column, row = (round(float(v)) for v in (lids[:, 0].mean(), lids[:, 1].max() + 2))
+    picture[row - 1 : row + 2, column - 6 : column + 7] = 230
+    shut(picture, lids)
+    assert picture[row + 1, column - 4 : column + 5].max() < 1.1 * 170
