@@ -58,9 +58,9 @@ class Relief:
 def relief_of(mean: Pixels, zones: Zones) -> Relief:
     """What is usual, from the picture of a mean face (h, w, 3) without its studio's light."""
     _, relief, _ = _parted(np.log(np.maximum(mean, 0) + FLOOR), zones)
-    level = relief @ LUMA
-    level = (level + level[:, ::-1]) / 2
-    return Relief(np.asarray(level, np.float32), _USUAL + _OF_RELIEF * _strength(level, zones))
+    level = np.asarray(relief @ LUMA, np.float32)
+    level = np.asarray((level + level[:, ::-1]) / 2, np.float32)
+    return Relief(level, _USUAL + _OF_RELIEF * _strength(level, zones))
 
 
 def with_clean_skin(picture: Pixels, zones: Zones, usual: Relief, hairy: Pixels) -> Pixels:
@@ -69,7 +69,7 @@ def with_clean_skin(picture: Pixels, zones: Zones, usual: Relief, hairy: Pixels)
     _, relief, grain = _parted(np.log(np.maximum(picture, 0) + FLOOR), zones)
     level = relief @ LUMA
     away = level - usual.usual
-    away = away - _UNEVEN * (away - away[:, ::-1]) / 2
+    away = np.asarray(away - _UNEVEN * (away - away[:, ::-1]) / 2, np.float32)
     held = away * np.minimum(1, usual.spread / np.maximum(_strength(away, zones), 1e-6))
     most = _MOST * usual.spread
     held = most * np.tanh(held / most)

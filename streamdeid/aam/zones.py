@@ -73,8 +73,8 @@ def _bare(points: Points, hair: Pixels, size: tuple[int, int]) -> Pixels:
     hull = cv2.convexHull(points.astype(np.float32)).reshape(-1, 2)
     cv2.fillPoly(inside, [np.round(hull * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
     reach = 2 * round(_RIM * width) + 1
-    inside = cv2.erode(inside, np.ones((reach, reach), np.uint8), borderType=cv2.BORDER_CONSTANT, borderValue=0)
-    skin = inside * np.clip(1 - 1.1 * holes, 0, 1)
+    within = cv2.erode(inside, np.ones((reach, reach), np.uint8), borderType=cv2.BORDER_CONSTANT, borderValue=0)
+    skin = np.asarray(within, np.float32) * np.clip(1 - 1.1 * holes, 0, 1)
     for part, sharply in ((hair, 8), (eyes, 1.5), (lips, 1.5)):
         skin = skin * np.clip(1 - sharply * part, 0, 1)
     return np.asarray(skin, np.float32)

@@ -63,8 +63,8 @@ def at_eye(field: Pixels, eye: int, model: AppearanceModel) -> Pixels:
 def lit_eye(face: NewFace, eye: int, here: Pixels, colour: Colour) -> EyeColours:
     """Colours of an eye (0: image-left) under the light at its place, natural log of the gain (3,), YUV."""
     own = face.eyes[eye]
-    level = here @ LUMA if len(here) == 3 else here[0]
-    here = level + _EYE_TINT * (here - level)
+    level = np.float32(here @ LUMA if len(here) == 3 else here[0])
+    here = np.asarray(level + _EYE_TINT * (here - level), np.float32)
     colours = np.stack([own.sclera, own.iris, own.pupil])[None].astype(np.float32)
     out = np.empty_like(colours)
     gain = np.exp(np.broadcast_to(here, (1, 1, 3)).astype(np.float32))
