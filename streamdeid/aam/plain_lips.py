@@ -26,15 +26,20 @@ whole: means of London's 69 fair donors -.28, .20 and .13, standard deviations .
 
 def with_plain_lips(picture: Pixels, zones: Zones, skin: Pixels) -> Pixels:
     """A picture (h, w, 3), RGB, with even lips. skin: log RGB (3,) of its skin, `FLOOR` added."""
-    lips = zones.lips
+    rows, columns = (np.flatnonzero(zones.lips.max(axis=axis) > 0) for axis in (1, 0))
+    box = slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
+    lips, mouth = zones.lips[box], picture[box]
     core = np.where(lips > 0.6, lips, 0).astype(np.float32)
-    log = np.log(np.maximum(picture, 0) + FLOOR)
+    log = np.log(np.maximum(mouth, 0) + FLOOR)
+    wider = picture.shape[1] / mouth.shape[1]
     whole = (log * core[:, :, None]).sum(axis=(0, 1)) / core.sum()
-    away = masked_blur(log, core, _SCALES) - whole
+    away = masked_blur(log, core, tuple(share * wider for share in _SCALES)) - whole
     level = (away @ LUMA)[:, :, None]
     kept = _KEPT * level + _KEPT_TINT * (away - level)
     over = whole - skin
     tone = np.array([np.clip(over[0] - over[1], *_RED), 0.0, np.clip(over[2] - over[1], *_BLUE)])
     wanted = tone - tone @ LUMA + np.clip(over @ LUMA, *_DARK)
     gain = (kept - away + (wanted - over)) * lips[:, :, None]
-    return under_gain(picture, np.asarray(gain, np.float32))
+    even = picture.copy()
+    even[box] = under_gain(mouth, np.asarray(gain, np.float32))
+    return even
