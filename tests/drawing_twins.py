@@ -44,8 +44,16 @@ def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
     for part, (a, b) in ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS), (MOUTH, MOUTH_CORNERS)):
         now, rest, own = (_turned(face[part], face[a], face[b]) for face in (shape, neutral, surrogate))
         ratio = np.linalg.norm(surrogate[b] - surrogate[a]) / np.linalg.norm(neutral[b] - neutral[a])
+        if part is MOUTH:
+            ratio = np.clip(ratio, 1.0, 1.12)
         laid = own + ratio * (now - rest)
         if part is MOUTH:
+            wide_now, wide_rest, wide = (np.linalg.norm(face[b] - face[a]) for face in (shape, neutral, surrogate))
+            wide += ratio * (wide_now - wide_rest)
+            opened = max((now[lower, 1] - now[upper, 1]) / wide_now for upper, lower in ((13, 19), (14, 18), (15, 17)))
+            most = max(_rising(wide_now / wide_rest, 1.1, 1.5), _rising(opened, 0.25, 0.9))
+            laid[:, 0] *= (1 - most) + most * min(1.0, 1.12 * wide_now / wide)
+            ratio = max(ratio, 1.06)
             for upper, lower, over, under in (
                 (13, 19, (1, 2), (10, 11)),
                 (14, 18, (3,), (9,)),
@@ -63,13 +71,21 @@ def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
         along = (moved[b] - moved[a]) / np.linalg.norm(moved[b] - moved[a])
         back = np.array([[along[0], along[1]], [-along[1], along[0]]])
         moved[part] = laid @ back + (moved[a] + moved[b]) / 2
+    share = (shape[51, 1] - shape[33, 1]) / max(neutral[51, 1] - neutral[33, 1], 1e-6)
+    if share < 1:
+        moved[MOUTH, 1] += max(share * (surrogate[51, 1] - surrogate[33, 1]) - (moved[51, 1] - moved[33, 1]), 0)
     ring = neutral[OUTLINE]
     edge = np.roll(ring, -1, axis=0) - np.roll(ring, 1, axis=0)
     normal = np.column_stack([edge[:, 1], -edge[:, 0]]) / np.linalg.norm(edge, axis=1, keepdims=True)
     normal *= np.sign(((ring - ring.mean(axis=0)) * normal).sum())
-    push = np.clip(((surrogate[OUTLINE] - ring) * normal).sum(axis=1, keepdims=True), 0, 9)
+    push = np.clip(((surrogate[OUTLINE] - ring) * normal).sum(axis=1, keepdims=True), 0, 4)
     moved[OUTLINE] = shape[OUTLINE] + push * normal
     return moved
+
+
+def _rising(value: float, first: float, last: float) -> float:
+    t = float(np.clip((value - first) / (last - first), 0, 1))
+    return 3 * t**2 - 2 * t**3
 
 
 def _turned(points: Array, a: Array, b: Array) -> Array:

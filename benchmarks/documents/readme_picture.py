@@ -67,7 +67,7 @@ def main(argv: list[str]) -> int:
     """Draw, filter, write; the exit code."""
     parser = parser_of(__name__, __doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/demo.jpg"), help="(%(default)s)")
-    parser.add_argument("--key", type=int, default=1, help="which new faces (%(default)s)")
+    parser.add_argument("--key", type=int, default=5, help="which new faces (%(default)s)")
     arguments = parser.parse_args(argv)
     sheet = contact_sheet(halves(arguments.key), LABELS)
     cv2.imwrite(str(arguments.out), cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, QUALITY])

@@ -7,11 +7,12 @@ mesh 48 pixels wide and up, in every tenth frame; those shown posed or at a lowe
 `other`: shares; `overlaid`: share of the measured with another cover's box over a tenth of the face and more; no pixel
 in such a box is measured). Medians over the faces of a clip of: colour and shading error of plain skin
 (`skin_looks.py`, natural logs; `level`: lighter above 0); step across the rim over the original's at chin, cheeks and
-forehead (`edge_steps.py`; luma, `colour` for all three together, `seam`: the step that was not there); sharpness and
-grain over the original's (`sharpness.py`). From every frame, against landmarks detected again on the output: flicker
-over the original's (`flicker.py`), and for people of 25 frames and more the correlation of gaze across, gaze up and
-down, mouth width and the lift of the corners of the mouth (`corners`), as `expression` does, and of each the spread
-of the output over the original's; means by frames, and where nothing moves they mean nothing.
+forehead (`edge_steps.py`; luma, `colour` for all three together, `seam`: the step that was not there); relief of the
+skin, sharpness and grain over the original's (`relief.py`, `sharpness.py`). From every frame, against landmarks
+detected again on the output: flicker over the original's (`flicker.py`), and for people of 25 frames and more the
+correlation of gaze across, gaze up and down, mouth width and opening and the lift of the corners of the mouth
+(`corners`), as `expression` does, and of each the spread of the output over the original's; means by frames, and where
+nothing moves they mean nothing.
 
 The last row is the median over the clips. Bars on it: colour .02, shading .05, each edge step 1.3, sharpness .8 to
 1.25; exit code 1 when one is missed. --sheets: five pictures of each clip's three largest people, original above,
@@ -36,6 +37,7 @@ from benchmarks.looks.edge_steps import SECTORS, EdgeStep, edge_steps
 from benchmarks.looks.face_pairs import Corners, Points, cut, face_width, filled, mesh_of
 from benchmarks.looks.flicker import Flicker
 from benchmarks.looks.head_geometry import counterpart, features, gaze, upright
+from benchmarks.looks.relief import relief, relief_ratio
 from benchmarks.looks.series import correlation
 from benchmarks.looks.sharpness import at_own_size, grain, grain_ratio, sharpness
 from benchmarks.looks.sheets import Sheet
@@ -57,7 +59,7 @@ EDGE_FLOOR = 0.02
 """Log step of the original below which it counts as this: nobody sees one of 2 %."""
 OVERLAID = 0.1
 """Share of a face in the boxes of other covers from which it counts as overlaid."""
-SIGNALS = ("gaze across", "gaze up down", "mouth width", "corners")
+SIGNALS = ("gaze across", "gaze up down", "mouth width", "mouth opening", "corners")
 BARS = {
     "colour": (0.0, 0.02),
     "shading": (0.0, 0.05),
@@ -86,6 +88,7 @@ class Measured:
     overlaid: list[bool] = field(default_factory=list)
     sharpness: list[float] = field(default_factory=list)
     grain: list[float] = field(default_factory=list)
+    relief: list[float] = field(default_factory=list)
     people: defaultdict[int, Moves] = field(default_factory=lambda: defaultdict(Moves))
 
     def look(self, planes: tuple[Planes, Planes], points: Points, others: Sequence[Corners]) -> None:
@@ -99,6 +102,7 @@ class Measured:
         if skin is None or mask is None:
             return
         self.skin.append(skin)
+        self.relief.append(relief_ratio(*relief(pair, mask)))
         mask = at_own_size(mask, whole)
         self.sharpness.append(sharpness(whole, mask))
         self.grain.append(grain_ratio(*grain(whole, mask)))
@@ -116,6 +120,7 @@ class Measured:
         )
         row["shading worst"] = float(np.percentile([s.shading for s in self.skin], 90)) if self.skin else None
         row |= edge_row(self.edges)
+        row["relief"] = _median(self.relief)
         row["sharpness"], row["grain"] = _median(self.sharpness), _median(self.grain)
         row["flicker"] = _weighted((moves.flicker.ratio, len(moves.output)) for moves in self.people.values())
         followed = [moves for moves in self.people.values() if len(moves.output) >= LEAST_FRAMES]
@@ -206,11 +211,12 @@ class Looking:
 
 
 def signals(face: Face) -> np.ndarray:
-    """SIGNALS (4,) of a face with landmarks."""
+    """SIGNALS (5,) of a face with landmarks."""
     assert face.landmarks is not None
     level = upright(face.landmarks)
     lift = float(level[[51, 57], 1].mean() - level[list(MOUTH_CORNERS), 1].mean())
-    return np.array([*gaze(face), features(level)[1], lift])
+    opening, width = features(level)[:2]
+    return np.array([*gaze(face), width, opening, lift])
 
 
 def measure(

@@ -21,6 +21,7 @@ from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, witho
 from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, scaled_table, warp_table
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.surface import surface_normals
+from streamdeid.aam.synthesise import extended
 from streamdeid.core.arrays_file import Arrays, let_go, read_arrays, write_arrays
 from streamdeid.core.face_mesh import MESH
 from streamdeid.core.ibug68 import MOUTH_TRIANGLES, POINTS, RIGID
@@ -113,7 +114,8 @@ class AppearanceModel:
     @cached_property
     def albedo(self) -> Albedo:
         """What turns a decoded texture into even skin."""
-        return Albedo(zones_inside(self.mean_shape, self.table), self.studio.astype(np.float32))
+        zones = zones_inside(self.mean_shape, self.table)
+        return Albedo(zones, self.studio.astype(np.float32), extended(self.mean_texture, self.table))
 
     @cached_property
     def normals(self) -> Pixels:

@@ -106,18 +106,23 @@ def reduced(photograph: Photograph, width: float) -> Photograph:
         there: Points = (points + 0.5) * ratio - 0.5
         return there
 
-    face = photograph.face
-    x0, y0, x1, y1 = face.box
+    def framed(box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+        x0, y0, x1, y1 = box
+        return x0 * ratio[0], y0 * ratio[1], x1 * ratio[0], y1 * ratio[1]
+
+    face, seen = photograph.face, photograph.face.keypoints
     assert face.landmarks is not None and face.forehead is not None and face.iris is not None
     assert face.depth is not None and face.mesh is not None
     smaller = replace(
         face,
-        box=(x0 * ratio[0], y0 * ratio[1], x1 * ratio[0], y1 * ratio[1]),
+        box=framed(face.box),
         landmarks=moved(face.landmarks),
         forehead=moved(face.forehead),
         iris=moved(face.iris),
         depth=face.depth * scale,
         mesh=np.column_stack([moved(face.mesh[:, :2]), face.mesh[:, 2] * scale]),
+        # Points of the second network that stayed behind would be a doubt, and the face redacted.
+        keypoints=None if seen is None else replace(seen, box=framed(seen.box), points=moved(seen.points)),
     )
     return replace(photograph, image=image, face=smaller, sample=sample_of(image, smaller, photograph.person))
 

@@ -14,6 +14,11 @@ _ABOUT_EYES = 0.1
 """How far from the lids' edge their skin reaches, share of the frame's width."""
 _BELOW_NOSE = 0.04
 """Height over which the lower face begins, share of the frame's width."""
+_LASHES, _LIP_RIM, _HOLES = 0.022, 0.012, (0.03, 0.012)
+"""How far lashes reach from the lids' edge, a lip's rim beyond its landmarks, and the dark of nostrils above and below
+theirs, shares of the frame's width."""
+_RIM = 0.04
+"""Width of the rim of the mesh in which hair and background show, share of the frame's width."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,8 @@ class Zones:
     """Soft: skin about the eyes, neither between the lids nor under a brow."""
     brows: Pixels
     """Soft, with the hairs beside the line of landmarks."""
+    bare: Pixels
+    """Soft: all skin, up to the very rims of lids, brows, lips and nostrils, without the outermost rim of the mesh."""
 
     @classmethod
     def of(cls, mean_shape: Points, frame_width: int, size: tuple[int, int]) -> Zones:
@@ -52,11 +59,29 @@ class Zones:
             eyes,
             np.asarray(lids, np.float32),
             hair,
+            _bare(points, hair, size),
         )
 
 
+def _bare(points: Points, hair: Pixels, size: tuple[int, int]) -> Pixels:
+    """`Zones.bare` (h, w) of a mesh (81, 2): what brows (h, w), eyes with their lashes, lips and nostrils leave."""
+    width, height = size
+    eyes = _soft([_wider(points[eye], _LASHES * width) for eye in (LEFT_EYE, RIGHT_EYE)], size, 0.008)
+    lips = _soft([_wider(points[OUTER_LIP], _LIP_RIM * width)], size, 0.008)
+    holes = _soft([_raised(points[NOSTRILS], *(reach * width for reach in _HOLES))], size, 0.012)
+    inside = np.zeros((height, width), np.uint8)
+    hull = cv2.convexHull(points.astype(np.float32)).reshape(-1, 2)
+    cv2.fillPoly(inside, [np.round(hull * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
+    reach = 2 * round(_RIM * width) + 1
+    within = cv2.erode(inside, np.ones((reach, reach), np.uint8), borderType=cv2.BORDER_CONSTANT, borderValue=0)
+    skin = np.asarray(within, np.float32) * np.clip(1 - 1.1 * holes, 0, 1)
+    for part, sharply in ((hair, 8), (eyes, 1.5), (lips, 1.5)):
+        skin = skin * np.clip(1 - sharply * part, 0, 1)
+    return np.asarray(skin, np.float32)
+
+
 def _wider(eye: Points, reach: float) -> Points:
-    """An eye's points (6, 2) moved away from its middle by so many pixels."""
+    """A part's points (n, 2) moved away from its middle by so many pixels."""
     away = eye - eye.mean(axis=0)
     wider: Points = eye + reach * away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-6)
     return wider

@@ -67,9 +67,9 @@ _LENS_AT = (0.04, 0.05, -0.1)
 """Its middle from the eye's: outwards, downwards, backwards."""
 _ROUND = 2.6
 """Exponent of its outline: between an ellipse (2) and a rectangle."""
-_LINE = 0.03
+_LINE = 0.018
 """Width of the frame's line, distances between the eyes."""
-_SHADOW = 0.16
+_SHADOW = 0.1
 """Light that the frame takes from the skin below it."""
 
 

@@ -31,8 +31,9 @@ _AMOUNTS = (0.3, 0.7, 1.5)
 _TAKEN = (0.0, 0.7, 1.3)
 """What of a mean smile is taken out of it; no more than the last of however much."""
 
-_FOLDED = (-0.3, 1.5)
-"""Range of smiles that folds follow: faces at rest differ by 0.3, and nobody of the training set smiled more than 2."""
+_FOLDED = (-0.3, 0.6, 1.0)
+"""Least smile that folds follow, the one up to which they do so in full, and the one that they stay below: faces at
+rest differ by 0.3, and an open mouth counts as a large smile (up to 2.6), which draws no cheek up."""
 
 
 def folds(shape: Points, rest: Points, model: AppearanceModel) -> Pixels:
@@ -42,7 +43,10 @@ def folds(shape: Points, rest: Points, model: AppearanceModel) -> Pixels:
     proportion to the smile: one number of the person's, which the mouth shows anyway, and no line of the own face.
     """
     more = smile_in(shape, model) - smile_in(rest, model)
-    return model.smile_folds * np.float32(np.clip(more, *_FOLDED))
+    least, follow, most = _FOLDED
+    if more > follow:
+        more = most - (most - follow) * float(np.exp(-(more - follow) / (most - follow)))
+    return model.smile_folds * np.float32(max(more, least))
 
 
 def smile_in(shape: Points, model: AppearanceModel) -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.synthesise import Patch
@@ -29,12 +30,17 @@ _GLINT, _BRIGHTEST = 1.6, 245.0
 _ABOVE = np.array([-0.58, -0.81])
 """Direction of the light where it is not known."""
 
-_WHITEST = 1.25
-"""Brightness of the sclera over that of the face, at most."""
-_VIVID, _DARKER, _WARMTH = 1.5, 0.8, 0.12
+_WHITE, _WHITEST = 1.12, 1.15
+"""Brightness of the sclera over that of the face: that of a fair donor, and the most. Dark donors' is 1.65."""
+_RELIT = 1.15
+"""Most by which an iris is brightened with a white that is too dark."""
+_VIVID, _DARKER, _WARMTH = 1.25, 0.8, 0.15
 """Saturation and brightness of an iris over those of the mean of donors; share of the skin's hue in the sclera's."""
 _LASHES = 0.5
 """Brightness of the line of a closed eye over that of the lids."""
+_RIM, _SHINE = (11, 23), 0.95
+"""Width of an eye's rim and of the skin about it, pixels of the model's frame, 200 wide, and the brightness that the
+rim may have over the skin's."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +63,19 @@ def eye_colours(picture: Pixels, eye: Points, iris: Points) -> EyeColours:
     ring = picture[inside & (distance > 0.5 * radius) & (distance < 0.85 * radius)]
     white = picture[inside & (distance > 1.15 * radius) & (np.abs(rows - y) < 0.6 * radius)]
     middle = picture[inside & (distance < 0.4 * radius)]
-    iris_colour = np.median(ring, axis=0).astype(np.float32)
     bright = white.sum(axis=1)
     white_colour = np.median(white[bright >= np.percentile(bright, 60)], axis=0).astype(np.float32)
+    skin = np.median(picture, axis=(0, 1))
+    # The eyes of dark donors were brought to a mean skin's tone with it, which makes whites glare and brown eyes blue:
+    # what a white must be changed by to be a usual one, the iris beside it is changed by.
+    warm = 1 + _WARMTH * (skin / max(float(skin.mean()), 1.0) - 1)
+    usual = _WHITE * float(skin.mean()) * warm
+    iris_colour = np.median(ring, axis=0) * np.minimum(usual / np.maximum(white_colour, 1), _RELIT)
     # A mean of many eyes is greyer and lighter than any of them.
     grey = iris_colour.mean()
     iris_colour = np.maximum(_DARKER * (grey + _VIVID * (iris_colour - grey)), 5).astype(np.float32)
     # Shadows and sky in the donors' eyes are no colour of theirs: a sclera is a pale, warm grey.
-    skin = np.median(picture, axis=(0, 1))
-    white_colour = white_colour.mean() * (1 + _WARMTH * (skin / max(float(skin.mean()), 1.0) - 1))
+    white_colour = white_colour.mean() * warm
     white_colour = np.maximum(white_colour, iris_colour + 25)
     # The eyes of dark donors, brought to a mean tone, would glare.
     most = _WHITEST * float(skin.mean())
@@ -92,8 +102,20 @@ def shut(picture: Pixels, eye: Points) -> None:
     cv2.fillPoly(inside, [np.round(eye * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
     around = np.greater(cv2.dilate(inside, np.ones((7, 7), np.uint8)), cv2.dilate(inside, np.ones((3, 3), np.uint8)))
     lashes = _LASHES * np.median(picture[around], axis=0)
+    _dull(picture, inside)
     soft = cv2.GaussianBlur(inside.astype(np.float32), (0, 0), 0.8)[:, :, None]
     picture += soft * (lashes - picture)
+
+
+def _dull(picture: Pixels, inside: NDArray[np.uint8]) -> None:
+    """Take the shine off the rim of the lids about an opening, uint8 (h, w), of an RGB picture (h, w, 3), in place:
+    where donors' eyes are open wider than the surrogate's, it is a white line under the new eye."""
+    near, far = (cv2.dilate(inside, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (d, d))) for d in _RIM)
+    skin = np.median(picture[np.greater(far, near)], axis=0)
+    level = picture.mean(axis=2) / max(float(skin.mean()), 1.0)
+    less = np.minimum(1, _SHINE / np.maximum(level, 1e-3))
+    soft = cv2.GaussianBlur(near.astype(np.float32), (0, 0), 1.0)
+    picture *= (1 + soft * (less - 1))[:, :, None]
 
 
 def narrowed(yaw: float) -> float:

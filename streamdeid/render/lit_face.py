@@ -5,9 +5,9 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from streamdeid.aam.albedo import FLOOR, masked_blur, under_gain
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.linear_grid import line_between, places_between
+from streamdeid.aam.masked_blur import FLOOR, masked_blur, under_gain
 from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.aam.zones import Zones
 from streamdeid.core.colour import LUMA, yuv_from_rgb
@@ -20,6 +20,9 @@ from streamdeid.render.new_face import NewFace
 _KNEE = 235.0
 """Grey level from which highlights are compressed, with their hue: a lamp that is brighter here than in the studio is
 not to burn out."""
+_EYE_TINT = np.float32(0.35)
+"""Share of the colour of the light that eyes are shown in: most of what it is taken for is the tone of the skin, and
+pale skin would make whites blue."""
 
 
 def hairs(face: NewFace, zones: Zones) -> Pixels:
@@ -60,6 +63,8 @@ def at_eye(field: Pixels, eye: int, model: AppearanceModel) -> Pixels:
 def lit_eye(face: NewFace, eye: int, here: Pixels, colour: Colour) -> EyeColours:
     """Colours of an eye (0: image-left) under the light at its place, natural log of the gain (3,), YUV."""
     own = face.eyes[eye]
+    level = np.float32(here @ LUMA if len(here) == 3 else here[0])
+    here = np.asarray(level + _EYE_TINT * (here - level), np.float32)
     colours = np.stack([own.sclera, own.iris, own.pupil])[None].astype(np.float32)
     out = np.empty_like(colours)
     gain = np.exp(np.broadcast_to(here, (1, 1, 3)).astype(np.float32))

@@ -11,15 +11,15 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from streamdeid.aam.albedo import FLOOR, under_gain
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.masked_blur import FLOOR, under_gain
 from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.core.colour import LUMA
 from streamdeid.core.ibug68 import NOSE_BRIDGE, NOSTRILS
 
 _BANDS = 0.005, 0.01, 0.02
 """Blurs that part the bands, shares of the frame's width."""
-_DONORS = np.array([[0.019, 0.030, 0.065], [0.050, 0.047, 0.066], [0.025, 0.035, 0.052], [0.032, 0.036, 0.059]])
+_DONORS = np.array([[0.018, 0.031, 0.066], [0.047, 0.045, 0.065], [0.016, 0.026, 0.042], [0.031, 0.034, 0.051]])
 """Detail of brows, eyes, nose and lips in each band: root mean square of the log of luma, median over the 102 donors of
 the gallery as `Albedo.even` shows them (`detail`). Halves of the donors differ by a twentieth."""
 _MOST = 1.35

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 import cv2
 import numpy as np
 
-from streamdeid.aam.albedo import masked_blur
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
+from streamdeid.aam.masked_blur import masked_blur
 from streamdeid.aam.mesh_render import Owners, render_turned
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.smooth_step import smooth_step

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.aam.albedo import _HUE, Albedo, masked_blur, studio_field
+from streamdeid.aam.albedo import _HUE, Albedo, studio_field
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.masked_blur import masked_blur
 from streamdeid.aam.synthesise import extended
 from streamdeid.core.colour import LUMA
 from tests.drawn_faces import some_identity
@@ -67,7 +68,7 @@ def test_a_studios_light_is_found_and_divided_out(model: AppearanceModel) -> Non
     inside = zones.skin > 0
     wanted = np.log(studio) - np.median(np.log(studio)[inside], axis=0)
     assert np.sqrt(np.square(field - wanted)[inside].mean()) < 0.25 * np.sqrt(np.square(wanted)[inside].mean())
-    even = Albedo(zones, field).even(np.clip(lit, 0, 255), False)
+    even = Albedo(zones, field, flat).even(np.clip(lit, 0, 255), False)
     assert _unevenness(model, lit) > 0.1 and _unevenness(model, even) < 0.02
 
 
@@ -155,7 +156,7 @@ def test_hues_lie_about_skins_but_for_lips_and_eyes(model: AppearanceModel) -> N
     # To hold one channel back moves the brightness a little, and with it the others.
     assert (away[plain] > _HUE[0] - 0.02).all() and (away[plain] < _HUE[1] + 0.02).all()
     lips = away[zones.lips > 0.95].mean(axis=0)
-    assert lips[0] - lips[1] > 0.3, "painted lips stay painted"
+    assert 0.1 < lips[0] - lips[1] < 0.3, "lips are red, and not painted"
 
 
 @settings(max_examples=10, deadline=None)

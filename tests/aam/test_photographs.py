@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import identity_of, listed, read_labels, read_photographs, reduced
-from streamdeid.core.faces import Face
+from streamdeid.core.faces import Face, Keypoints
 from streamdeid.errors import InputError, SettingsError
 from streamdeid.lab.published_pictures import MEAN_FACE, NOTHING_CHANGED, Publisher, even_planes, whole_rgb
 from streamdeid.surrogates.choice import SAMPLED
@@ -78,6 +78,17 @@ def test_reducing_keeps_the_identity(model: AppearanceModel) -> None:
     before, after = identity_of(given, model), identity_of(small, model)
     other = identity_of(photograph(model, 4), model)
     assert np.linalg.norm(before - after) < 0.3 * np.linalg.norm(before - other)
+
+
+def test_reducing_takes_the_second_networks_points_along(model: AppearanceModel) -> None:
+    given = photograph(model, 3)
+    eyes_and_mouth = np.array([[100.0, 120], [180, 120], [140, 160], [110, 200], [170, 200]])
+    seen = Keypoints((80.0, 60.0, 200.0, 240.0), eyes_and_mouth, 0.9)
+    small = reduced(replace(given, face=replace(given.face, keypoints=seen)), 120.0)
+    scale = small.image.shape[1] / given.image.shape[1]
+    assert small.face.keypoints is not None
+    np.testing.assert_allclose(small.face.keypoints.points, eyes_and_mouth * scale, atol=1)
+    np.testing.assert_allclose(small.face.keypoints.box, np.array(seen.box) * scale, atol=1)
 
 
 def test_methods_publish_what_they_promise(fitting: FitModel, gallery: Gallery) -> None:

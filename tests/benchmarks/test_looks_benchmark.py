@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.looks import edge_steps, face_pairs, looks, sharpness, sheets, skin_looks
+from benchmarks.looks import edge_steps, face_pairs, looks, relief, sharpness, sheets, skin_looks
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.faces import Track
@@ -64,6 +64,18 @@ def test_the_same_face_differs_in_nothing(drawn: Scene) -> None:
     assert set(steps) == set(edge_steps.SECTORS)
     assert all(step.luma[0] == step.luma[1] and step.added == 0 for step in steps.values())
     assert sharpness.sharpness(pair, skin_looks.plain_skin(pair)) == 1
+
+
+@pytest.mark.parametrize(("depth", "size", "seen"), [(0.0, 0.02, False), (0.08, 0.02, True), (0.08, 0.25, False)])
+def test_dirt_is_read_as_relief_and_neither_light_nor_nothing_is(
+    drawn: Scene, depth: float, size: float, seen: bool
+) -> None:
+    pair = _pair(drawn)
+    noise = np.random.default_rng(2).normal(0, 1, pair.before.shape[:2]).astype(np.float32)
+    blotches = cv2.GaussianBlur(noise, (0, 0), size * pair.width)
+    blotches = np.exp(depth * blotches / blotches.std())[:, :, None]
+    ratio = relief.relief_ratio(*relief.relief(_edited(pair, lambda p, _: p * blotches), skin_looks.plain_skin(pair)))
+    assert ratio > 1.3 if seen else ratio == pytest.approx(1, abs=0.1)
 
 
 @pytest.mark.parametrize("gains", [(1.1, 1.0, 1.0), (1.0, 1.0, 0.85), (1.08, 0.97, 0.95)])

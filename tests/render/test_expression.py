@@ -70,7 +70,9 @@ def _with_lids(shape: Array, share: float) -> Array:
 def test_a_surrogate_like_the_person_gives_the_shape_back(model: AppearanceModel, seed: int, opening: float) -> None:
     neutral, shape, _ = _speaking(model, seed, opening)
     got = transfer_expression(shape, neutral, neutral)
-    np.testing.assert_allclose(got, shape, atol=1e-6)
+    lips = np.r_[48:68]  # they open a little farther, for the landmarker reads less of them
+    np.testing.assert_allclose(np.delete(got, lips, axis=0), np.delete(shape, lips, axis=0), atol=1e-6)
+    np.testing.assert_allclose(got[lips], shape[lips], atol=0.061 * np.abs(_openings(shape, "mouth")).max() + 1e-6)
 
 
 @settings(max_examples=30, deadline=None)
@@ -118,13 +120,63 @@ def test_only_the_change_of_a_part_is_the_persons(model: AppearanceModel, seed: 
 
 @settings(max_examples=30, deadline=None)
 @given(_SEEDS, st.floats(0, 0.8))
-def test_openings_of_the_mouth_follow_exactly(model: AppearanceModel, seed: int, opening: float) -> None:
+def test_openings_of_the_mouth_follow_within_bounds(model: AppearanceModel, seed: int, opening: float) -> None:
     neutral, shape, surrogate = _speaking(model, seed, opening)
     got = transfer_expression(shape, neutral, surrogate)
-    wanted = _ratio(surrogate, neutral, "mouth") * np.maximum(_openings(shape, "mouth"), 0)
-    np.testing.assert_allclose(_openings(got, "mouth"), wanted, atol=1e-9)
-    widths = [np.ptp(_levelled(s, "mouth")[[0, 6], 0]) for s in (got, shape)]
-    assert widths[0] == pytest.approx(_ratio(surrogate, neutral, "mouth") * widths[1])
+    factor = np.clip(_ratio(surrogate, neutral, "mouth"), 1.06, 1.12)
+    np.testing.assert_allclose(_openings(got, "mouth"), factor * np.maximum(_openings(shape, "mouth"), 0), atol=1e-9)
+
+
+def _wide(shape: Array) -> float:
+    return float(np.linalg.norm(shape[54] - shape[48]))
+
+
+def _stretched(shape: Array, growth: float) -> Array:
+    """The shape with its mouth so many times as wide."""
+    shape = shape.copy()
+    middle = shape[[48, 54], 0].mean()
+    shape[48:68, 0] = middle + growth * (shape[48:68, 0] - middle)
+    return shape
+
+
+@pytest.mark.parametrize("own", [0.85, 1.0, 1.3])
+@pytest.mark.parametrize("opening", [0.0, 1.0])
+def test_no_mouth_that_is_drawn_wide_or_open_is_much_wider_than_the_persons(
+    model: AppearanceModel, own: float, opening: float
+) -> None:
+    """However wide the surrogate's is at rest."""
+    neutral, _, _ = _people(model, 3)
+    neutral = with_mouth(neutral, 0.0)
+    surrogate = _stretched(neutral, own)
+    for growth in (0.7, 0.9, 1.05, 1.2, 1.5):
+        shape = with_mouth(_stretched(neutral, growth), opening)
+        got = _wide(transfer_expression(shape, neutral, surrogate)) / _wide(shape)
+        if opening or growth == 1.5:
+            assert got <= 1.121
+        assert got <= max(own, 1) / min(growth, 1) + 1e-9
+
+
+@pytest.mark.parametrize("own", [0.85, 1.0, 1.12])
+def test_a_mouth_that_speaks_moves_as_far_as_the_persons(model: AppearanceModel, own: float) -> None:
+    neutral, _, _ = _people(model, 4)
+    neutral = with_mouth(neutral, 0.0)
+    surrogate = _stretched(neutral, own)
+    shapes = [with_mouth(_stretched(neutral, growth), 0.12) for growth in (0.9, 1.0, 1.1)]
+    person, new = (
+        [_wide(s) for s in faces] for faces in (shapes, [transfer_expression(s, neutral, surrogate) for s in shapes])
+    )
+    for a, b in ((0, 1), (1, 2)):
+        assert 0.999 <= (new[b] - new[a]) / (person[b] - person[a]) <= 1.121
+
+
+def test_a_lip_that_is_drawn_up_does_not_run_into_a_short_nose(model: AppearanceModel) -> None:
+    neutral, _, _ = _people(model, 6)
+    surrogate, shape = neutral.copy(), neutral.copy()
+    height = neutral[51, 1] - neutral[33, 1]
+    surrogate[48:68, 1] -= 0.4 * height
+    shape[48:68, 1] -= 0.5 * height
+    got = transfer_expression(shape, neutral, surrogate)
+    assert got[51, 1] - got[33, 1] == pytest.approx(0.5 * (surrogate[51, 1] - surrogate[33, 1]), abs=0.3)
 
 
 @settings(max_examples=30, deadline=None)

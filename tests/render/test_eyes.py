@@ -217,10 +217,10 @@ def _painted_eye(model: AppearanceModel, white: float) -> NDArray[np.float32]:
 
 
 def test_colours_of_a_painted_eye_are_found(model: AppearanceModel) -> None:
-    found = eye_colours(_painted_eye(model, 205), model.mean_shape[LEFT_EYE], model.iris[0])
-    # A mean of eyes is greyer and lighter than any: half as much colour again, and four fifths of the light.
-    np.testing.assert_allclose(found.iris, 0.8 * (100 + 1.5 * (np.array([70, 90, 140]) - 100)), atol=1)
-    np.testing.assert_allclose(found.sclera, 205, atol=1)
+    found = eye_colours(_painted_eye(model, 190), model.mean_shape[LEFT_EYE], model.iris[0])
+    # A mean of eyes is greyer and lighter than any: a quarter as much colour again, and four fifths of the light.
+    np.testing.assert_allclose(found.iris, 0.8 * (100 + 1.25 * (np.array([70, 90, 140]) - 100)), atol=1)
+    np.testing.assert_allclose(found.sclera, 190, atol=1)
     assert found.pupil.max() <= 16
 
 
@@ -238,7 +238,14 @@ def test_both_eyes_of_a_face_have_the_same_colours(fitting: FitModel) -> None:
 
 def test_whites_do_not_glare(model: AppearanceModel) -> None:
     found = eye_colours(_painted_eye(model, 250), model.mean_shape[LEFT_EYE], model.iris[0])
-    np.testing.assert_allclose(found.sclera, 1.25 * 170, atol=1)
+    np.testing.assert_allclose(found.sclera, 1.15 * 170, atol=1)
+
+
+def test_the_iris_beside_a_white_that_is_too_bright_is_darkened_with_it(model: AppearanceModel) -> None:
+    usual, bright = (
+        eye_colours(_painted_eye(model, white), model.mean_shape[LEFT_EYE], model.iris[0]).iris for white in (190, 250)
+    )
+    np.testing.assert_allclose(bright, usual * 190 / 250, rtol=0.02)
 
 
 def test_of_a_shut_eye_a_dark_line_is_left(model: AppearanceModel) -> None:
@@ -259,3 +266,12 @@ def test_every_surrogate_has_eyes_that_can_be_told_apart(fitting: FitModel, seed
         assert eye.sclera.mean() > eye.iris.mean() + 15 > eye.pupil.mean() + 15
         assert np.isfinite([*eye.sclera, *eye.iris, *eye.pupil]).all()
     assert (RIGHT_EYE.stop - RIGHT_EYE.start) == 6
+
+
+def test_no_white_line_is_left_under_a_new_eye(model: AppearanceModel) -> None:
+    """Where a donor's eye was open wider, its white shows below the surrogate's lid."""
+    picture, lids = _painted_eye(model, 205), model.mean_shape[LEFT_EYE]
+    column, row = (round(float(v)) for v in (lids[:, 0].mean(), lids[:, 1].max() + 2))
+    picture[row - 1 : row + 2, column - 6 : column + 7] = 230
+    shut(picture, lids)
+    assert picture[row + 1, column - 4 : column + 5].max() < 1.1 * 170

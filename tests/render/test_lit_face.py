@@ -113,3 +113,11 @@ def test_eyes_are_in_the_light_of_their_place(face: NewFace, fitting: FitModel) 
     bright, dark = (_rgb(lit_eye(face, 0, np.float32([g, g, g]), _COLOUR).sclera) for g in (0.0, -0.7))
     np.testing.assert_allclose(bright, face.eyes[0].sclera, atol=0.5)
     np.testing.assert_allclose(dark, np.exp(-0.7) * bright, atol=0.5)
+
+
+def test_what_makes_skin_pale_makes_no_white_blue(face: NewFace) -> None:
+    """The tone of the person's skin is part of what is taken for the light's colour."""
+    blue = np.array([-0.1, 0.0, 0.3], np.float32)
+    plain, cast = (_rgb(lit_eye(face, 0, here, _COLOUR).sclera) for here in (np.zeros(3, np.float32), blue))
+    ratio = np.log(cast / plain)
+    assert 0 < ratio[2] - ratio[0] < 0.45 * (blue[2] - blue[0])
