@@ -46,6 +46,7 @@ from streamdeid.tracking.lost_faces import (
     bounded,
     corners,
     doubled,
+    face_in,
     moved,
     predicted,
     rate_of,
@@ -84,8 +85,9 @@ _LARGEST, _QUARTER = 1.6, 0.25
 of the picture, unless the face was that large."""
 _CLOSE_BY = 0.1 + 1e-6
 """Seconds from the nearest sighting for which a face is covered, whatever a look says."""
-_UNSEEN = 2
-"""Frames of which the first is looked at, where a look saw nothing."""
+_UNSEEN, _PERHAPS = 2, 2
+"""Frames of which the first is looked at, where a look saw nothing; and frames after one where there may be a face in
+which that is believed without another look: a redaction that comes and goes is worse than one that stays."""
 _YOUNG = 2
 """Frames for which a track is covered without looking ahead whatever comes of it."""
 _BRIDGED = 0.25 + 1e-6
@@ -196,7 +198,13 @@ class LookAhead:
             known = self._known[track.number]
             others = [corners(box) for number, box in faces.items() if number != track.number]
             known.nothing = known.nothing + 1 if 0 < known.nothing < _UNSEEN else 0
-            found = None if known.nothing else look(track.number, _face_in(track), others)
+            if known.nothing:
+                found = None
+            elif known.perhaps:
+                found = replace(known.perhaps.pop(), box=face_in(track))
+            else:
+                found = look(track.number, face_in(track), others)
+                known.perhaps = [found] * _PERHAPS if found is not None and found.keypoints is None else []
             if found is not None and found.keypoints is not None:
                 seen = replace(track, box=found.box, face=found, missed=0, sides=None, cut=False)
                 if not self._on_a_head(replace(seen, face=None), heads):
@@ -233,7 +241,7 @@ class LookAhead:
         """Whether a lost face is expected where the picture's border cuts it: half a face says little to networks."""
         if self._size is None:
             return False
-        x0, y0, x1, y1 = _face_in(track)
+        x0, y0, x1, y1 = face_in(track)
         return min(x0, y0, self._size[0] - x1, self._size[1] - y1) < 0
 
     def _heads_of_faces(self, tracks: Sequence[Track]) -> dict[int, Floats]:
@@ -375,14 +383,6 @@ def _at(track: Track, place: tuple[Box, bool], sides: tuple[float, float] | None
     """A lost track at its place, which was cut or not. sides: of its face."""
     box, cut = place
     return replace(track, box=box, sides=sides, cut=cut)
-
-
-def _face_in(track: Track) -> Box:
-    """Where the face of a lost track is expected, pixels: in the middle of its place, in its own size."""
-    if track.sides is None:
-        return track.box
-    middle, half = np.reshape(track.box, (2, 2)).mean(axis=0), np.array(track.sides) / 2
-    return corners(np.concatenate([middle - half, middle + half]))
 
 
 def _heads(tracks: Sequence[Track]) -> dict[int, Floats]:
