@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from streamdeid.core.addresses import checked_source, checked_target, is_address
@@ -23,6 +25,10 @@ from streamdeid.video.live.source import Handed, LiveSource
 _MOST_HUNG = 3
 """Detectors that may hang beside the one at work: each of them keeps a thread and its memory until it comes back."""
 _ANY_SIZE = (320, 240)
+_PROVED = 60.0
+"""Seconds after a self-test within which a detector that nothing was in doubt of since is not tested again, and memory
+is not looked through. Both take 0.5 s of CPU, ten times what else a new part takes: on a busy machine no picture of a
+camera that reconnects every few seconds would ever be fresh enough to leave."""
 
 
 def open_live(
@@ -85,6 +91,9 @@ def open_live(
 class StreamParts:
     """Builds the parts of a stream, and again after each loss or doubt, with the same models, key and detector.
 
+    The self-test, which has a picture and a tracker of its own whatever the stream's are, has passed before the first,
+    passes again after each doubt and with each new detector, and when it is a minute old.
+
     detector: makes a detector and what ends it; a new one is made when the last one hung. tested: as for
     `components.assemble`.
     Raises SettingsError and ModelError for what would fail at the first frame.
@@ -106,12 +115,19 @@ class StreamParts:
         self._new = detector if detector is not None else self._default
         self._hung: list[TimedDetector] = []
         self._detect: TimedDetector | None = in_time(*self._made())
+        self._proved: float | None = None
+        """When the detector passed the self-test, by `time.monotonic`; None when it did not, or is in doubt."""
         self._stream: Stream | None = None
 
-    def __call__(self, size: tuple[int, int], rate: Fraction, earlier: Stream | None) -> Stream:
-        """The parts for pictures of a size (width, height). Raises SettingsError, FailedClosed."""
+    def __call__(
+        self, size: tuple[int, int], rate: Fraction, earlier: Stream | None, *, doubted: bool = True
+    ) -> Stream:
+        """The parts for pictures of a size (width, height). doubted: whether anything failed since they were built
+        last. Raises SettingsError, FailedClosed."""
         if self._detect is None:
             raise FailedClosed("the filter is closed")
+        if doubted or self._detect.hung or self._proved is None or time.monotonic() - self._proved > _PROVED:
+            self._proved = None
         if self._detect.hung:
             self._detect.close()
             self._hung = [one for one in self._hung if not one.ended]
@@ -119,6 +135,7 @@ class StreamParts:
                 raise FailedClosed(f"{len(self._hung) + 1} detectors hang")
             self._hung.append(self._detect)
             self._detect = in_time(*self._made())
+        due = self._tested and self._proved is None
         stream = assemble(
             self._settings,
             self._models,
@@ -126,15 +143,19 @@ class StreamParts:
             key=self._key,
             size=size,
             rate=rate,
-            tested=self._tested,
+            tested=due,
             known=self._known,
             earlier=earlier,
             live=True,
         )
-        if earlier is not None:
-            give_back_memory()
-        elif stream.surrogates is not None:
+        if due:
+            self._proved = time.monotonic()
+        elif earlier is None and self._stream is not None:
+            stream = replace(stream, tested_with=self._stream.tested_with)
+        if earlier is None and stream.surrogates is not None:
             stream.surrogates.sample_ahead()
+        if earlier is not None and (due or not self._tested):
+            give_back_memory()
         self._stream = stream
         return stream
 
