@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,6 +23,9 @@ from streamdeid.errors import FailedClosed
 MOST_FACES = 1000
 """More faces than this in one frame are nonsense. The tracker needs a second for so many, and a quarter of a minute
 for ten thousand."""
+_LOOK = 0.25
+"""Seconds between looks at the clock while an answer is waited for. A look counts twice that at most: time in which the
+whole process was not run (Ctrl-Z, a container that is paused, a machine with far more to do) is no detector's."""
 _CLOSING = 3.0
 """Seconds that a detector may take to stop."""
 
@@ -32,10 +36,11 @@ _Asked = SimpleQueue[Callable[[], object] | None]
 class TimedDetector:
     """A `protocols.Detector` around another one.
 
-    deadline: seconds that a call may take. stop: called by `close`, in the same thread, to end the inner detector.
-    A call that takes longer raises FailedClosed and so does every later one, because the inner detector may still be
-    at work; start another one. Only the thread keeps the inner detector then, and lets go of it, after `stop`, as soon
-    as the call comes back. Whatever the inner detector raises is raised here. Not for several threads at once.
+    deadline: seconds that a call may take, while this process is run. stop: called by `close`, in the same thread, to
+    end the inner detector. A call that takes longer raises FailedClosed and so does every later one, because the inner
+    detector may still be at work; start another one. Only the thread keeps the inner detector then, and lets go of it,
+    after `stop`, as soon as the call comes back. Whatever the inner detector raises is raised here. Not for several
+    threads at once.
     """
 
     def __init__(self, detect: Detector, deadline: float, stop: Callable[[], None] | None = None) -> None:
@@ -60,7 +65,7 @@ class TimedDetector:
         self._usable = False  # until its answer is here: a signal may end the wait
         self._asked.put(partial(_found, self._inner, frame))  # no variable here: an error's traceback would hold it
         try:
-            answer, error = self._told.get(timeout=self._deadline)
+            answer, error = self._answer()
         except Empty:
             self._abandon()
             raise FailedClosed(
@@ -73,6 +78,18 @@ class TimedDetector:
         finally:
             del error  # its traceback holds this frame: a circle
         return answer  # type: ignore[return-value]  # `_found` made it
+
+    def _answer(self) -> _Answer:
+        """What was told, as soon as it is. Raises Empty when the deadline is over."""
+        left = self._deadline
+        while True:
+            began = time.monotonic()
+            try:
+                return self._told.get(timeout=min(left, _LOOK))
+            except Empty:
+                left -= min(time.monotonic() - began, 2 * _LOOK)
+                if left <= 0:
+                    raise
 
     def forget(self) -> None:
         """Let a detector that remembers its last pictures forget them."""

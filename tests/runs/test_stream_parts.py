@@ -145,7 +145,9 @@ def tests(monkeypatch: pytest.MonkeyPatch) -> SelfTests:
     return counted
 
 
-def test_what_passed_and_was_never_in_doubt_is_not_tested_again(tests: SelfTests, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_passed_and_was_never_in_doubt_is_not_tested_again(
+    tests: SelfTests, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Only then: a busy machine has no second of CPU for each time that a camera reconnects."""
     monkeypatch.setattr(live_components, "time", clock := FakeTime())
     waits = threading.Event()
