@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -15,6 +14,7 @@ from streamdeid.detection.deadline import TimedDetector
 from streamdeid.errors import FailedClosed
 from streamdeid.runs.components import assemble, default_detector, in_time, secret, whitelisted
 from streamdeid.runs.live import LiveFilter
+from streamdeid.runs.proof import Proof
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
@@ -25,10 +25,6 @@ from streamdeid.video.live.source import Handed, LiveSource
 _MOST_HUNG = 3
 """Detectors that may hang beside the one at work: each of them keeps a thread and its memory until it comes back."""
 _ANY_SIZE = (320, 240)
-_PROVED = 60.0
-"""Seconds after a self-test within which a detector that nothing was in doubt of since is not tested again, and memory
-is not looked through. Both take 0.5 s of CPU, ten times what else a new part takes: on a busy machine no picture of a
-camera that reconnects every few seconds would ever be fresh enough to leave."""
 
 
 def open_live(
@@ -115,8 +111,7 @@ class StreamParts:
         self._new = detector if detector is not None else self._default
         self._hung: list[TimedDetector] = []
         self._detect: TimedDetector | None = in_time(*self._made())
-        self._proved: float | None = None
-        """When the detector passed the self-test, by `time.monotonic`; None when it did not, or is in doubt."""
+        self._proof = Proof()
         self._stream: Stream | None = None
 
     def __call__(
@@ -126,8 +121,8 @@ class StreamParts:
         last. Raises SettingsError, FailedClosed."""
         if self._detect is None:
             raise FailedClosed("the filter is closed")
-        if doubted or self._detect.hung or self._proved is None or time.monotonic() - self._proved > _PROVED:
-            self._proved = None
+        if doubted:
+            self._proof.doubt()
         if self._detect.hung:
             self._detect.close()
             self._hung = [one for one in self._hung if not one.ended]
@@ -135,7 +130,9 @@ class StreamParts:
                 raise FailedClosed(f"{len(self._hung) + 1} detectors hang")
             self._hung.append(self._detect)
             self._detect = in_time(*self._made())
-        due = self._tested and self._proved is None
+        due = self._tested and not self._proof.stands(self._detect)
+        if due:
+            self._proof.doubt()
         stream = assemble(
             self._settings,
             self._models,
@@ -149,12 +146,12 @@ class StreamParts:
             live=True,
         )
         if due:
-            self._proved = time.monotonic()
+            self._proof.passed(self._detect)
         elif earlier is None and self._stream is not None:
             stream = replace(stream, tested_with=self._stream.tested_with)
         if earlier is None and stream.surrogates is not None:
             stream.surrogates.sample_ahead()
-        if earlier is not None and (due or not self._tested):
+        if earlier is not None and (due or not self._tested):  # not each time: it looks through all of the memory
             give_back_memory()
         self._stream = stream
         return stream

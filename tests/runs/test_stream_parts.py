@@ -16,7 +16,7 @@ from streamdeid.core.frames import Frame
 from streamdeid.errors import FailedClosed, SettingsError
 from streamdeid.protect.plan import at_once
 from streamdeid.protect.replace_faces import ReplaceFaces
-from streamdeid.runs import components, live_components
+from streamdeid.runs import components, proof
 from streamdeid.runs.live_components import StreamParts
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
@@ -149,7 +149,7 @@ def test_what_passed_and_was_never_in_doubt_is_not_tested_again(
     tests: SelfTests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only then: a busy machine has no second of CPU for each time that a camera reconnects."""
-    monkeypatch.setattr(live_components, "time", clock := FakeTime())
+    monkeypatch.setattr(proof, "time", clock := FakeTime())
     waits = threading.Event()
 
     def detect(frame: Frame) -> Sequence[Face]:
