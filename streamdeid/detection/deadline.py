@@ -12,6 +12,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from streamdeid.core.faces import Face
@@ -25,7 +26,8 @@ MOST_FACES = 1000
 for ten thousand."""
 _LOOK = 0.25
 """Seconds between looks at the clock while an answer is waited for. A look counts twice that at most: time in which the
-whole process was not run (Ctrl-Z, a container that is paused, a machine with far more to do) is no detector's."""
+whole process was not run (Ctrl-Z, a container that is paused) is no detector's. Neither is time in which its thread
+waited for a processor, on a machine with far more to do."""
 _CLOSING = 3.0
 """Seconds that a detector may take to stop."""
 
@@ -81,13 +83,14 @@ class TimedDetector:
 
     def _answer(self) -> _Answer:
         """What was told, as soon as it is. Raises Empty when the deadline is over."""
-        left = self._deadline
+        left, thread = self._deadline, self._thread.native_id
         while True:
-            began = time.monotonic()
+            began, waited = time.monotonic(), _waited(thread)
             try:
                 return self._told.get(timeout=min(left, _LOOK))
             except Empty:
-                left -= min(time.monotonic() - began, 2 * _LOOK)
+                taken = time.monotonic() - began - (_waited(thread) - waited)
+                left -= min(max(taken, 0.0), 2 * _LOOK)
                 if left <= 0:
                     raise
 
@@ -130,6 +133,14 @@ class TimedDetector:
         self._thread.join(_CLOSING)
         if failed:
             raise failed[0]
+
+
+def _waited(thread: int | None) -> float:
+    """Seconds so far that a thread could have run and had no processor (Linux's schedstat); 0 where nobody tells."""
+    try:
+        return int(Path(f"/proc/self/task/{thread}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def _serve(asked: _Asked, told: SimpleQueue[_Answer]) -> None:

@@ -36,7 +36,11 @@ from tests.live_fakes import planes
 
 ROOT = Path(__file__).parents[2]
 FAKE = (sys.executable, str(ROOT / "tests" / "fake_camera.py"))
+SEEN = 5.0
+"""Seconds that a busy machine may take to show that a process has ended."""
 NAMES = {"name": "door", "source": "rtsp://u:geheim@cam/1", "output": "rtsp://127.0.0.1:8554/door"}
+PATIENCE = 120.0
+"""Seconds after which a busy machine is no excuse any more; what is waited for is an event."""
 Scenario = Callable[[Supervisor], Awaitable[None]]
 
 
@@ -75,7 +79,7 @@ def run(place: Path, text: str, machines: Machines, scenario: Scenario) -> float
         supervisor = Supervisor(file, place=where, environment={**os.environ, "LOGIN": "geheim"})
         running = asyncio.create_task(supervisor.run())
         try:
-            await asyncio.wait_for(scenario(supervisor), 25)
+            await asyncio.wait_for(scenario(supervisor), 4 * PATIENCE)
         finally:
             began = time.monotonic()
             os.kill(os.getpid(), signal.SIGTERM)
@@ -86,9 +90,9 @@ def run(place: Path, text: str, machines: Machines, scenario: Scenario) -> float
     return time.monotonic() - began
 
 
-async def until(what: Callable[[], object], seconds: float = 12.0) -> None:
+async def until(what: Callable[[], object]) -> None:
     """Wait for something to be so."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while not what():
         assert time.monotonic() < end, "it did not happen"
         await asyncio.sleep(0.02)
@@ -295,13 +299,31 @@ def test_a_process_ends_by_itself_when_whoever_started_it_stands_still(tmp_path:
         process.stdin.write(placed_order(given, None) + f"until {due:.3f}\n".encode())
         process.stdin.flush()
         assert b"status" in process.stdout.readline()
-        hopeless = threading.Timer(20, process.kill)
+        began = max(due, time.monotonic())  # a busy machine starts it later than it may run
+        hopeless = threading.Timer(60, process.kill)
         hopeless.start()
         process.stdout.read()
-        code = process.wait(30)
+        code = process.wait(90)
         hopeless.cancel()
-    assert due - 0.1 < time.monotonic() < due + ENDING + 0.5
-    assert code == ExitCode.FAILED_CLOSED, "a camera that ends with 0 is a file at its end, and not started again"
+    assert due - 0.1 < time.monotonic() < began + ENDING + SEEN
+    assert code in (ExitCode.FAILED_CLOSED, -signal.SIGALRM), (
+        "a camera that ends with 0 is a file at its end, and not started again"
+    )
+
+
+def test_it_ends_though_no_thread_of_it_gets_a_turn() -> None:
+    """Python's lock is held by a library that computes: two cameras would hold one output."""
+    code = (
+        "import ctypes, threading, time\nfrom streamdeid.service import camera_process\n"
+        "camera_process.ENDING = 0.5\nlease = camera_process._Lease(threading.Event())\n"
+        "lease.renew(time.monotonic() + 0.2)\nlease.renew(time.monotonic() + 0.5)\nprint('begun', flush=True)\n"
+        "ctypes.PyDLL(None).sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"begun\n"
+        began = time.monotonic()
+        assert process.wait(90) == -signal.SIGALRM
+    assert time.monotonic() - began < 1.0 + SEEN
 
 
 def test_one_that_the_service_had_no_time_for_is_started_again(tmp_path: Path) -> None:
@@ -310,11 +332,11 @@ def test_one_that_the_service_had_no_time_for_is_started_again(tmp_path: Path) -
     machines = Machines(COMMAND, Machine("west"))
 
     async def scenario(supervisor: Supervisor) -> None:
-        await until(lambda: state(supervisor) == "live", 60)
+        await until(lambda: state(supervisor) == "live")
         machines.made[0].slow = 1.5 * lease.LEASE
-        await until(lambda: state(supervisor) == "restarting", 60)
+        await until(lambda: state(supervisor) == "restarting")
         assert "could not be reached" in str(supervisor.cameras["a"].report().reason)
-        await until(lambda: state(supervisor) == "live", 60)
+        await until(lambda: state(supervisor) == "live")
 
     text = camera("a", "cam.mp4", 'loop = true\nmethod = "blackout"')
     with pytest.MonkeyPatch.context() as patched:
