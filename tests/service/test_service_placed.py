@@ -36,6 +36,8 @@ from tests.live_fakes import planes
 
 ROOT = Path(__file__).parents[2]
 FAKE = (sys.executable, str(ROOT / "tests" / "fake_camera.py"))
+ENDS, PLACED = 30.0, 60.0
+"""Seconds in which a busy machine ends what would go on for ever, and what would wait for a place (`placing`)."""
 SEEN = 5.0
 """Seconds that a busy machine may take to show that a process has ended."""
 NAMES = {"name": "door", "source": "rtsp://u:geheim@cam/1", "output": "rtsp://127.0.0.1:8554/door"}
@@ -128,7 +130,7 @@ def test_cameras_run_where_there_is_room_and_end_with_the_service(
 
     secret = camera("b", "rtsp://u:${LOGIN}@h/well", f'key_file = "{key}"')
     machines = Machines(FAKE, Machine("west"), Machine("east"))
-    assert run(tmp_path, camera("a", more='key = "house"') + secret, machines, scenario) < 3
+    assert run(tmp_path, camera("a", more='key = "house"') + secret, machines, scenario) < ENDS
     orders = {one["name"]: one for one in started(tmp_path)}
     assert len(bytes.fromhex(orders["a"]["order"]["key"])) == 32 and orders["b"]["order"]["key"] is None
     assert orders["b"]["order"]["camera"]["source"] == "rtsp://u:geheim@h/well"
@@ -138,13 +140,17 @@ def test_cameras_run_where_there_is_room_and_end_with_the_service(
     assert "a: live" in said and "geheim" not in said
 
 
-def test_one_whose_process_dies_is_started_again_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_one_whose_process_dies_is_started_again_at_once(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "FREE", 10 * PATIENCE)
+
     async def scenario(supervisor: Supervisor) -> None:
         await until(lambda: len(started(tmp_path)) == 3)
 
     began = time.monotonic()
     run(tmp_path, camera("a", "dies"), Machines(FAKE, Machine("west")), scenario)
-    assert time.monotonic() - began < 6, "its machine said that it had ended: nobody waits for a lease"
+    assert time.monotonic() - began < PATIENCE, "its machine said that it had ended: nobody waits for a lease"
     assert "a: restarting: its process died (exit code 7)" in capfd.readouterr().err
 
 
@@ -154,7 +160,7 @@ def test_bad_processes_are_ended(tmp_path: Path, behaviour: str) -> None:
         await until(lambda: started(tmp_path))
         await until(lambda: state(supervisor) == ("live" if behaviour == "deaf" else "restarting"))
 
-    assert run(tmp_path, camera("a", behaviour), Machines(FAKE, Machine("west")), scenario) < 4
+    assert run(tmp_path, camera("a", behaviour), Machines(FAKE, Machine("west")), scenario) < ENDS
 
 
 def test_a_camera_moves_when_its_machine_dies(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -243,7 +249,9 @@ def test_a_reload_waits_for_a_camera_that_is_cut_off(tmp_path: Path) -> None:
     run(tmp_path, camera("a"), machines, scenario)
 
 
-def test_one_that_finds_no_room_waits_says_so_and_can_be_stopped(tmp_path: Path) -> None:
+def test_one_that_finds_no_room_waits_says_so_and_can_be_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machines = Machines(FAKE, Machine("west", places=0))
 
     async def scenario(supervisor: Supervisor) -> None:
@@ -256,10 +264,12 @@ def test_one_that_finds_no_room_waits_says_so_and_can_be_stopped(tmp_path: Path)
 
     run(tmp_path, camera("a"), machines, scenario)
 
+    monkeypatch.setattr(placed_child, "PLACING", 2 * PLACED)
+
     async def waits(supervisor: Supervisor) -> None:
         await until(lambda: supervisor.cameras and state(supervisor) == "starting")
 
-    assert run(tmp_path, camera("a"), Machines(FAKE, Machine("west", places=0)), waits) < 2
+    assert run(tmp_path, camera("a"), Machines(FAKE, Machine("west", places=0)), waits) < PLACED
     assert len(started(tmp_path)) == 1
 
 
