@@ -27,6 +27,17 @@ def planes(value: int, size: tuple[int, int] = SIZE) -> Planes:
     return Planes(np.full((height, width), value, np.uint8), half, half.copy())
 
 
+class FakeTime:
+    """`time.monotonic`, and what a test adds to it; in the place of a module's `time`."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def monotonic(self) -> float:
+        """Seconds."""
+        return time.monotonic() + self.ahead
+
+
 class FakeCamera:
     """Hands out what it is given; `ends` when that is used up, or waits for more."""
 
@@ -101,10 +112,12 @@ class FakeParts:
 
     def __init__(self, fails: Callable[[Frame], None] = lambda frame: None) -> None:
         self.built: list[tuple[tuple[int, int], Any]] = []
+        self.doubted: list[bool] = []
+        """What was said with each."""
         self.fails = fails
         self.error: Exception | None = None
 
-    def __call__(self, size: tuple[int, int], rate: Fraction, earlier: Any) -> Any:
+    def __call__(self, size: tuple[int, int], rate: Fraction, earlier: Any, /, *, doubted: bool) -> Any:
         if self.error is not None:
             raise self.error
         mask = MaskFaces("blackout")
@@ -116,4 +129,5 @@ class FakeParts:
         tracker = SimpleNamespace(update=lambda faces, time: [])
         stream = SimpleNamespace(step=lambda: Step(detect, tracker, mask), known_people=None)
         self.built.append((size, earlier))
+        self.doubted.append(doubted)
         return stream

@@ -145,10 +145,11 @@ class AppearanceModel:
         s = len(self.shape_variances)
         shape = self.mean_shape + (identity[:s] / self.shape_weight @ self.shape_basis).reshape(-1, 2)
         weights = identity[s:].astype(np.float32)
-        away = np.empty(self.mean_texture.size, np.float32)
-        for i in range(0, len(away), _COLUMNS):
-            away[i : i + _COLUMNS] = weights @ _widened(self.texture_basis[:, i : i + _COLUMNS])
-        let_go(self.texture_basis)
+        away = np.zeros(self.mean_texture.size, np.float32)
+        if weights.any():  # the mean face is asked for in each part of a stream, and the basis takes 0.2 s to read
+            for i in range(0, len(away), _COLUMNS):
+                away[i : i + _COLUMNS] = weights @ _widened(self.texture_basis[:, i : i + _COLUMNS])
+            let_go(self.texture_basis)
         return shape, np.clip(self.mean_texture + away.reshape(-1, 3), 0, 255)
 
     def normalised(self, texture: Pixels) -> Pixels:

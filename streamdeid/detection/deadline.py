@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
@@ -23,6 +25,10 @@ from streamdeid.errors import FailedClosed
 MOST_FACES = 1000
 """More faces than this in one frame are nonsense. The tracker needs a second for so many, and a quarter of a minute
 for ten thousand."""
+_LOOK = 0.25
+"""Seconds between looks at the clock while an answer is waited for. A look counts twice that at most: time in which the
+whole process was not run (Ctrl-Z, a container that is paused) is no detector's. Neither is time in which its thread
+waited for a processor, on a machine with far more to do."""
 _CLOSING = 3.0
 """Seconds that a detector may take to stop."""
 
@@ -34,10 +40,11 @@ _Asked = SimpleQueue[Callable[[], object] | None]
 class TimedDetector:
     """A `protocols.Detector` around another one.
 
-    deadline: seconds that a call may take. stop: called by `close`, in the same thread, to end the inner detector.
-    A call that takes longer raises FailedClosed and so does every later one, because the inner detector may still be
-    at work; start another one. Only the thread keeps the inner detector then, and lets go of it, after `stop`, as soon
-    as the call comes back. Whatever the inner detector raises is raised here. Not for several threads at once.
+    deadline: seconds that a call may take, while this process is run. stop: called by `close`, in the same thread, to
+    end the inner detector. A call that takes longer raises FailedClosed and so does every later one, because the inner
+    detector may still be at work; start another one. Only the thread keeps the inner detector then, and lets go of it,
+    after `stop`, as soon as the call comes back. Whatever the inner detector raises is raised here. Not for several
+    threads at once.
     """
 
     def __init__(self, detect: Detector, deadline: float, stop: Callable[[], None] | None = None) -> None:
@@ -74,7 +81,7 @@ class TimedDetector:
         self._usable = False  # until its answer is here: a signal may end the wait
         self._asked.put(asked(self._inner))  # no variable here: an error's traceback would hold it
         try:
-            answer, error = self._told.get(timeout=self._deadline)
+            answer, error = self._answer()
         except Empty:
             self._abandon()
             raise FailedClosed(
@@ -87,6 +94,19 @@ class TimedDetector:
         finally:
             del error  # its traceback holds this frame: a circle
         return answer  # type: ignore[return-value]  # what was asked made it
+
+    def _answer(self) -> _Answer:
+        """What was told, as soon as it is. Raises Empty when the deadline is over."""
+        left, thread = self._deadline, self._thread.native_id
+        while True:
+            began, waited = time.monotonic(), _waited(thread)
+            try:
+                return self._told.get(timeout=min(left, _LOOK))
+            except Empty:
+                taken = time.monotonic() - began - (_waited(thread) - waited)
+                left -= min(max(taken, 0.0), 2 * _LOOK)
+                if left <= 0:
+                    raise
 
     def forget(self) -> None:
         """Let a detector that remembers its last pictures forget them."""
@@ -127,6 +147,14 @@ class TimedDetector:
         self._thread.join(_CLOSING)
         if failed:
             raise failed[0]
+
+
+def _waited(thread: int | None) -> float:
+    """Seconds so far that a thread could have run and had no processor (Linux's schedstat); 0 where nobody tells."""
+    try:
+        return int(Path(f"/proc/self/task/{thread}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def _serve(asked: _Asked, told: SimpleQueue[_Answer]) -> None:

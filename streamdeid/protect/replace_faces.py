@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -31,13 +31,12 @@ from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.posed_faces import PosedFaces, agreed, few, view_of
 from streamdeid.protect.provisional_faces import ProvisionalFaces
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
+from streamdeid.render.decoded_faces import DecodedFaces
 from streamdeid.render.face import render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.masks import Box, fill
 from streamdeid.render.new_face import NewFace
 
-_DECODED = 64
-"""Surrogates kept decoded; others are decoded again when they are needed."""
 KEPT = 400
 """People whose levels are counted apart. Those of earlier ones, forgotten by the register, are counted together."""
 EARLIER = -1
@@ -62,13 +61,14 @@ class ReplaceFaces:
         copy_eyes: bool = False,
         strict: bool = False,
         first: int = 0,
+        decoded: DecodedFaces | None = None,
         recorded: Callable[[int], Mapping[int, KnownTrack]] | None = None,
     ) -> None:
         """judge: of doubts, None where every doubt counts. templates: what people are recognised by, None for the fused
         vector. transfer: P4's own transfer instead of docs/methods.md 4.0's. copy_eyes: show the person's own eyes.
         strict: solid redactions instead of soft ones, and no tone of the person's skin anywhere in them. first:
-        tracklets of earlier parts of the stream (`tracklets`). recorded: who is who by the number of a frame, where
-        that is known from an analysis; nobody is recognised then."""
+        tracklets of earlier parts of the stream (`tracklets`), whose new faces `decoded` holds. recorded: who is who by
+        the number of a frame, where that is known from an analysis; nobody is recognised then."""
         self._fitting = fitting
         self._surrogates = surrogates
         self._transfer = transfer
@@ -82,7 +82,8 @@ class ReplaceFaces:
         self._chosen: dict[int, Chosen] = {}
         self._identities: dict[int, Points] = {}
         """By person: y (d,), for as long as the person is known."""
-        self._new_faces: OrderedDict[int, NewFace] = OrderedDict()
+        self.decoded = DecodedFaces(fitting) if decoded is None else decoded
+        """For a part of the stream that follows: a new face takes 0.2 s to decode."""
         self.levels: Counter[Level] = Counter()
         """Faces covered, by protection level."""
         self.persons: dict[int, Counter[Level]] = {}
@@ -208,7 +209,7 @@ class ReplaceFaces:
             self._over.discard(person)
             self._chosen.pop(person, None)
             self._identities.pop(person, None)
-            self._new_faces.pop(person, None)
+            self.decoded.forget(person)
             if isinstance(self._surrogates, ForgettingChoice):
                 self._surrogates.forget(person)
         if len(self.persons) > KEPT:
@@ -348,7 +349,7 @@ class ReplaceFaces:
         person = None if ambiguous else decide(tracklet)
         if person is None:
             shown = self._provisional.of(tracklet, time, ambiguous) if surely else self._provisional.shown(tracklet)
-            return 0, None if shown is None else self._decoded(-tracklet, shown)
+            return 0, None if shown is None else self.decoded(-tracklet, shown.vector, shown.beard)
         own = self._chosen.get(person)
         if own is None:
             return person, None
@@ -360,17 +361,7 @@ class ReplaceFaces:
     def _face_of(self, person: int) -> NewFace | None:
         """The new face of a person; None for one without."""
         chosen = self._chosen.get(person)
-        return None if chosen is None else self._decoded(person, chosen)
-
-    def _decoded(self, number: int, chosen: Chosen) -> NewFace:
-        """The new face of a person or, with its number below 0, of a tracklet."""
-        face = self._new_faces.get(number)
-        if face is None:
-            face = self._new_faces[number] = NewFace.of(chosen.vector, self._fitting, chosen.beard)
-            if len(self._new_faces) > _DECODED:
-                self._new_faces.popitem(last=False)
-        self._new_faces.move_to_end(number)
-        return face
+        return None if chosen is None else self.decoded(person, chosen.vector, chosen.beard)
 
 
 @contextlib.contextmanager

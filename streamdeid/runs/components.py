@@ -38,6 +38,7 @@ from streamdeid.protect.plan import Deidentifier
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.self_test import DrawnPerson, self_test
 from streamdeid.protect.study_faces import StudyFaces
+from streamdeid.render.decoded_faces import DecodedFaces
 from streamdeid.runs.again import Recorded, RecordedChoice, RecordedFrames
 from streamdeid.runs.analysed import Kept, places_of
 from streamdeid.runs.register_file import open_register, private_key
@@ -143,10 +144,11 @@ def assemble(
     """Build the parts for one stream and run the self-test over them.
 
     key None: fresh random bytes. size (width, height) and rate (frames per second) of the stream, where known.
-    tested False leaves the self-test out, for a detector that cannot know a drawn face. known: the `whitelisted`
-    people, who are read again without. earlier: the part of the same stream before this one (the camera was lost, its
-    picture changed, the filter failed): its people keep their faces, the key stays its own, and all else begins anew.
-    reviewed: what an analysis has to say in this stream. live: whether the stream goes on when its register fails.
+    tested False leaves the self-test out, for a detector that cannot know a drawn face, or has just passed. known: the
+    `whitelisted` people, who are read again without. earlier: the part of the same stream before this one (the camera
+    was lost, its picture changed, the filter failed): its people keep their faces, the key stays its own, and all else
+    begins anew. reviewed: what an analysis has to say in this stream. live: whether the stream goes on when its
+    register fails.
     Raises SettingsError for settings that the models do not allow, FailedClosed when the self-test fails.
     """
     settings.check_gallery(len(models.gallery.identities))
@@ -155,11 +157,12 @@ def assemble(
         earlier.close()
         surrogates, persons, first = earlier.surrogates, earlier.persons, earlier.inner.tracklets
         tested_with, shared = earlier.tested_with, earlier.shared
+        decoded = earlier.inner.decoded if isinstance(earlier.inner, ReplaceFaces) else None
     else:
         surrogates = choosing(settings, models, key)
         distances = FUSED if recogniser is None else recognised(recogniser)
         register, per_second = open_register(settings, models, key), float(rate or _RATE)
-        others, first, shared = register is not None, 0, None
+        others, first, shared, decoded = register is not None, 0, None, None
         persons = new_persons(reentry=settings.reentry, rate=per_second, distances=distances, shared=others)
         if register is not None and surrogates is not None:
             shared = SharedPeople(register, persons, surrogates, distances, settings.days_registered, live=live)
@@ -176,7 +179,7 @@ def assemble(
     choice: Choice | None = surrogates if shared is None else shared
     if reviewed is not None and surrogates is not None:
         choice = reviewed.choice(surrogates)
-    deidentifier = _deidentifier(settings, models, choice, PersonRegister(persons, shared), vectors, first)
+    deidentifier = _deidentifier(settings, models, choice, PersonRegister(persons, shared), vectors, first, decoded)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
     inside = around.outer if reviewed is None else reviewed.edited(deidentifier, around.outer)
     outer, cuts = WithLookAhead(inside, lookahead, watch if settings.lookahead else None), lambda: watch.cuts
@@ -338,6 +341,7 @@ def _deidentifier(
     register: PersonRegister | DrawnPerson,
     vectors: TrackletVectors | None = None,
     first: int = 0,
+    decoded: DecodedFaces | None = None,
     recorded: RecordedFrames | None = None,
 ) -> ReplaceFaces | MaskFaces:
     if surrogates is None:
@@ -353,6 +357,7 @@ def _deidentifier(
         copy_eyes=settings.eyes == "original",
         strict=settings.strict,
         first=first,
+        decoded=decoded,
         recorded=None if recorded is None else recorded.known,
     )
 

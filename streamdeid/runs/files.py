@@ -45,6 +45,7 @@ from streamdeid.runs.components import (
     write_behind,
 )
 from streamdeid.runs.named_by_settings import files_of_run
+from streamdeid.runs.proof import Proof
 from streamdeid.runs.register_file import open_register
 from streamdeid.runs.reviewed_file import Asked, ReviewedFile
 from streamdeid.runs.segments.registered_faces import SharedRegister
@@ -55,7 +56,7 @@ from streamdeid.settings import WHOLE_FILE, Settings
 from streamdeid.surrogates.models import Models, load_models
 from streamdeid.video.files.prefetch import BackgroundSink
 from streamdeid.video.files.sink import FileSink
-from streamdeid.video.files.source import FileSource
+from streamdeid.video.files.source import FileSource, SourceInfo
 from streamdeid.video.files.spliced import NotSplicedError, Segment, check_copyable, segments_of, touched_segments
 
 Progress = Callable[[int, int | None, int], None]
@@ -82,6 +83,7 @@ class FileRun:
         self.choice: Choice | None = None
         """What was asked for; None until a stream was assembled."""
         self._tools: _Tools | None = None
+        self._proof = Proof()
         self._cleanup = contextlib.ExitStack()
 
     def __enter__(self) -> FileRun:
@@ -152,21 +154,13 @@ class FileRun:
         """Filter a file from its first frame to its last."""
         settings, info = self.settings, source.info
         with contextlib.ExitStack() as safe:
+            safe.enter_context(self._proof.lost_on_errors())
             with signals_held():
                 file_sink = open_sink(output, info, settings, reviewed=reviewed is not None)
                 sink = safe.enter_context(write_behind(file_sink))
             begun = time.perf_counter()
             tools = self.start()
-            stream = assemble(
-                settings,
-                tools.models,
-                tools.detect,
-                key=self.key,
-                size=(info.width, info.height),
-                rate=info.average_rate,
-                known=tools.known,
-                reviewed=None if reviewed is None else reviewed.reviewed(),
-            )
+            stream = self._assembled(tools, info, reviewed)
             safe.callback(stream.close)
             let_go_of_code()
             self.choice = self.choice or choice_of(settings, tools.models, stream.surrogates)
@@ -202,6 +196,24 @@ class FileRun:
         if reviewed is not None:
             reviewed.finish(report.output)
         return report
+
+    def _assembled(self, tools: _Tools, info: SourceInfo, reviewed: ReviewedFile | None) -> Stream:
+        """The parts for a recording; a self-test passed, for this one or a moment ago. Raises FailedClosed."""
+        stands = self._proof.stands(tools.detect)
+        stream = assemble(
+            self.settings,
+            tools.models,
+            tools.detect,
+            key=self.key,
+            size=(info.width, info.height),
+            rate=info.average_rate,
+            tested=not stands,
+            known=tools.known,
+            reviewed=None if reviewed is None else reviewed.reviewed(),
+        )
+        if not stands:
+            self._proof.passed(tools.detect)
+        return stream
 
     def _frames(
         self,

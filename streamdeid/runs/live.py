@@ -65,11 +65,18 @@ class LiveParts(Protocol):
     def known_people(self) -> int | None: ...
 
 
+class PartsBuilder(Protocol):
+    """What builds such parts, as `runs.live_components.StreamParts`."""
+
+    def __call__(self, size: tuple[int, int], rate: Fraction, earlier: Any, /, *, doubted: bool) -> LiveParts: ...
+
+
 class LiveFilter:
     """Filters one camera. `run` does it, `status` tells how it is, from any thread; `close` ends all parts.
 
     source, output: opened by `run`, closed by `close`. parts: builds what filters pictures of a size (width, height)
-    and a rate, after an earlier part of the stream; close_parts ends the detector.
+    and a rate, after an earlier part of the stream, and is told whether anything failed in that; close_parts ends the
+    detector.
     lookahead: seconds that a face is studied before it is shown, and by which everything is later. repeat, early,
     watch: as for `leaving.Leaving`. usage: CPU seconds and resident bytes of the encoder.
     """
@@ -78,7 +85,7 @@ class LiveFilter:
         self,
         source: LiveInput,
         output: LiveOutput,
-        parts: Callable[[tuple[int, int], Fraction, Any], LiveParts],
+        parts: PartsBuilder,
         *,
         close_parts: Callable[[], None] = lambda: None,
         lookahead: float = 0.0,
@@ -96,6 +103,8 @@ class LiveFilter:
         """Of the stream; None before the first and while there is none to be used."""
         self._fits: tuple[object, ...] = ()
         """Connection, sizes and colour that the stream was built for; empty when it is not to be used again."""
+        self._failed = False
+        """Whether anything failed since the stream was built."""
         self._size: tuple[int, int] | None = None
         self._faces: Counter[str] = Counter()
         self._filtered = self._withheld = self._skipped = 0
@@ -192,7 +201,7 @@ class LiveFilter:
             if isinstance(error, StreamdeidError) and self._stream is None:
                 raise  # wrong settings, damaged models, a self-test that fails: it will not get better
             self._withheld += 1 + self._let_go()
-            self._fits = ()  # whatever state the parts are in, it is not used again
+            self._fits, self._failed = (), True  # whatever state the parts are in, it is not used again
             self._leaving.check()
             now = time.monotonic()
             known = isinstance(error, StreamdeidError)
@@ -211,8 +220,9 @@ class LiveFilter:
         fits = arrival.connection, frame.planes.size, stored, frame.planes.colour
         if fits != self._fits or self._stream is None:
             self._skipped += self._let_go()
-            stream = self._parts(frame.planes.size, Fraction(arrival.rate).limit_denominator(1000), self._stream)
-            self._stream, self._fits, self._size = stream, fits, stored
+            rate = Fraction(arrival.rate).limit_denominator(1000)
+            stream = self._parts(frame.planes.size, rate, self._stream, doubted=self._failed)
+            self._stream, self._fits, self._size, self._failed = stream, fits, stored, False
             self._step = stream.step()
         step = self._step
         assert step is not None

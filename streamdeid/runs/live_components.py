@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from streamdeid.core.addresses import checked_source, checked_target, is_address
@@ -13,6 +14,7 @@ from streamdeid.detection.deadline import TimedDetector
 from streamdeid.errors import FailedClosed
 from streamdeid.runs.components import assemble, default_detector, in_time, secret, whitelisted
 from streamdeid.runs.live import LiveFilter
+from streamdeid.runs.proof import Proof
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
@@ -85,6 +87,9 @@ def open_live(
 class StreamParts:
     """Builds the parts of a stream, and again after each loss or doubt, with the same models, key and detector.
 
+    The self-test, which has a picture and a tracker of its own whatever the stream's are, has passed before the first,
+    passes again after each doubt and with each new detector, and when it is a minute old.
+
     detector: makes a detector and what ends it; a new one is made when the last one hung. tested: as for
     `components.assemble`.
     Raises SettingsError and ModelError for what would fail at the first frame.
@@ -106,12 +111,18 @@ class StreamParts:
         self._new = detector if detector is not None else self._default
         self._hung: list[TimedDetector] = []
         self._detect: TimedDetector | None = in_time(*self._made())
+        self._proof = Proof()
         self._stream: Stream | None = None
 
-    def __call__(self, size: tuple[int, int], rate: Fraction, earlier: Stream | None) -> Stream:
-        """The parts for pictures of a size (width, height). Raises SettingsError, FailedClosed."""
+    def __call__(
+        self, size: tuple[int, int], rate: Fraction, earlier: Stream | None, *, doubted: bool = True
+    ) -> Stream:
+        """The parts for pictures of a size (width, height). doubted: whether anything failed since they were built
+        last. Raises SettingsError, FailedClosed."""
         if self._detect is None:
             raise FailedClosed("the filter is closed")
+        if doubted:
+            self._proof.doubt()
         if self._detect.hung:
             self._detect.close()
             self._hung = [one for one in self._hung if not one.ended]
@@ -119,6 +130,9 @@ class StreamParts:
                 raise FailedClosed(f"{len(self._hung) + 1} detectors hang")
             self._hung.append(self._detect)
             self._detect = in_time(*self._made())
+        due = self._tested and not self._proof.stands(self._detect)
+        if due:
+            self._proof.doubt()
         stream = assemble(
             self._settings,
             self._models,
@@ -126,15 +140,19 @@ class StreamParts:
             key=self._key,
             size=size,
             rate=rate,
-            tested=self._tested,
+            tested=due,
             known=self._known,
             earlier=earlier,
             live=True,
         )
-        if earlier is not None:
-            give_back_memory()
-        elif stream.surrogates is not None:
+        if due:
+            self._proof.passed(self._detect)
+        elif earlier is None and self._stream is not None:
+            stream = replace(stream, tested_with=self._stream.tested_with)
+        if earlier is None and stream.surrogates is not None:
             stream.surrogates.sample_ahead()
+        if earlier is not None and (due or not self._tested):  # not each time: it looks through all of the memory
+            give_back_memory()
         self._stream = stream
         return stream
 

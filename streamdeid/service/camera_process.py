@@ -37,6 +37,8 @@ from streamdeid.service.wanted_pictures import PREVIEW, WantedPictures
 
 EVERY = 0.5
 """Seconds between status lines."""
+_BEFORE, _AT_ONCE = 0.25, 0.001
+"""Seconds before the system's alarm at which a thread ends the process by itself, and of the shortest alarm."""
 _LAST = 8.0
 """Seconds after the end of the input, when the service is gone, after which a hung process ends the hard way."""
 
@@ -150,7 +152,12 @@ def _listen(given: io.FileIO, wanted: WantedPictures, lease: _Lease, stop: threa
 
 
 class _Lease:
-    """Ends this process when nobody renews it, even if who started it stands still. Without a first time it is off."""
+    """Ends this process when nobody renews it, even if who started it stands still. Without a first time it is off.
+
+    A thread of Python's ends it in order, if it gets its turn: a library that computes for long without letting go of
+    Python's lock, or a machine with far too much to do, may keep it from that. So the system has an alarm, too, which
+    nothing in this process need wake up for.
+    """
 
     def __init__(self, stop: threading.Event) -> None:
         self._stop, self._until = stop, 0.0
@@ -160,6 +167,8 @@ class _Lease:
     def renew(self, until: float) -> None:
         """It may run until this time of `time.monotonic`."""
         self._until = max(self._until, until)
+        if hasattr(signal, "setitimer"):  # SIGALRM, which nothing handles, kills
+            signal.setitimer(signal.ITIMER_REAL, max(self._until - time.monotonic() + ENDING, _AT_ONCE))
         if self._thread is None:
             self._thread = threading.Thread(target=self._watch, name="lease", daemon=True)
             self._thread.start()
@@ -169,7 +178,7 @@ class _Lease:
             time.sleep(min(left, 0.5))
         self.over = True
         self._stop.set()
-        time.sleep(ENDING)
+        time.sleep(max(0.0, self._until + ENDING - _BEFORE - time.monotonic()))
         os._exit(ExitCode.FAILED_CLOSED)
 
 

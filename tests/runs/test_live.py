@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -72,6 +73,7 @@ def test_a_frame_in_doubt_never_leaves_and_the_parts_begin_anew(make: Callable[.
     assert run.left == [0, 1, 3, 4] and status.withheld == 1 and status.filtered == 4
     (_, first), (_, second) = run.parts.built
     assert first is None and second is not None  # the people are handed on
+    assert run.parts.doubted == [False, True]
 
 
 @pytest.mark.parametrize("error", [MemoryError(), ValueError("x"), KeyError(1)])
@@ -84,6 +86,21 @@ def test_any_failure_withholds(make: Callable[..., Run], error: Exception) -> No
     for value in range(3):
         run.camera.give(value)
     assert run.go().withheld == 1 and run.left == [0, 2]
+
+
+def test_parts_that_could_not_be_built_are_in_doubt_until_they_are(make: Callable[..., Run]) -> None:
+    run, told = make(), []
+
+    def parts(*given: Any, doubted: bool) -> Any:
+        told.append(doubted)
+        if len(told) == 2:
+            raise FailedClosed("the self-test failed")
+        return run.parts(*given, doubted=doubted)
+
+    run.filter._parts = parts
+    for connection in (1, 2, 2, 2, 3):
+        run.camera.give(connection, connection=connection)
+    assert run.go().withheld == 1 and run.left == [1, 2, 2, 3] and told == [False, False, True, False]
 
 
 def test_a_filter_that_fails_from_the_start_ends_the_run(make: Callable[..., Run]) -> None:
@@ -120,6 +137,7 @@ def test_a_new_connection_a_new_size_and_a_new_colour_begin_anew(make: Callable[
     status = run.go()
     assert [size for size, _ in run.parts.built] == [(64, 48), (64, 48), (32, 24)]
     assert [earlier is None for _, earlier in run.parts.built] == [True, False, False]
+    assert run.parts.doubted == [False, False, False]
     assert status.filtered == 4 and status.size == (32, 24)
 
 

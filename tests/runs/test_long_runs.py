@@ -103,7 +103,7 @@ def test_people_who_will_not_come_back_are_forgotten_everywhere(stage: Stage, mo
         frame = stage.frame(index, 1.5)
         tracks = [Track(index // each + 1, stage.face.box, stage.face, 0, False)]
         at_once(filter, frame, tracks)
-        kept = (stage.choice.table, filter.vectors(), filter._new_faces, filter._over)
+        kept = (stage.choice.table, filter.vectors(), filter.decoded, filter._over)
         assert max(map(len, kept)) <= 64 and len(filter.persons) <= 92 and len(filter._faces._followed) <= 2
     assert filter.people == people and len(stage.choice.table) > 50
     total = sum((counted for counted in filter.persons.values()), Counter[Any]())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
@@ -15,12 +16,13 @@ from streamdeid.core.frames import Frame
 from streamdeid.errors import FailedClosed, SettingsError
 from streamdeid.protect.plan import at_once
 from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.runs import components, proof
 from streamdeid.runs.live_components import StreamParts
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import SyntheticFrame, synthetic_people
-from tests.live_fakes import planes
+from tests.live_fakes import FakeTime, planes
 
 RATE = Fraction(25)
 
@@ -54,6 +56,7 @@ def test_people_keep_their_faces_over_a_loss(parts: StreamParts, people: list[Sy
     assert isinstance(second.inner, ReplaceFaces) and second.inner is not first.inner
     after = second.inner.vectors()
     assert len(before) == 1 and after.keys() == before.keys()
+    assert second.inner.decoded is first.inner.decoded, "or everybody's face is decoded again, 0.1 s each"
     assert all((after[person] == before[person]).all() for person in before)
     assert second.known_people == 1 and second.inner.tracklets > first.inner.tracklets
     assert second.levels.get("own face", 0) > 8
@@ -119,6 +122,96 @@ def test_detectors_that_are_only_late_now_and_then_end_nothing() -> None:
             time.sleep(0.1)
     finally:
         parts.close()
+
+
+@dataclass
+class SelfTests:
+    """The self-tests that were run, and what the next ones raise."""
+
+    count: int = 0
+    error: FailedClosed | None = None
+
+    def __call__(self, *parts: object) -> float:
+        self.count += 1
+        if self.error is not None:
+            raise self.error
+        return 10.0
+
+
+@pytest.fixture
+def tests(monkeypatch: pytest.MonkeyPatch) -> SelfTests:
+    counted = SelfTests()
+    monkeypatch.setattr(components, "self_test", counted)
+    return counted
+
+
+def test_what_passed_and_was_never_in_doubt_is_not_tested_again(
+    tests: SelfTests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only then: a busy machine has no second of CPU for each time that a camera reconnects."""
+    monkeypatch.setattr(proof, "time", clock := FakeTime())
+    waits = threading.Event()
+
+    def detect(frame: Frame) -> Sequence[Face]:
+        waits.wait(0.0 if frame.index < 9 else 20.0)
+        return []
+
+    parts = StreamParts(Settings(method="blackout", detector_deadline=0.1), detector=lambda: (detect, None))
+    size, counts = (64, 48), []
+
+    def built(stream: Stream | None, *, doubted: bool = False) -> Stream:
+        made = parts(size, RATE, stream, doubted=doubted)
+        counts.append(tests.count)
+        return made
+
+    try:
+        parts.warm_up()
+        stream = built(built(None))
+        clock.ahead = 59.0
+        stream = built(stream)
+        assert counts == [1, 1, 1]
+        clock.ahead = 61.0
+        stream = built(built(stream))
+        assert counts[3:] == [2, 2], "a minute old"
+        stream = built(built(stream, doubted=True))
+        assert counts[5:] == [3, 3], "something failed"
+        with pytest.raises(FailedClosed, match="did not answer"):
+            stream.detect(Frame(planes(90), Fraction(0), 9))
+        built(built(stream))
+        assert counts[7:] == [4, 4], "another detector"
+    finally:
+        waits.set()
+        parts.close()
+
+
+def test_after_a_self_test_that_failed_nothing_is_built_until_one_passes(tests: SelfTests) -> None:
+    parts = StreamParts(Settings(method="blackout"), detector=lambda: (lambda frame: [], None))
+    try:
+        stream = parts((64, 48), RATE, None, doubted=False)
+        assert tests.count == 1, "nothing had passed before"
+        tests.error = FailedClosed("the self-test failed")
+        for doubted in (True, False, False):
+            with pytest.raises(FailedClosed, match="self-test"):
+                parts((64, 48), RATE, stream, doubted=doubted)
+        tests.error = None
+        parts((64, 48), RATE, stream, doubted=False)
+        assert tests.count == 5
+    finally:
+        parts.close()
+
+
+def test_a_new_connection_costs_little_beside_a_doubt(parts: StreamParts) -> None:
+    """CPU time, which a busy machine does not stretch as it does time; 0.03 s against 0.4."""
+
+    stream = parts((320, 240), RATE, None)
+
+    def cost(doubted: bool) -> float:
+        nonlocal stream
+        began = time.thread_time()
+        stream = parts((320, 240), RATE, stream, doubted=doubted)
+        return time.thread_time() - began
+
+    assert min(cost(False) for _ in range(3)) < min(cost(True) for _ in range(3)) / 3
 
 
 def test_wrong_settings_are_known_before_anything_is_opened() -> None:

@@ -20,6 +20,7 @@ from streamdeid.errors import SettingsError
 from streamdeid.service import restarts, supervised_camera
 from streamdeid.service.supervisor import Supervisor
 from tests.fake_camera import started
+from tests.live_fakes import FakeTime
 
 FAKE = (sys.executable, str(Path(__file__).parents[1] / "fake_camera.py"))
 HTTP_OFF = '[http]\nlisten = "off"\n'
@@ -326,17 +327,8 @@ def test_an_old_picture_is_not_shown(place: Path, monkeypatch: pytest.MonkeyPatc
     _run(place, _camera("a", "well"), scenario)
 
 
-class _Clock:
-    """The time, and what a test adds to it."""
-
-    ahead = 0.0
-
-    def monotonic(self) -> float:
-        return time.monotonic() + self.ahead
-
-
 def test_pictures_are_made_when_somebody_looks(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervised_camera, "time", clock := _Clock())
+    monkeypatch.setattr(supervised_camera, "time", clock := FakeTime())
     monkeypatch.setattr(supervised_camera, "MOST_AGE", 60.0)  # a busy machine makes no picture too old here
 
     async def scenario(supervisor: Supervisor) -> None:

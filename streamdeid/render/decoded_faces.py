@@ -1,0 +1,42 @@
+"""The new faces of who was seen last, kept decoded: one takes 0.2 s, and is needed in every frame.
+
+They are made of a surrogate's vector and of nothing of the person or the scene, so they outlive a part of a stream.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import numpy as np
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import Points
+from streamdeid.render.new_face import NewFace
+
+_MOST = 64
+"""Faces kept; others are decoded again when they are needed."""
+
+
+class DecodedFaces:
+    """New faces by the number of a person or, below 0, of a tracklet."""
+
+    def __init__(self, fitting: FitModel) -> None:
+        self._fitting = fitting
+        self._faces: OrderedDict[int, NewFace] = OrderedDict()
+
+    def __call__(self, number: int, vector: Points, beard: bool) -> NewFace:
+        """The face of a surrogate vector (d,), decoded when this number was not asked with it last."""
+        face = self._faces.get(number)
+        if face is None or face.beard != beard or not np.array_equal(face.vector, vector):
+            face = self._faces[number] = NewFace.of(vector, self._fitting, beard)
+            if len(self._faces) > _MOST:
+                self._faces.popitem(last=False)
+        self._faces.move_to_end(number)
+        return face
+
+    def forget(self, number: int) -> None:
+        """Let go of a face, if it is kept."""
+        self._faces.pop(number, None)
+
+    def __len__(self) -> int:
+        return len(self._faces)
