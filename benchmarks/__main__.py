@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
+from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -20,8 +21,13 @@ HERE = Path(__file__).parent
 
 def benchmarks() -> dict[str, tuple[str, str]]:
     """Folder and first line of the docstring of each benchmark, by its name. Raises ValueError for two of one name."""
+    return _read(HERE)
+
+
+@cache  # all files are parsed, .3 s, and the suite asks for each benchmark
+def _read(place: Path) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
-    for path in sorted(HERE.glob("*/*.py")):
+    for path in sorted(place.glob("*/*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         if not any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in tree.body):
             continue

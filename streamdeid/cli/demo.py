@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from streamdeid.cli.progress import Bar
+from streamdeid.cli.progress import Bar, compile_beside
 from streamdeid.core.atomic_file import check_paths
 from streamdeid.core.frames import Plane, Planes
 from streamdeid.core.named_files import OUTPUT, REPORT, SHEET, Named, check_named
@@ -73,6 +73,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     except OSError as error:
         raise OutputError(f"{out} cannot be made: {(error.strerror or str(error)).lower()}") from error
     _check_out(out, overwrite=arguments.overwrite)
+    compile_beside(shown=not arguments.quiet)
     with FileRun(settings) as run:
         models = run.start().models
         drawn = list(demo_people(models.fitting, models.gallery, seconds=arguments.seconds, rate=_RATE))

@@ -13,7 +13,7 @@ from streamdeid.cli.filter_archive import is_of_archive, run_archive
 from streamdeid.cli.filter_live import is_live, run_live
 from streamdeid.cli.inputs import Job, plan
 from streamdeid.cli.live_options import refuse_live_options
-from streamdeid.cli.progress import Bar, FilesBar
+from streamdeid.cli.progress import Bar, FilesBar, compile_beside
 from streamdeid.cli.result_lines import tell, tell_failure
 from streamdeid.core.process_usage import be_frugal
 from streamdeid.core.settings_table import add_options, given, table
@@ -107,6 +107,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Run the command; the exit code of the worst file. Raises what concerns the whole run."""
     be_frugal()
+    compile_beside(shown=not arguments.quiet)
     if is_of_archive(arguments):
         return run_archive(arguments, settings_of(arguments, lookahead=Settings().lookahead))
     live = is_live(arguments)

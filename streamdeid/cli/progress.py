@@ -10,7 +10,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from streamdeid.cli.error_text import check_stopped
-from streamdeid.core.shown_text import plain
+from streamdeid.core.shown_text import plain, say
+from streamdeid.runs import compiled_beside
+
+
+def compile_beside(*, shown: bool) -> None:
+    """Have what was never compiled on this machine compiled in processes beside each other, and say so on stderr."""
+    compiled_beside.allow(lambda text: say(f"streamdeid: {text}", to=sys.stderr) if shown else None)
 
 
 class Bar:

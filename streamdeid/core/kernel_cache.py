@@ -56,7 +56,7 @@ class KernelCache:
         """options: of the compiler, as text."""
         self._function = function
         self._source = Path(function.__code__.co_filename)
-        self._name = f"{function.__module__}.{function.__qualname__}"
+        self.name = f"{function.__module__}.{function.__qualname__}"
         try:
             content = self._source.read_bytes()
         except OSError:
@@ -101,23 +101,40 @@ class KernelCache:
             path = place / name
             try:
                 data = _read(path, self._owners)
-                digest, content = data[:_DIGEST], data[_DIGEST:]
-                if hashlib.sha256(content).digest() != digest:
-                    continue
-                result = CompileResult._rebuild(target, *pickle.loads(content))
-            except Exception:  # whatever is wrong with an entry, compiling is right
+            except OSError:
                 continue
-            if tuple(result.signature.args) != tuple(signature):
-                continue
+            result = _rebuilt(data, signature, target)
+            if result is not None:
+                if name not in self.entries:
+                    self.found.append(path)
+                self.entries[name] = data
+                return result
+        if name not in self.entries:
+            for wait in _ELSEWHERE:
+                wait(self, name)
+        return _rebuilt(self.entries[name], signature, target) if name in self.entries else None
+
+    def keeps(self, signature: Any, target: Any) -> bool:
+        """Whether there is an entry for a signature in any place, good or bad."""
+        stamp = self.stamp()
+        name = self._file_name(signature, target.codegen(), stamp)
+        return bool(stamp) and any((place / name).is_file() for place in places(self._source))
+
+    def take(self, name: str, data: bytes, path: Path | None) -> None:
+        """An entry that another process compiled for this one; path: where it keeps it, if it does."""
+        if name not in self.entries:
             self.entries[name] = data
-            self.found.append(path)
-            return result
-        return None
+            self.compiled += 1
+            self.stored += [] if path is None else [path]
+
+    def path_of(self, name: str) -> Path | None:
+        """Where an entry of this process is kept."""
+        return next((path for path in (*self.stored, *self.found) if path.name == name), None)
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep what was compiled for a signature, in the first place that takes it."""
         self.compiled += 1
-        _log.info("compiled %s", self._name)
+        _log.info("compiled %s", self.name)
         try:
             stamp = self.stamp()
             if not stamp or result.library.has_dynamic_globals:
@@ -125,7 +142,7 @@ class KernelCache:
             content = dumps(result._reduce())
             name = self._file_name(signature, result.codegen, stamp)
         except Exception:  # another numba than the ones that this was written for: it runs, and is not kept
-            _log.warning("%s cannot be kept", self._name, exc_info=True)
+            _log.warning("%s cannot be kept", self.name, exc_info=True)
             return
         self.entries[name] = hashlib.sha256(content).digest() + content
         for place in places(self._source):
@@ -139,10 +156,12 @@ class KernelCache:
     def _file_name(self, signature: Any, codegen: Any, stamp: str) -> str:
         python = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
         key = repr((numba.__version__, np.__version__, python, repr(signature), codegen.magic_tuple(), stamp))
-        return f"{self._name}.{python}.{hashlib.sha256(key.encode()).hexdigest()[:24]}{_SUFFIX}"
+        return f"{self.name}.{python}.{hashlib.sha256(key.encode()).hexdigest()[:24]}{_SUFFIX}"
 
 
 _CACHES: list[KernelCache] = []
+_ELSEWHERE: list[Callable[[KernelCache, str], None]] = []
+"""Who is asked to wait for an entry that is kept nowhere; at most one."""
 
 
 def kernel(function: _Function) -> _Function:
@@ -157,8 +176,10 @@ def reordering_kernel(function: _Function) -> _Function:
 
 
 def _compiled(function: _Function, nogil: bool, fastmath: tuple[str, ...] = ()) -> _Function:
-    compiled: Any = njit(nogil=nogil, fastmath=set(fastmath) or False)(function)
-    cache = KernelCache(function, repr((nogil, fastmath)))  # type: ignore[arg-type]
+    # Nobody calls a kernel from C: what numba would compile for that is a tenth of all compiling.
+    options: dict[str, Any] = {"nogil": nogil, "fastmath": set(fastmath) or False, "no_cfunc_wrapper": True}
+    compiled: Any = njit(**options)(function)
+    cache = KernelCache(function, repr((nogil, fastmath, "no_cfunc_wrapper")))  # type: ignore[arg-type]
     compiled._cache = cache  # what `njit(cache=True)` does, with numba's own
     _CACHES.append(cache)
     return compiled  # type: ignore[no-any-return]
@@ -167,6 +188,12 @@ def _compiled(function: _Function, nogil: bool, fastmath: tuple[str, ...] = ()) 
 def caches() -> tuple[KernelCache, ...]:
     """The caches of all kernels that were imported."""
     return tuple(_CACHES)
+
+
+def compile_elsewhere(wait: Callable[[KernelCache, str], None]) -> None:
+    """Have somebody else asked for what is kept nowhere (`compiled_beside`). wait: returns when the entry was taken, or
+    will not come."""
+    _ELSEWHERE[:] = [wait]
 
 
 def places(source: Path) -> list[Path]:
@@ -218,6 +245,18 @@ def _constant(value: object) -> str:
         module = getattr(value, "__module__", None) or "numpy"
         return f"{module}.{value.__name__}" if module.partition(".")[0] in {*_LIBRARIES, "builtins"} else ""
     return ""
+
+
+def _rebuilt(data: bytes, signature: Any, target: Any) -> Any:
+    """The function of an entry, or None: whatever is wrong with an entry, compiling is right."""
+    digest, content = data[:_DIGEST], data[_DIGEST:]
+    if hashlib.sha256(content).digest() != digest:
+        return None
+    try:
+        result = CompileResult._rebuild(target, *pickle.loads(content))
+    except Exception:
+        return None
+    return result if tuple(result.signature.args) == tuple(signature) else None
 
 
 def _trusted(source: Path) -> frozenset[int] | None:

@@ -24,6 +24,7 @@ from streamdeid.observe.outline import reaching
 from streamdeid.protect.soft_redaction import SoftMemory, head_of, soft_redaction
 from streamdeid.render.scene_grain import SceneGrain
 from streamdeid.render.turned_rim import Profile, Reach, covering
+from streamdeid.runs import compiled_beside
 from streamdeid.runs.pictures import Filter
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
@@ -67,6 +68,7 @@ def warm_up(cache: Path | None = None) -> WarmUp:
     error: `kept` is then 0, and the next process compiles again.
     """
     begun = time.perf_counter()
+    compiled_beside.allow()
     models = load_models(None)
     for number, size in enumerate(_SIZES):
         last = number == len(_SIZES) - 1

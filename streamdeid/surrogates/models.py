@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from streamdeid.aam.appearance_model import load_model
 from streamdeid.aam.fit import FitModel
@@ -33,13 +34,38 @@ class Models:
 
 
 def load_models(directory: Path | None = None) -> Models:
-    """Read and check the models of a directory, or the shipped ones.
+    """Read and check the models of a directory, or the shipped ones. What somebody here uses is not read again as long
+    as its files stay as they were: streams beside each other share it, and what is derived of it.
 
     Raises ModelError, one line, when one is missing or damaged, differs from `SHA256`, or belongs to another.
     """
     place = shipped() if directory is None else directory
     if not place.is_dir():
         raise ModelError(f"there is no directory of models at {place}")
+    state = _state(place)
+    known = _IN_USE.get(state) if state else None
+    if known is None:
+        known = _read(place)
+        if state and state == _state(place):
+            _IN_USE[state] = known
+    return known
+
+
+_IN_USE: WeakValueDictionary[tuple[object, ...], Models] = WeakValueDictionary()
+"""Models that somebody holds, by the state of their files."""
+
+
+def _state(place: Path) -> tuple[object, ...]:
+    """What tells files that stayed as they were from others; empty where one is missing."""
+    try:
+        stats = [(place / name).stat() for name in (MODEL, GALLERY, HASHES)]
+    except OSError:
+        return ()
+    files = [(one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in stats]
+    return place.resolve(), *files
+
+
+def _read(place: Path) -> Models:
     expected = read_hashes(place)
     model = load_model(place / MODEL)
     _check(place / MODEL, model.sha256, expected)

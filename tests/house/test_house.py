@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,16 @@ def _where(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@lru_cache(maxsize=1)  # each file is asked several things in turn; all of them at once would fill the memory
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def _imports(path: Path) -> set[str]:
     """Top-level packages that a file imports, at its head, inside functions, or by name."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -41,15 +48,14 @@ def _imports(path: Path) -> set[str]:
 
 def _calls(path: Path) -> set[str]:
     """Names of what a file calls."""
-    calls = (node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+    calls = (node.func for node in ast.walk(_tree(path)) if isinstance(node, ast.Call))
     return {f.id if isinstance(f, ast.Name) else f.attr for f in calls if isinstance(f, ast.Name | ast.Attribute)}
 
 
 def _names(path: Path) -> set[str]:
     """Names that a file gives to itself, its folder, its functions and its classes."""
     defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {path.stem, path.parent.name} | {node.name for node in ast.walk(tree) if isinstance(node, defined)}
+    return {path.stem, path.parent.name} | {node.name for node in ast.walk(_tree(path)) if isinstance(node, defined)}
 
 
 def test_there_is_something_to_check() -> None:
@@ -64,8 +70,7 @@ def test_only_protect_builds_what_may_leave() -> None:
 def test_a_raw_frame_is_never_relabelled() -> None:
     """No file renames the type, or makes one by the back door."""
     for path in SOURCES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        for node in ast.walk(_tree(path)):
             if isinstance(node, ast.alias):
                 assert not (node.name == "DeidentifiedFrame" and node.asname), _where(path)
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
@@ -107,12 +112,12 @@ def test_file(path: Path) -> None:
     assert [word for word in UNFINISHED if re.search(rf"\b{word}\b", text)] == [], "unfinished"
     words = {word for name in _names(path) for word in re.findall(r"[A-Z]?[a-z0-9]+", name)}
     assert {word.lower() for word in words} & set(FORBIDDEN_NAMES) == set(), "a name that says nothing"
-    assert not text.strip() or ast.get_docstring(ast.parse(text)), "no docstring"
+    assert not text.strip() or ast.get_docstring(_tree(path)), "no docstring"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=_where)
 def test_what_others_use_is_documented(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = _tree(path)
     public = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and not n.name.startswith("_")]
     assert [node.name for node in public if not ast.get_docstring(node)] == []
 

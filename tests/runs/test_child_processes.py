@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,8 +18,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.cli import review
 from streamdeid.core.child_process import child_command, child_environment
 from streamdeid.review.opening import Files
-from streamdeid.runs import batch, files
-from streamdeid.runs.file_worker import start
+from streamdeid.runs import files
 from streamdeid.runs.files import filter_file
 from streamdeid.runs.segments import run
 from streamdeid.service import lease
@@ -98,12 +96,6 @@ def recordings(trap: Trap) -> list[Path]:
     return sorted((trap.here / "in").iterdir())
 
 
-def _worker(trap: Trap, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = recordings(trap)[0]
-    words = batch.words_of(lambda: start(Settings(), one, trap.here / "out.mp4"), threading.Event())
-    assert words is not None and b'"report"' in words
-
-
 def _segments(trap: Trap, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = {"g": "20", "keyint_min": "20", "sc_threshold": "0", "bf": "0"}
     encode(trap.here / "long.mp4", frames=40, size=(160, 120), options=keys)
@@ -141,7 +133,7 @@ def _program(trap: Trap, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @posix
-@pytest.mark.parametrize("started", [_worker, _segments, _review, _camera, _program])
+@pytest.mark.parametrize("started", [_segments, _review, _camera, _program])
 def test_what_lies_in_the_current_directory_is_not_run(
     trap: Trap, monkeypatch: pytest.MonkeyPatch, started: Callable[[Trap, pytest.MonkeyPatch], None]
 ) -> None:

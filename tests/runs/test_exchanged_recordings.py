@@ -101,8 +101,10 @@ def test_in_one_pass(recording: Path, frame: int, exchange: Exchange) -> None:
     _refused(recording, _AtFrame(frame, recording, exchange), _chosen())
 
 
-@pytest.mark.parametrize("exchange", EXCHANGES)
-@pytest.mark.parametrize("workers", [1, 2])
+# With processes a file that stays and one that does not: what tells the others apart is the same code without.
+@pytest.mark.parametrize(
+    ("workers", "exchange"), [*((1, exchange) for exchange in EXCHANGES), (2, _replaced), (2, _gone)]
+)
 def test_between_two_passes(recording: Path, exchange: Exchange, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of all is told as done when the first pass is; with two processes each knows which file is meant."""
     inner = files.filter_segments

@@ -98,7 +98,7 @@ def stage(model: AppearanceModel, fitting: FitModel, monkeypatch: pytest.MonkeyP
 def test_people_who_will_not_come_back_are_forgotten_everywhere(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """One every 15 frames and ten seconds: 60 fit into the ten minutes for which they are remembered."""
     monkeypatch.setattr(replace_faces, "KEPT", 90)
-    filter, people, each = stage.filter, 150, 15
+    filter, people, each = stage.filter, 110, 15
     for index in range(people * each):
         frame = stage.frame(index, 1.5)
         tracks = [Track(index // each + 1, stage.face.box, stage.face, 0, False)]
