@@ -63,7 +63,7 @@ class TimedDetector:
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         """What the detector found, at most one more than `MOST_FACES`. Raises FailedClosed, and what it raises."""
-        return self._answer(frame, lambda inner: partial(_found, inner, frame))
+        return self._ask(frame, lambda inner: partial(_found, inner, frame))
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
         """What a detector that can look again says of a place; one that cannot: that there may be a face. Raises as a
@@ -71,9 +71,9 @@ class TimedDetector:
         if not isinstance(self._inner, LooksAgain):
             return Face(box, 0.0, evidence=0.0)
         asked = track, box, others
-        return self._answer(frame, lambda inner: partial(_again, inner, frame, *asked))
+        return self._ask(frame, lambda inner: partial(_again, inner, frame, *asked))
 
-    def _answer(self, frame: Frame, asked: Callable[[Detector], Callable[[], _T]]) -> _T:
+    def _ask(self, frame: Frame, asked: Callable[[Detector], Callable[[], _T]]) -> _T:
         """What the inner detector says when it is asked something about a frame."""
         if not self._usable or self._inner is None:
             reason = "hung before" if self.hung else "was stopped"
