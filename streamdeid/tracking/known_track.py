@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.faces import NO_FACE, Face
+from streamdeid.core.faces import NO_FACE
 from streamdeid.tracking.lost_faces import MOTION, Place
 
 Floats = NDArray[np.float64]
@@ -70,8 +70,8 @@ class KnownTrack:
     """Whether its patch was lost since."""
     held: bool = False
     """Whether, in the frame shown last, the patch led from a sight of it to the next one."""
-    perhaps: list[Face] = field(default_factory=list)
-    """What a look at its place saw, where there may be a face, once for each frame for which that is believed."""
+    perhaps: int = 0
+    """Frames for which its place stays covered, since a look saw something there."""
     nothing: int = 0
     """Frames since a look at its place saw nothing, that one included; 0 where it did not."""
     trail: dict[float, Floats] | None = None

@@ -85,9 +85,9 @@ _LARGEST, _QUARTER = 1.6, 0.25
 of the picture, unless the face was that large."""
 _CLOSE_BY = 0.1 + 1e-6
 """Seconds from the nearest sighting for which a face is covered, whatever a look says."""
-_UNSEEN, _PERHAPS = 2, 2
-"""Frames of which the first is looked at, where a look saw nothing; and frames after one where there may be a face in
-which that is believed without another look: a redaction that comes and goes is worse than one that stays."""
+_UNSEEN, _PERHAPS = 2, 4
+"""Frames of which the first is looked at, where a look saw nothing; and frames for which a place stays covered after a
+look that saw something: a redaction that comes and goes is worse than one that stays a moment longer."""
 _YOUNG = 2
 """Frames for which a track is covered without looking ahead whatever comes of it."""
 _BRIDGED = 0.25 + 1e-6
@@ -198,13 +198,7 @@ class LookAhead:
             known = self._known[track.number]
             others = [corners(box) for number, box in faces.items() if number != track.number]
             known.nothing = known.nothing + 1 if 0 < known.nothing < _UNSEEN else 0
-            if known.nothing:
-                found = None
-            elif known.perhaps:
-                found = replace(known.perhaps.pop(), box=face_in(track))
-            else:
-                found = look(track.number, face_in(track), others)
-                known.perhaps = [found] * _PERHAPS if found is not None and found.keypoints is None else []
+            found = None if known.nothing else look(track.number, face_in(track), others)
             if found is not None and found.keypoints is not None:
                 seen = replace(track, box=found.box, face=found, missed=0, sides=None, cut=False)
                 if not self._on_a_head(replace(seen, face=None), heads):
@@ -213,6 +207,9 @@ class LookAhead:
                     covered.append(seen)
             elif found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(track):
                 covered.append(replace(track, face=found))
+            elif known.perhaps:
+                covered.append(track)
+            known.perhaps = _PERHAPS if found is not None else max(0, known.perhaps - 1)
             known.nothing = known.nothing or int(found is None)
         return covered
 

@@ -90,12 +90,14 @@ def covered(path: Path, output: Path, drawn: Sequence[SyntheticFrame], settings:
 )
 def test_squeezed_people_are_covered(tmp_path: Path, drawn: list[SyntheticFrame], aspect: str, stored: Any) -> None:
     path = squeezed(tmp_path / "a.mp4", [one.frame.planes for one in drawn], stored, Fraction(aspect))
-    assert covered(path, tmp_path / "b.mp4", drawn) > 0.8
+    squared = covered(path, tmp_path / "b.mp4", drawn)
+    assert squared > 0.8
     info = FileSource(tmp_path / "b.mp4").info
     assert info.stored_size == stored and info.sample_aspect_ratio == Fraction(aspect)
     if aspect in ("2", "1/4", "4"):  # as it would be without
-        # (the survey and the five points find half of them even so at 2:1)
-        assert covered(path, tmp_path / "c.mp4", drawn, Settings(pixel_aspect="1:1")) < (0.7 if aspect == "2" else 0.2)
+        # (at 2:1 the survey, the five points and looks at what waits find most of them even so)
+        as_stored = covered(path, tmp_path / "c.mp4", drawn, Settings(pixel_aspect="1:1"))
+        assert as_stored < (squared if aspect == "2" else 0.2)
 
 
 def test_a_camera_that_says_nothing_is_helped(tmp_path: Path, drawn: list[SyntheticFrame]) -> None:
