@@ -85,7 +85,7 @@ _LARGEST, _QUARTER = 1.6, 0.25
 of the picture, unless the face was that large."""
 _CLOSE_BY = 0.1 + 1e-6
 """Seconds from the nearest sighting for which a face is covered, whatever a look says."""
-_UNSEEN, _PERHAPS = 2, 4
+_UNSEEN, _PERHAPS = 2, 2
 """Frames of which the first is looked at, where a look saw nothing; and frames for which a place stays covered after a
 look that saw something: a redaction that comes and goes is worse than one that stays a moment longer."""
 _YOUNG = 2

@@ -114,7 +114,7 @@ def test_where_something_is_seen_now_and_then_the_place_stays_covered() -> None:
         return perhaps(index, box) if len(looks) == 1 else None
 
     covered = [index for index, tracks in enumerate(run(LATE, once, [HEAD] * 60)[0]) if tracks and index < 28]
-    assert covered == list(range(looks[0], looks[0] + 5))
+    assert covered == list(range(looks[0], looks[0] + 3))
 
 
 def test_a_face_is_looked_for_in_its_own_size() -> None:
