@@ -17,7 +17,7 @@ _INPUT, _OUTPUT, _FAILED = int(ExitCode.INPUT), int(ExitCode.OUTPUT), int(ExitCo
 _STAGES = {
     "the tracker": ("tracking.tracker", "FaceTracker.update"),
     "observation": ("protect.replace_faces", "ReplaceFaces.observe"),
-    "the filter": ("protect.replace_faces", "ReplaceFaces.deidentify"),
+    "the filter": ("protect.replace_faces", "ReplaceFaces.render"),
     "drawing": ("protect.replace_faces", "render_surrogate"),
     "the fit": ("observe.observation", "fit"),
     "the choice": ("surrogates.choice", "Surrogates.surrogate"),
