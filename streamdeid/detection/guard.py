@@ -127,7 +127,10 @@ class Watch:
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
         """What a detector that can look again says of a place in a frame; one that cannot: that there may be a face.
-        Raises FailedClosed in any doubt."""
+        None of a place outside. Raises FailedClosed in any doubt."""
+        (x0, y0, x1, y1), (width, height) = box, frame.planes.size
+        if x1 <= 0 or y1 <= 0 or x0 >= width or y0 >= height:
+            return None
         if not isinstance(self._detect, LooksAgain):
             return Face(box, 0.0, evidence=0.0)
         try:

@@ -235,9 +235,10 @@ class LookAhead:
                 self._known[number].beside.update(n for n, close in zip(others, near, strict=True) if close)
 
     def _at_border(self, track: Track) -> bool:
-        """Whether a lost face is expected where the picture's border cuts it: half a face says little to networks."""
+        """Whether a lost face is expected where the picture's border cuts it, for all that is known: half a face says
+        little to networks."""
         if self._size is None:
-            return False
+            return True
         x0, y0, x1, y1 = face_in(track)
         return min(x0, y0, self._size[0] - x1, self._size[1] - y1) < 0
 

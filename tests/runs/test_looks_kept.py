@@ -72,6 +72,18 @@ def test_who_cannot_look_again_says_that_there_may_be_a_face() -> None:
     timed.close()
 
 
+def test_nobody_is_looked_for_outside_the_picture() -> None:
+    """Who walks out is still expected there."""
+    looking = Looking(found())
+
+    def sees_nobody(frame: Frame, /) -> Sequence[Face]:
+        return []
+
+    for detect in (looking, sees_nobody):
+        assert watch(detect).look_again(frame(), 7, (330.0, 100.0, 370.0, 140.0), []) is None
+    assert not looking.asked
+
+
 def test_nonsense_withholds_the_frame() -> None:
     outside = found((900.0, 900.0, 940.0, 940.0))
     for odd in (outside, replace(found(), evidence=2.0), "a face"):
