@@ -128,8 +128,7 @@ class Watch:
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
         """What a detector that can look again says of a place in a frame; one that cannot: that there may be a face.
         None of a place outside. Raises FailedClosed in any doubt."""
-        (x0, y0, x1, y1), (width, height) = box, frame.planes.size
-        if x1 <= 0 or y1 <= 0 or x0 >= width or y0 >= height:
+        if _outside(box, frame):
             return None
         if not isinstance(self._detect, LooksAgain):
             return Face(box, 0.0, evidence=0.0)
@@ -160,8 +159,7 @@ def _checked(face: object, frame: Frame) -> Face:
     x0, y0, x1, y1 = (float(value) for value in box)
     if x1 <= x0 or y1 <= y0:
         raise _doubt(frame, "a face with an empty box")
-    width, height = frame.planes.size
-    if x1 <= 0 or y1 <= 0 or x0 >= width or y0 >= height:
+    if _outside((x0, y0, x1, y1), frame):
         raise _doubt(frame, "a face outside the frame")
     for name in ("score", "presence", "evidence"):
         value = _numbers(getattr(face, name))
@@ -185,6 +183,12 @@ def _checked(face: object, frame: Frame) -> Face:
     if face.mesh is not None and not _of_mesh(face.landmarks, face.forehead, face.mesh):
         return replace(face, mesh=None)
     return face
+
+
+def _outside(box: Box, frame: Frame) -> bool:
+    """Whether a box, pixels, lies wholly outside a frame."""
+    (x0, y0, x1, y1), (width, height) = box, frame.planes.size
+    return x1 <= 0 or y1 <= 0 or x0 >= width or y0 >= height
 
 
 def _are_keypoints(found: object) -> bool:

@@ -64,7 +64,7 @@ class PosedFaces:
         for ahead, frame in enumerate(coming, start=1):
             seen = frame.seen.get(track.number)
             view = None if seen is None else seen.posed
-            if view is not None and _told(view) and not view.turned_away:
+            if _told(view) and not view.turned_away:
                 return last.towards(view, (index - then) / (index + ahead - then)).moved(track.face.box)
         return last.moved(track.face.box) if index - then <= HELD and not away else None
 

@@ -52,10 +52,8 @@ class KnownTrack:
     """Its sightings that by themselves were."""
     surest: float = 0.0
     """Evidence of the surest of them."""
-    opinions: deque[float] = field(default_factory=lambda: deque(maxlen=_OPINIONS))
+    opinions: deque[float] = field(default_factory=lambda: deque(maxlen=_MANY))
     """What the third network said of it last ..."""
-    lately: deque[float] = field(default_factory=lambda: deque(maxlen=_MANY))
-    """The last `_MANY` opinions."""
     best: float | None = None
     """... and the most that the mean of the better half of so many in a row was. None before there are as many."""
     sides: tuple[float, float] = (0.0, 0.0)
@@ -88,21 +86,21 @@ class KnownTrack:
     def opined(self, opinion: float) -> None:
         """Note what the third network said of it."""
         self.opinions.append(opinion)
-        self.lately.append(opinion)
-        if len(self.opinions) == _OPINIONS:
+        if len(self.opinions) >= _OPINIONS:
             self.best = max(self.best or 0.0, self.liked)
 
     @property
     def liked(self) -> float:
         """Mean of the better half of what the third network said last; 0 where it said nothing. The better half, since
         a box slips off a face now and then, and faces turn away."""
-        better = sorted(self.opinions)[len(self.opinions) // 2 :]
+        last = list(self.opinions)[-_OPINIONS:]
+        better = sorted(last)[len(last) // 2 :]
         return sum(better) / max(len(better), 1)
 
     @property
     def never(self) -> bool:
         """Whether the third network looked at it and never saw a face."""
-        if len(self.lately) == _MANY and sum(self.lately) < _SELDOM * _MANY and self.surest < CERTAIN:
+        if len(self.opinions) == _MANY and sum(self.opinions) < _SELDOM * _MANY and self.surest < CERTAIN:
             return True
         if self.best is not None:
             return self.best < NO_FACE

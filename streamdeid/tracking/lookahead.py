@@ -173,7 +173,7 @@ class LookAhead:
         faces = {track.number: np.array(track.face.box, dtype=np.float64) for track in tracks if track.face is not None}
         shown = [track for track in tracks if self._known[track.number].face or (not later and self._young(track, now))]
         placed = [self._placed(track, now, later, faces) for track in shown]
-        heads = self._heads_of_faces(tracks)
+        heads = _heads([one for one in tracks if self._known[one.number].face])
         lost = [one for one in placed if one is not None and not one.face and not self._on_a_head(one, heads)]
         covered = [one for one in placed if one is not None and one.face]
         present = {track.number for track in tracks}
@@ -227,7 +227,7 @@ class LookAhead:
 
     def _note_pairs(self, tracks: Sequence[Track]) -> None:
         """Note whose faces are seen side by side."""
-        heads = _heads(tracks)
+        heads = _heads([one for one in tracks if one.face is not None and one.face.confirmed])
         for number, face in heads.items():
             others = {other: box for other, box in heads.items() if other != number}
             if others:
@@ -241,11 +241,6 @@ class LookAhead:
             return True
         x0, y0, x1, y1 = face_in(track)
         return min(x0, y0, self._size[0] - x1, self._size[1] - y1) < 0
-
-    def _heads_of_faces(self, tracks: Sequence[Track]) -> dict[int, Floats]:
-        """By track: the face from hairline to chin, (4,), of what is known for a face by now, surely seen or not."""
-        known = {one.number: one.face.outline for one in tracks if one.face is not None}
-        return {n: np.array(box) for n, box in known.items() if box is not None and self._known[n].face}
 
     def _on_a_head(self, lost: Track, heads: dict[int, Floats]) -> bool:
         """Whether the place of a lost face lies on the head of a face that is seen, and never stood beside it."""
@@ -384,8 +379,8 @@ def _at(track: Track, place: tuple[Box, bool], sides: tuple[float, float] | None
 
 
 def _heads(tracks: Sequence[Track]) -> dict[int, Floats]:
-    """By track: the face from hairline to chin, (4,), of those whose face is surely seen."""
-    seen = {one.number: one.face.outline for one in tracks if one.face is not None and one.face.confirmed}
+    """By track: the face from hairline to chin, (4,), of those of which that is seen."""
+    seen = {one.number: one.face.outline for one in tracks if one.face is not None}
     return {number: np.array(box) for number, box in seen.items() if box is not None}
 
 
