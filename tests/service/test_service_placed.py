@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -38,7 +39,7 @@ ROOT = Path(__file__).parents[2]
 FAKE = (sys.executable, str(ROOT / "tests" / "fake_camera.py"))
 ENDS, PLACED = 30.0, 60.0
 """Seconds in which a busy machine ends what would go on for ever, and what would wait for a place (`placing`)."""
-SEEN = 5.0
+SEEN = 20.0
 """Seconds that a busy machine may take to show that a process has ended."""
 NAMES = {"name": "door", "source": "rtsp://u:geheim@cam/1", "output": "rtsp://127.0.0.1:8554/door"}
 PATIENCE = 120.0
@@ -52,13 +53,24 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(restarts, "PACE", 0.2)
     monkeypatch.setattr(supervised_camera, "TICK", 0.05)
     monkeypatch.setattr(supervised_camera, "PATIENCE", 1.0)
-    for module in (lease, placed_child):
-        monkeypatch.setattr(module, "LEASE", 1.0)
-    monkeypatch.setattr(lease, "FREE", 3.0)
     monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     yield
     assert [one for one in started(tmp_path) if lives(one["pid"])] == []
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leases whose end a test waits for. On a busy machine they also end by themselves, which such a test allows."""
+    for module in (lease, placed_child):
+        monkeypatch.setattr(module, "LEASE", 3.0)
+    monkeypatch.setattr(lease, "FREE", 6.0)
+
+
+def holder(machines: Machines) -> Machine:
+    """The machine that has the camera."""
+    (one,) = (machine for machine in machines.machines if machine.relays)
+    return one
 
 
 def lives(process: int) -> bool:
@@ -163,22 +175,26 @@ def test_bad_processes_are_ended(tmp_path: Path, behaviour: str) -> None:
     assert run(tmp_path, camera("a", behaviour), Machines(FAKE, Machine("west")), scenario) < ENDS
 
 
+@pytest.mark.usefixtures("short")
 def test_a_camera_moves_when_its_machine_dies(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     machines = Machines(FAKE, Machine("west"), Machine("east"))
 
     async def scenario(supervisor: Supervisor) -> None:
         await until(lambda: state(supervisor) == "live")
-        before = supervisor.cameras["a"].totals.filtered
-        machines.machines[0].die()
+        before, dying = supervisor.cameras["a"].report(), holder(machines)
+        dying.die()
         await until(lambda: state(supervisor) == "restarting")
         await until(lambda: state(supervisor) == "live")
-        report = supervisor.cameras["a"].report()
-        assert report.node == "east" and report.restarts == 1 and report.totals.filtered > before
+        after = supervisor.cameras["a"].report()
+        assert before.node == dying.name != after.node and after.restarts == before.restarts + 1
+        assert after.totals.filtered > before.totals.filtered
 
     run(tmp_path, camera("a"), machines, scenario)
-    assert "a: restarting: its machine west is gone or cannot be reached" in capfd.readouterr().err
+    said = capfd.readouterr().err
+    assert re.search("a: restarting: its machine (west|east) is gone or cannot be reached", said)
 
 
+@pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("behaviour", ["well", "deaf"])
 def test_one_that_is_cut_off_ends_before_another_begins(tmp_path: Path, behaviour: str) -> None:
     """Nobody tells it: its machine notices that nobody asks, and the service waits for that."""
@@ -186,20 +202,21 @@ def test_one_that_is_cut_off_ends_before_another_begins(tmp_path: Path, behaviou
 
     async def scenario(supervisor: Supervisor) -> None:
         await until(lambda: state(supervisor) == "live")
-        (first,) = started(tmp_path)
-        machines.machines[0].cut = True
-        while len(started(tmp_path)) == 1:
-            lived = lives(first["pid"])
+        holder(machines).cut = True
+        before = started(tmp_path)
+        lived = False
+        while len(started(tmp_path)) == len(before):
+            lived = lives(before[-1]["pid"])
             await asyncio.sleep(0.01)
         assert not lived
         await until(lambda: state(supervisor) == "live")
-        assert supervisor.cameras["a"].report().node == "east"
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("streamdeid.service.relay.ENDING", 0.5)
         run(tmp_path, camera("a", behaviour), machines, scenario)
 
 
+@pytest.mark.usefixtures("short")
 def test_one_that_was_started_without_anybody_hearing_of_it_is_waited_for(tmp_path: Path) -> None:
     machines = Machines(FAKE, Machine("west"), Machine("east"))
     machines.machines[0].deaf_to = "start"
@@ -214,6 +231,7 @@ def test_one_that_was_started_without_anybody_hearing_of_it_is_waited_for(tmp_pa
     run(tmp_path, camera("a"), machines, scenario)
 
 
+@pytest.mark.usefixtures("short")
 def test_an_error_of_a_library_counts_as_a_machine_that_is_lost(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -221,9 +239,9 @@ def test_an_error_of_a_library_counts_as_a_machine_that_is_lost(
 
     async def scenario(supervisor: Supervisor) -> None:
         await until(lambda: state(supervisor) == "live")
-        machines.machines[0].breaks = True
-        began = time.monotonic()
-        await until(lambda: len(started(tmp_path)) == 2)
+        count, began = len(started(tmp_path)), time.monotonic()
+        holder(machines).breaks = True
+        await until(lambda: len(started(tmp_path)) > count)
         assert time.monotonic() - began > lease.FREE - 0.6
 
     run(tmp_path, camera("a"), machines, scenario)
@@ -231,20 +249,21 @@ def test_an_error_of_a_library_counts_as_a_machine_that_is_lost(
     assert "a: restarting: an unexpected error (KeyError)" in said and "geheim" not in said
 
 
+@pytest.mark.usefixtures("short")
 def test_a_reload_waits_for_a_camera_that_is_cut_off(tmp_path: Path) -> None:
     """Another camera is to have its output."""
     machines = Machines(FAKE, Machine("west"), Machine("east"))
 
     async def scenario(supervisor: Supervisor) -> None:
         await until(lambda: state(supervisor) == "live")
-        first = started(tmp_path)[0]["pid"]
-        machines.machines[0].cut = True
+        before = started(tmp_path)
+        holder(machines).cut = True
         began = time.monotonic()
         text = '[http]\nlisten = "off"\n' + camera("b").replace("b.m3u8", "a.m3u8")
         (tmp_path / "cameras.toml").write_text(text)
         supervisor.reload()
-        await until(lambda: len(started(tmp_path)) == 2)
-        assert time.monotonic() - began > lease.FREE - 0.6 and not lives(first)
+        await until(lambda: len(started(tmp_path)) > len(before))
+        assert time.monotonic() - began > lease.FREE - 0.6 and not lives(before[-1]["pid"])
 
     run(tmp_path, camera("a"), machines, scenario)
 
@@ -287,6 +306,7 @@ def test_a_machine_that_takes_it_and_does_nothing_is_given_up(tmp_path: Path, mo
     run(tmp_path, camera("a"), machines, scenario)
 
 
+@pytest.mark.usefixtures("short")
 def test_the_service_is_gone_and_so_is_its_camera(tmp_path: Path) -> None:
     """Nobody asks any more."""
     relay = CameraRelay(FAKE)
@@ -296,7 +316,7 @@ def test_the_service_is_gone_and_so_is_its_camera(tmp_path: Path) -> None:
     while b"status" not in said:
         said += relay.exchange(b"", 0.5)[0]
     process = relay._process
-    assert process is not None and process.wait(5) is not None
+    assert process is not None and process.wait(PATIENCE) is not None
 
 
 def test_a_process_ends_by_itself_when_whoever_started_it_stands_still(tmp_path: Path) -> None:
@@ -305,17 +325,18 @@ def test_a_process_ends_by_itself_when_whoever_started_it_stands_still(tmp_path:
     given = read_camera({"name": "a", **away})
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdin is not None and process.stdout is not None
-        due = time.monotonic() + 6
-        process.stdin.write(placed_order(given, None) + f"until {due:.3f}\n".encode())
+        process.stdin.write(placed_order(given, None))
         process.stdin.flush()
         assert b"status" in process.stdout.readline()
-        began = max(due, time.monotonic())  # a busy machine starts it later than it may run
+        due = time.monotonic() + 3
+        process.stdin.write(f"until {due:.3f}\n".encode())
+        process.stdin.flush()
         hopeless = threading.Timer(60, process.kill)
         hopeless.start()
         process.stdout.read()
         code = process.wait(90)
         hopeless.cancel()
-    assert due - 0.1 < time.monotonic() < began + ENDING + SEEN
+    assert due - 0.1 < time.monotonic() < due + ENDING + SEEN
     assert code in (ExitCode.FAILED_CLOSED, -signal.SIGALRM), (
         "a camera that ends with 0 is a file at its end, and not started again"
     )
@@ -327,7 +348,7 @@ def test_it_ends_though_no_thread_of_it_gets_a_turn() -> None:
         "import ctypes, threading, time\nfrom streamdeid.service import camera_process\n"
         "camera_process.ENDING = 0.5\nlease = camera_process._Lease(threading.Event())\n"
         "lease.renew(time.monotonic() + 0.2)\nlease.renew(time.monotonic() + 0.5)\nprint('begun', flush=True)\n"
-        "ctypes.PyDLL(None).sleep(60)\n"
+        "ctypes.PyDLL(None).sleep(90)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None and process.stdout.readline() == b"begun\n"
