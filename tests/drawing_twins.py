@@ -41,6 +41,11 @@ def blended(plane: Bytes, corner: tuple[int, int], drawn: Floats, weights: Float
 def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
     """methods.md 4.0 step 3: every point moves by the change; within eyes and mouth it is laid anew."""
     moved = surrogate + shape - neutral
+    rest_open, now_open = (np.array(_opened(face)) for face in (neutral, shape))
+    lift = np.maximum(0.8 * rest_open[::-1] / rest_open, 1)
+    open_share = np.minimum(now_open / np.maximum(rest_open * lift, 0.12), 1)
+    alike = 1 - _rising(open_share.max(), 0.65, 0.85)
+    more = alike * (open_share.mean() - open_share)
     for part, (a, b) in ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS), (MOUTH, MOUTH_CORNERS)):
         now, rest, own = (_turned(face[part], face[a], face[b]) for face in (shape, neutral, surrogate))
         ratio = np.linalg.norm(surrogate[b] - surrogate[a]) / np.linalg.norm(neutral[b] - neutral[a])
@@ -64,9 +69,12 @@ def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
                     laid[list(outer), 1] += at - laid[inner, 1]
                     laid[inner, 1] = at
         else:
+            side = 0 if part is LEFT_EYE else 1
             for upper, lower in ((1, 5), (2, 4)):
                 opened, usual, own_gap = (eye[lower, 1] - eye[upper, 1] for eye in (now, rest, own))
-                closed = max(own_gap, 0) * min(max(opened, 0) / max(usual, 0.12 * np.ptp(rest[:, 0])), 1)
+                usual *= lift[side]
+                part_open = min(max(opened, 0) / max(usual, 0.12 * np.ptp(rest[:, 0])), 1)
+                closed = max(own_gap, 0) * np.clip(part_open + more[side], 0, 1)
                 laid[upper, 1] = laid[lower, 1] - closed - ratio * max(opened - usual, 0)
         along = (moved[b] - moved[a]) / np.linalg.norm(moved[b] - moved[a])
         back = np.array([[along[0], along[1]], [-along[1], along[0]]])
@@ -81,6 +89,16 @@ def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
     push = np.clip(((surrogate[OUTLINE] - ring) * normal).sum(axis=1, keepdims=True), 0, 4)
     moved[OUTLINE] = shape[OUTLINE] + push * normal
     return moved
+
+
+def _opened(face: Array) -> list[float]:
+    """Mean height over width of each eye."""
+    found = []
+    for part, (a, b) in ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS)):
+        eye = _turned(face[part], face[a], face[b])
+        height = (eye[5, 1] + eye[4, 1] - eye[1, 1] - eye[2, 1]) / 2
+        found.append(float(max(height, 0) / np.linalg.norm(face[b] - face[a])))
+    return found
 
 
 def _rising(value: float, first: float, last: float) -> float:

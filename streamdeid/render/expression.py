@@ -21,6 +21,7 @@ from streamdeid.core.ibug68 import (
 from streamdeid.core.kernel_cache import kernel
 
 _PARTS = ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS), (MOUTH, MOUTH_CORNERS))
+_EYES = np.array([[part.start, *corners] for part, corners in _PARTS[:2]])
 _LIP_PAIRS = ((13, 19), (14, 18), (15, 17))
 """Upper and lower inner lip, from the left, numbers within the mouth."""
 _OVER = ((1, 13), (2, 13), (3, 14), (4, 15), (5, 15), (7, 17), (8, 17), (9, 18), (10, 19), (11, 19))
@@ -29,6 +30,14 @@ _NOSE, _LIP, _MOUTH_FROM, _MOUTH_TO = 33, 51, MOUTH.start, MOUTH.stop
 """Points between which the philtrum lies, and those of the mouth."""
 _NARROWEST = 0.12
 """Opening over width that an eye at rest has at least: below, it was never seen open."""
+_AS_OPEN = 0.8
+"""Opening over width that an eye at rest has at least, for the other one's. Lids of one face droop by less than that;
+of somebody who winks while the face at rest is learnt one eye is taken for narrow, and every look down then for a wink
+(lp_d3: .12 and .19, so that of two eyes half shut one was drawn open and the other shut)."""
+_LOWERED = 0.65, 0.85
+"""Share of its opening at rest that the more open eye has, up to which both are drawn equally open, and from which each
+is drawn as it is read. The landmarker reads two lowered lids of a head that turns a little by up to .4 apart (lp_d3,
+lp_d11, grimaces), which would be a wink; who winks has the other eye open: of lp_d3's winks none has under .85."""
 _MOST_TURN = 0.5
 """Largest turn, pixels for a pixel of depth (about radians), taken out of a surrogate."""
 _RISE, _REST = 1.5, -0.045
@@ -57,8 +66,10 @@ def transfer_expression(shape: Points, neutral: Points, surrogate: Points) -> Po
     """
     moved = surrogate + shape - neutral
     laid = np.empty_like(moved)
-    for part, (a, b) in _PARTS:
-        _lay(shape, neutral, surrogate, moved, laid, part.start, part.stop, a, b, part is MOUTH)
+    lids = _lids(shape, neutral, _EYES)
+    for i, (part, (a, b)) in enumerate(_PARTS):
+        wider, more = (1.0, 0.0) if part is MOUTH else lids[i]
+        _lay(shape, neutral, surrogate, moved, laid, part.start, part.stop, a, b, part is MOUTH, wider, more)
     _keep_philtrum(shape, neutral, surrogate, moved)
     _push(shape, neutral, surrogate, OUTLINE, moved)
     return moved
@@ -79,8 +90,34 @@ def _level(points, a, b, first, stop):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _lay(shape, neutral, surrogate, moved, laid, first, stop, a, b, mouth):  # type: ignore[no-untyped-def]
-    """Lay the change of an eye or the mouth, whose corners are points a and b, anew about the line of its corners."""
+def _opening(points, first, a, b):  # type: ignore[no-untyped-def]
+    """Mean opening over width of an eye: its points in (81, 2) begin with the first, its corners are a and b."""
+    eye = _level(points, a, b, first, first + 6)
+    return max(0.5 * (eye[5, 1] + eye[4, 1] - eye[1, 1] - eye[2, 1]), 0.0) / max(_distance(points, a, b), 1e-6)
+
+
+@kernel
+def _lids(shape, neutral, eyes):  # type: ignore[no-untyped-def]
+    """For each eye, (2, 2): the factor on its opening at rest, and what is added to the share of that which it is open
+    by now. eyes: int64 (2, 3), the first point and both corners of each."""
+    found, shares = np.empty((2, 2)), np.empty(2)
+    for i in range(2):
+        rest = _opening(neutral, eyes[i, 0], eyes[i, 1], eyes[i, 2])
+        other = _opening(neutral, eyes[1 - i, 0], eyes[1 - i, 1], eyes[1 - i, 2])
+        found[i, 0] = max(_AS_OPEN * other / max(rest, 1e-6), 1.0)
+        now = _opening(shape, eyes[i, 0], eyes[i, 1], eyes[i, 2])
+        shares[i] = min(now / max(rest * found[i, 0], _NARROWEST), 1.0)
+    alike = 1.0 - _risen(max(shares[0], shares[1]), _LOWERED[0], _LOWERED[1])
+    for i in range(2):
+        found[i, 1] = alike * 0.5 * (shares[1 - i] - shares[i])
+    return found
+
+
+@kernel
+def _lay(shape, neutral, surrogate, moved, laid, first, stop, a, b, mouth, wider, more):  # type: ignore[no-untyped-def]
+    """Lay the change of an eye or the mouth, whose corners are points a and b, anew about the line of its corners.
+
+    wider, more: `_lids`'s, of an eye."""
     now, rest, own = (
         _level(shape, a, b, first, stop),
         _level(neutral, a, b, first, stop),
@@ -106,7 +143,7 @@ def _lay(shape, neutral, surrogate, moved, laid, first, stop, a, b, mouth):  # t
             part[i, 0] *= wanted / wide
         _open_lips(part, max(ratio, _REREAD), now)
     else:
-        _open_lids(part, ratio, now, rest, own)
+        _open_lids(part, ratio, now, rest, own, wider, more)
     x, y = moved[b, 0] - moved[a, 0], moved[b, 1] - moved[a, 1]
     length = max(np.sqrt(x * x + y * y), 1e-9)
     x, y = x / length, y / length
@@ -117,15 +154,16 @@ def _lay(shape, neutral, surrogate, moved, laid, first, stop, a, b, mouth):  # t
 
 
 @kernel
-def _open_lids(laid, ratio, now, rest, own):  # type: ignore[no-untyped-def]
+def _open_lids(laid, ratio, now, rest, own, wider, more):  # type: ignore[no-untyped-def]
     """Open an eye (6, 2), in place: closing is relative, so that shut eyes are shut; opening wider is absolute, or a
     narrow eye's twitch would be a stare."""
     low, high = rest[0, 0], rest[0, 0]
     for i in range(len(rest)):
         low, high = min(low, rest[i, 0]), max(high, rest[i, 0])
     for upper, lower in ((1, 5), (2, 4)):
-        open_now, at_rest = now[lower, 1] - now[upper, 1], rest[lower, 1] - rest[upper, 1]
+        open_now, at_rest = now[lower, 1] - now[upper, 1], wider * (rest[lower, 1] - rest[upper, 1])
         share = min(max(open_now, 0.0) / max(at_rest, _NARROWEST * (high - low)), 1.0)
+        share = min(max(share + more, 0.0), 1.0)
         closed = max(own[lower, 1] - own[upper, 1], 0.0) * share
         laid[upper, 1] = laid[lower, 1] - closed - ratio * max(open_now - at_rest, 0.0)
 

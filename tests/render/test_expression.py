@@ -197,12 +197,38 @@ def test_a_stare_opens_every_eye_by_as_much(model: AppearanceModel, seed: int, s
     narrow = _with_lids(neutral, 0.3)
     for rest in (neutral, narrow):
         got = transfer_expression(_with_lids(rest, share), rest, surrogate)
-        for eye in ("left eye", "right eye"):
-            least = 0.12 * np.ptp(_levelled(rest, eye)[:, 0])  # a narrower one was never seen open
-            shown = _openings(surrogate, eye) * np.minimum(share * _openings(rest, eye) / least, 1)
+        # A narrower one was never seen open; narrow ones are drawn equally open.
+        least = {eye: 0.12 * np.ptp(_levelled(rest, eye)[:, 0]) for eye in ("left eye", "right eye")}
+        open_by = min(float((share * _openings(rest, eye) / least[eye]).min()) for eye in least)
+        for eye in least:
+            shown = _openings(surrogate, eye) * min(open_by, 1)
             wider = _ratio(surrogate, rest, eye) * (share - 1) * _openings(rest, eye)
             assert (_openings(got, eye) <= _openings(surrogate, eye) + wider + 1e-6).all()
             assert (_openings(got, eye) >= shown - 1e-6).all()
+
+
+def _with_two_lids(shape: Array, left: float, right: float) -> Array:
+    """The shape with each eye open by a share of what it is."""
+    return np.where(np.arange(len(shape))[:, None] < 42, _with_lids(shape, left), _with_lids(shape, right))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_two_lowered_lids_are_no_wink_and_a_wink_is_one(model: AppearanceModel, turned: bool) -> None:
+    """Lids that look down are read apart in a turned head; who winks has the other eye open."""
+    neutral, _, surrogate = _people(model, 3)
+    for left, right, apart in ((0.55, 0.2, False), (1.0, 0.15, True)):
+        pair = (right, left) if turned else (left, right)
+        got = transfer_expression(_with_two_lids(neutral, *pair), neutral, surrogate)
+        shown = [float((_openings(got, eye) / _openings(surrogate, eye)).mean()) for eye in ("left eye", "right eye")]
+        wanted = pair if apart else (0.375, 0.375)
+        assert shown == pytest.approx(wanted, abs=0.02)
+
+
+def test_an_eye_that_was_shut_while_the_face_at_rest_was_learnt_is_as_open_as_the_other(model: AppearanceModel) -> None:
+    neutral, _, surrogate = _people(model, 3)
+    got = transfer_expression(_with_lids(neutral, 0.8), _with_two_lids(neutral, 0.5, 1.0), surrogate)
+    left, right = ((_openings(got, eye) / _openings(surrogate, eye)).mean() for eye in ("left eye", "right eye"))
+    assert left == pytest.approx(1.0, abs=0.02) and right == pytest.approx(0.8, abs=0.02)
 
 
 @settings(max_examples=40, deadline=None)
