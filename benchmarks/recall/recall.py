@@ -1,7 +1,7 @@
 """Which faces are found and covered, and what is covered that is none? Against heads labelled by eye.
 
     python -m benchmarks recall DIRECTORY [--only NAME ...] [--half choosing|confirming] [--live] [--workers N]
-        [--most FRAMES] [--sheet-open PNG] [--sheet-false PNG] [--json]
+        [--most FRAMES] [--made all|NAME,...] [--sheet-open PNG] [--sheet-false PNG] [--json]
 
 The labels are numbers in `benchmarks/recall/labels` (its README says how they were made); DIRECTORY holds the clips.
 The filter runs in this process, without encoding, over each clip up to its last labelled frame; labelled frames are
@@ -15,6 +15,8 @@ a quarter; *on hair or neck* where its middle lies on no labelled head but withi
 What is labelled unsure counts neither way. *Changed beside heads* is the share of the picture that is not the
 original's and lies on no head, likewise enlarged. CPU times are of the process, with the start of a clip (1 to 2 s:
 compare like with like); those of several clips are the mean.
+--made: variants of the clips beside the unchanged ones, a total for each: `blocks` (strong compression), `five` (five
+to seven frames a second), `turned` (by 90 degrees), `fisheye` (barrel distortion); made.py says how they are made.
 --sheet-open, --sheet-false: pictures of open faces, and of redactions on no head, hair or neck (keep them private).
 """
 
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 import functools
 import multiprocessing
+import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -32,6 +35,7 @@ from benchmarks.clips import VIDEOS, as_json, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.leaks.leaks import picture, write_sheet
 from benchmarks.leaks.run import frames_of
+from benchmarks.recall.made import UNCHANGED, VARIANTS, make
 from benchmarks.recall.published_clip import PATIENCE
 from benchmarks.recall.score import Score, by_size_and_kind, count, total
 from benchmarks.recall.truth import HALVES, Clip, read_clips
@@ -103,6 +107,27 @@ def totals(scores: Sequence[Score]) -> list[Score]:
     return [*(total(half, part) for half, part in parts if part), total("all", scores)]
 
 
+def measured_variants(
+    variants: Sequence[str], clips: Sequence[tuple[Path, Clip]], settings: Settings, workers: int
+) -> tuple[list[Score], list[Score]]:
+    """The scores of all clips in each variant, and of each variant. Raises what `make` and `measure` raise."""
+    with tempfile.TemporaryDirectory() as directory:
+        made = [make(variant, video, clip, Path(directory)) for variant in variants for video, clip in clips]
+        scores = measured(made, settings, workers)
+    starts = range(0, len(scores), len(clips))
+    return scores, [
+        total(variant, scores[start : start + len(clips)]) for variant, start in zip(variants, starts, strict=True)
+    ]
+
+
+def variants_of(words: str) -> list[str]:
+    """The variants that are named, the unchanged clips first. ValueError for unknown ones."""
+    names = VARIANTS if words == "all" else words.split(",")
+    if unknown := set(names) - set(VARIANTS):
+        raise ValueError(f"there is no variant {min(unknown)}")
+    return [UNCHANGED, *names]
+
+
 def positive(word: str) -> int:
     if (number := int(word)) < 1:
         raise ValueError("at least one")
@@ -118,6 +143,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--live", action="store_true", help="no look-ahead")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes, each with clips of its own")
     parser.add_argument("--most", type=positive, metavar="FRAMES", help="only labelled frames before this one")
+    parser.add_argument("--made", type=variants_of, metavar="NAMES", help=f"all, or some of {','.join(VARIANTS)}")
     parser.add_argument("--sheet-open", type=Path, metavar="PNG", help="pictures of open faces")
     parser.add_argument("--sheet-false", type=Path, metavar="PNG", help="pictures of redactions on no head or on hair")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
@@ -126,10 +152,14 @@ def main(argv: list[str]) -> int:
     if given.live:
         settings = replace(settings, lookahead=0.0)
     try:
-        scores = measured(clips_of(given.directory, given.only, given.half, given.most), settings, given.workers)
+        asked = clips_of(given.directory, given.only, given.half, given.most)
+        if given.made:
+            scores, whole = measured_variants(given.made, asked, settings, given.workers)
+        else:
+            scores = measured(asked, settings, given.workers)
+            whole = totals(scores)
     except (ValueError, OSError, StreamdeidError) as error:
         parser.error(str(error))
-    whole = totals(scores)
     clips = [score.row() for score in [*scores, *whole]]
     faces = by_size_and_kind(whole)
     if given.json:

@@ -1,0 +1,150 @@
+"""Labelled clips made harder at run time (for `recall --made`), with their labels moved along.
+
+Nobody has labelled clips of dome cameras or of five frames a second, so they are made of those that are labelled: what
+is known of the heads stays known, and the unchanged clip is the control. Pixels must be square."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice, pairwise
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.clips import encode
+from benchmarks.leaks.run import Corners
+from benchmarks.recall.truth import CLASSES, Clip, Head
+from streamdeid.core.frames import Frame, Plane, Planes
+from streamdeid.lab.attacks.gaps import Box
+from streamdeid.video.files.source import FileSource
+
+UNCHANGED = "unchanged"
+VARIANTS = BLOCKS, FIVE, TURNED, FISHEYE = "blocks", "five", "turned", "fisheye"
+"""Strong compression; five to seven frames a second; a quarter turn clockwise, of the pixels; a barrel distortion."""
+_COARSE, _FINE = 44, 12
+"""Quality (libx264's crf) of `blocks`, and of what is to lose nothing to the encoder."""
+_PER_SECOND = 5
+_AFTER = 2.0
+"""Seconds that are kept after the last label, for the filter's look-ahead."""
+BARREL = -0.3
+"""Of a picture's corner: it comes as much nearer to the middle. Below -1/3 the picture would fold."""
+
+Size = tuple[int, int]
+
+
+def make(variant: str, video: Path, clip: Clip, directory: Path) -> tuple[Path, Clip]:
+    """A variant of a labelled clip, written into a directory up to what its last label needs, and its labels.
+
+    Raises what reading raises, and ValueError where pixels are not square."""
+    if variant == UNCHANGED:
+        return video, replace(clip, name=f"{clip.name}, {variant}")
+    source = FileSource(video)
+    rate = source.info.average_rate.limit_denominator(1001)
+    labelled = sorted(clip.heads)
+    last = labelled[-1] + math.ceil(_AFTER * rate)
+    step = max(1, round(rate / _PER_SECOND)) if variant == FIVE else 1
+    kept = spaced([*labelled, last], step)
+    places = {frame: place for place, frame in enumerate(kept)}
+    size = source.info.width, source.info.height
+    frames = _changed((frame for index, frame in enumerate(islice(source, last + 1)) if index in places), variant)
+    path = directory / f"{clip.name}-{variant}.mp4"
+    encode(frames, path, rate / step, _COARSE if variant == BLOCKS else _FINE)
+    heads = {
+        place: [moved(head, variant, size, place) for head in clip.heads[frame]]
+        for frame, place in places.items()
+        if frame in clip.heads
+    }
+    return path, Clip(f"{clip.name}, {variant}", clip.half, heads)
+
+
+def _changed(frames: Iterable[Frame], variant: str) -> Iterator[Frame]:
+    for frame in frames:
+        if frame.stored is not None:
+            raise ValueError(f"no variants are made of clips whose pixels are not square, as frame {frame.index}")
+        yield replace(frame, planes=CHANGES[variant](frame.planes)) if variant in CHANGES else frame
+
+
+def spaced(wanted: Sequence[int], step: int) -> list[int]:
+    """Frames from the first on, about a step apart, with all that are wanted (in their order) among them."""
+    frames = list(range(wanted[0] % step, wanted[0], step))
+    for one, following in pairwise(wanted):
+        pieces = max(1, round((following - one) / step))
+        frames += [one + round(piece * (following - one) / pieces) for piece in range(pieces)]
+    return [*frames, wanted[-1]]
+
+
+def moved(head: Head, variant: str, size: Size, frame: int) -> Head:
+    """A labelled head where it is in a variant of a picture of a size; a face that became too small is none."""
+    corners = MOVES[variant](head.box.corners, size) if variant in MOVES else head.box.corners
+    box = Box(frame, *corners, head.box.score)
+    if head.face and box.side < CLASSES[0][0]:
+        return Head(box, "small", False)
+    return replace(head, box=box)
+
+
+def turned(planes: Planes) -> Planes:
+    """A picture turned clockwise by a quarter."""
+    y, u, v = (np.ascontiguousarray(np.rot90(plane, -1)) for plane in (planes.y, planes.u, planes.v))
+    return Planes(y, u, v, planes.colour)
+
+
+def turned_box(corners: Corners, size: Size) -> Corners:
+    """A box of a picture of a size in that picture turned."""
+    x0, y0, x1, y1 = corners
+    return size[1] - y1, x0, size[1] - y0, x1
+
+
+def bent(planes: Planes) -> Planes:
+    """A picture as a dome camera would show it, as large as fits; black around it."""
+    black = 0 if planes.colour.full_range else 16
+    y, u, v = (_bent(plane, fill) for plane, fill in ((planes.y, black), (planes.u, 128), (planes.v, 128)))
+    return Planes(y, u, v, planes.colour)
+
+
+def bent_box(corners: Corners, size: Size) -> Corners:
+    """The box around where a box of a picture of a size lies in that picture bent."""
+    x0, x1 = np.clip(corners[0::2], 0, size[0])
+    y0, y1 = np.clip(corners[1::2], 0, size[1])
+    x, y = np.linspace(x0, x1, 17), np.linspace(y0, y1, 17)
+    edges = [(x, np.full(17, y0)), (x, np.full(17, y1)), (np.full(17, x0), y), (np.full(17, x1), y)]
+    middle, reach = np.array(size) / 2, math.hypot(*size) / 2
+    points = (np.concatenate([np.stack(edge, axis=-1) for edge in edges]) - middle) / reach
+    far = np.sum(points**2, axis=-1, keepdims=True)
+    points = points * (1 + BARREL * far) * _zoom(size) * reach + middle
+    (left, top), (right, bottom) = points.min(axis=0), points.max(axis=0)
+    return float(left), float(top), float(right), float(bottom)
+
+
+def _zoom(size: Size) -> float:
+    """How much a bent picture is enlarged so that the middles of its longer sides' edges stay where they are."""
+    shorter = min(size) / math.hypot(*size)
+    return 1 / (1 + BARREL * shorter**2)
+
+
+def _bent(plane: Plane, fill: int) -> Plane:
+    across, down = _sources((plane.shape[1], plane.shape[0]))
+    picture = cv2.remap(plane, across, down, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT, borderValue=fill)
+    return np.asarray(picture, np.uint8)
+
+
+@functools.cache
+def _sources(size: Size) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Where each pixel of a bent plane comes from: the inverse of the distortion, by a table of radii."""
+    width, height = size
+    reach = math.hypot(width, height) / 2
+    x, y = np.meshgrid((np.arange(width) + 0.5 - width / 2) / reach, (np.arange(height) + 0.5 - height / 2) / reach)
+    radii = np.linspace(0, 1, 4097)
+    far = np.hypot(x, y)
+    source = np.interp(far / _zoom(size), radii * (1 + BARREL * radii**2), radii, right=2.0)
+    times = source / np.maximum(far, 1e-9)
+    across, down = x * times * reach + width / 2 - 0.5, y * times * reach + height / 2 - 0.5
+    return across.astype(np.float32), down.astype(np.float32)
+
+
+CHANGES: dict[str, Callable[[Planes], Planes]] = {TURNED: turned, FISHEYE: bent}
+MOVES: dict[str, Callable[[Corners, Size], Corners]] = {TURNED: turned_box, FISHEYE: bent_box}

@@ -1,0 +1,119 @@
+"""Variants of labelled clips for `recall --made`: a label follows what it was drawn around."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.leaks.run import Corners
+from benchmarks.recall import made, recall, truth
+from streamdeid.aam.fit import FitModel
+from streamdeid.core.frames import Planes
+from streamdeid.lab.attacks.gaps import Box
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.synthetic.people import synthetic_people
+from streamdeid.video.files.drawn_clip import write_drawn_clip
+from streamdeid.video.files.source import FileSource
+
+SIZE = WIDTH, HEIGHT = 320, 240
+LABELLED = (0, 8, 24)
+
+
+def place(frame: int) -> Corners:
+    """Where the bright head is: it goes from the upper left, which a wrong turn or lens would take elsewhere."""
+    return 12.0 + 3 * frame, 16.0 + 2 * frame, 62.0 + 3 * frame, 86.0 + 2 * frame
+
+
+def pictures() -> Iterator[Planes]:
+    """Noise, dark, with a bright head that moves."""
+    rng = np.random.default_rng(0)
+    noise = rng.integers(30, 60, (HEIGHT, WIDTH)).astype(np.uint8)
+    for frame in range(40):
+        x0, y0, x1, y1 = map(int, place(frame))
+        y = noise.copy()
+        y[y0:y1, x0:x1] = 220
+        grey = np.full((HEIGHT // 2, WIDTH // 2), 128, np.uint8)
+        yield Planes(y, grey, grey.copy())
+
+
+def bright(planes: Planes) -> Corners:
+    """The box around what is bright."""
+    rows, columns = np.nonzero(planes.y > 140)
+    return float(columns.min()), float(rows.min()), float(columns.max() + 1), float(rows.max() + 1)
+
+
+@pytest.fixture
+def clip(tmp_path: Path) -> tuple[Path, truth.Clip]:
+    """A drawn clip and its labels."""
+    path = tmp_path / "drawn.mp4"
+    write_drawn_clip(path, pictures(), 25)
+    heads = {frame: [truth.Head(Box(frame, *place(frame), 1.0), "frontal", True)] for frame in LABELLED}
+    return path, truth.Clip("drawn", "choosing", heads)
+
+
+@pytest.mark.parametrize("variant", made.VARIANTS)
+def test_a_label_follows_its_head(clip: tuple[Path, truth.Clip], tmp_path: Path, variant: str) -> None:
+    path, labels = made.make(variant, *clip, tmp_path)
+    assert labels.name == f"drawn, {variant}" and len(labels.heads) == len(LABELLED)
+    frames = list(FileSource(path))
+    for frame, heads in labels.heads.items():
+        assert heads[0].box.frame == frame and heads[0].face
+        assert bright(frames[frame].planes) == pytest.approx(heads[0].box.corners, abs=2.5), frame
+
+
+def test_each_variant_is_what_its_name_says(clip: tuple[Path, truth.Clip], tmp_path: Path) -> None:
+    paths = {name: made.make(name, *clip, tmp_path)[0] for name in made.VARIANTS}
+    infos = {name: FileSource(path).info for name, path in paths.items()}
+    assert (infos[made.TURNED].width, infos[made.TURNED].height) == (HEIGHT, WIDTH)
+    assert {(info.width, info.height) for name, info in infos.items() if name != made.TURNED} == {SIZE}
+    assert infos[made.FIVE].average_rate == 5 and infos[made.BLOCKS].average_rate == 25
+    first = next(pictures()).y.astype(float)
+    lost = {name: np.abs(next(iter(FileSource(paths[name]))).planes.y - first).mean() for name in ("five", "blocks")}
+    assert lost["blocks"] > 2 * lost["five"], "the noise is gone"
+    corner = next(iter(FileSource(paths[made.FISHEYE]))).planes.y[:6, :6]
+    assert corner.mean() < 22, "a bent picture has black corners"
+
+
+def test_the_unchanged_clip_is_the_file_itself(clip: tuple[Path, truth.Clip], tmp_path: Path) -> None:
+    path, labels = made.make(made.UNCHANGED, *clip, tmp_path)
+    assert path == clip[0] and labels.heads == clip[1].heads and labels.name == "drawn, unchanged"
+
+
+def test_wanted_frames_are_among_those_about_a_step_apart() -> None:
+    frames = made.spaced([7, 12, 27, 28, 50], 5)
+    assert frames == sorted(set(frames)) and {7, 12, 27, 28, 50} <= set(frames) and frames[0] == 2
+    assert max(np.diff(frames)) <= 7
+    assert made.spaced([3, 6], 1) == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_a_face_that_a_lens_makes_too_small_is_none() -> None:
+    size = (640, 360)
+    here = truth.Head(Box(3, 2.0, 2.0, 16.0, 18.0, 1.0), "frontal", True)
+    there = made.moved(here, made.FISHEYE, size, 5)
+    assert there.box.side < 12 and there.kind == "small" and not there.face and there.box.frame == 5
+    middle = truth.Head(Box(3, 313.0, 170.0, 327.0, 190.0, 1.0), "frontal", True)
+    assert made.moved(middle, made.FISHEYE, size, 5).face
+
+
+def test_the_table_has_a_row_for_each_variant(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fitting: FitModel,
+    gallery: Gallery,
+) -> None:
+    frames = list(synthetic_people(fitting, gallery, people=1, seconds=0.4, size=SIZE, rate=25))
+    write_drawn_clip(tmp_path / "drawn.mp4", (one.frame.planes for one in frames), 25)
+    heads = {i: [truth.Head(Box(i, *frames[i].truths[0].box, 1.0), "frontal", True)] for i in (0, 6)}
+    monkeypatch.setattr(recall, "read_clips", lambda: [truth.Clip("drawn", "choosing", heads)])
+    assert recall.main([str(tmp_path), "--made", "five,blocks", "--json"]) == 0
+    rows = {row["clip"]: row for row in json.loads(capsys.readouterr().out)["clips"]}
+    assert list(rows)[3:] == ["unchanged", "five", "blocks"] and "drawn, five" in rows
+    assert all(row["frames"] == 2 and row["open"] == "0 of 2" for row in rows.values())
+    with pytest.raises(SystemExit):
+        recall.main([str(tmp_path), "--made", "upside_down"])
+    assert "--made" in capsys.readouterr().err
