@@ -270,7 +270,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(argv)
     numbers = range(given.files) if given.only is None else [given.only]
-    process, verdicts = _Process(), []
+    process = _Process()
+    verdicts: list[Verdict] = []
     for number in numbers:
         try:
             verdict = process.judge(number, given.seed, given.keep)
