@@ -15,11 +15,13 @@ for each container: in every face of the whole recording as it was encoded, neve
 the filtered whole recording. Watermarks in damaged pictures are counted beside it, and fail nothing: without a checksum
 in the codec (VP9, MPEG-2, MPEG-4) changed bits are another picture, in which half a face is no face.
 
-Exit code 1 when any run failed. `--only NUMBER` repeats one file of the list; `--keep` saves the files that failed.
+Exit code 1 when any run failed, 2 when the process cannot start, with one line that says why. `--only NUMBER` repeats
+one file of the list; `--keep` saves the files that failed.
 """
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 import traceback
@@ -204,6 +206,10 @@ def known_of(form: str, seed: int) -> Known:
     return known
 
 
+class NotStarted(Exception):
+    """The process that does the work cannot be started, or finds that nothing could be said; the message says why."""
+
+
 class _Process:
     """The process that does the work; it is replaced where it dies or hangs."""
 
@@ -212,12 +218,18 @@ class _Process:
         self._done = 0
 
     def judge(self, number: int, seed: int, keep: Path | None) -> Verdict:
-        """What `judge` says, or that the process died or hung."""
+        """What `judge` says, or that the process died or hung. Raises NotStarted."""
         if self._pool is None or self._done >= _FILES_EACH:
             self.close()
             self._done = 0
-            self._pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=_begin, initargs=(seed,))
-            self._pool.submit(int).result()  # once the recordings are drawn
+            self._pool = ProcessPoolExecutor(1, get_context("spawn"))
+            try:
+                failed = self._pool.submit(_begin, seed).result()  # once the recordings are drawn
+            except (BrokenProcessPool, OSError) as error:
+                failed = str(error)
+            if failed:
+                self.close()
+                raise NotStarted(" ".join(failed.split()))
         self._done += 1
         try:
             return self._pool.submit(judge, number, seed, keep).result(_LONGEST)
@@ -237,10 +249,15 @@ class _Process:
             self._pool = None
 
 
-def _begin(seed: int) -> None:
+def _begin(seed: int) -> str:
+    """Draw all recordings; what failed, in words, as not every error can be sent from process to process."""
     cv2.setNumThreads(1)
-    for form in FORMS:
-        known_of(form, seed)
+    try:
+        for form in FORMS:
+            known_of(form, seed)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def main(argv: list[str]) -> int:
@@ -253,9 +270,14 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(argv)
     numbers = range(given.files) if given.only is None else [given.only]
-    process, verdicts = _Process(), []
+    process = _Process()
+    verdicts: list[Verdict] = []
     for number in numbers:
-        verdict = process.judge(number, given.seed, given.keep)
+        try:
+            verdict = process.judge(number, given.seed, given.keep)
+        except NotStarted as error:
+            print(f"fuzz: after {len(verdicts)} files the process did not start: {error}", file=sys.stderr)
+            return 2
         verdicts.append(verdict)
         if verdict.problems and not given.json:
             print(f"--seed {given.seed} --only {number}: {'; '.join(verdict.problems)} ({verdict.words})", flush=True)

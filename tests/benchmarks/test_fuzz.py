@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from benchmarks.clips import encode
-from benchmarks.faults.fuzz import Verdict, compared, form_of, judge, known_of, table_of
+from benchmarks.faults import fuzz
+from benchmarks.faults.fuzz import Verdict, compared, form_of, judge, known_of, main, table_of
 from benchmarks.faults.mutated import FORMS, FRAMES, mutate
 from streamdeid.video.files.source import FileSource
 
@@ -49,3 +51,32 @@ def test_a_damaged_file_is_judged(number: int) -> None:
     assert verdict.code in (0, 1) and verdict.problems == () and bool(verdict.said) == bool(verdict.code)
     bad = Verdict(number, "flip", 4, "x", verdict.seen, 1.0, ("exit code 4",))
     assert "4: 1" in table_of([bad]) and "| 1 |" in table_of([bad]).splitlines()[-1]
+
+
+def no_models(seed: int) -> str:
+    """What the process begins with, where a control fails."""
+
+    def missing(models: object) -> None:
+        raise ValueError("no\nmodels")
+
+    vars(fuzz)["load_models"] = missing
+    return known_begin(seed)
+
+
+def dies(seed: int) -> str:
+    """What the process begins with, where it dies."""
+    os._exit(9)
+
+
+known_begin = fuzz._begin
+
+
+@pytest.mark.parametrize(("begin", "reason"), [(no_models, "ValueError: no models"), (dies, "terminated abruptly")])
+def test_a_process_that_does_not_start_is_one_line(
+    begin: object, reason: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fuzz, "_begin", begin)
+    assert main(["--files", "3"]) == 2
+    out, err = capfd.readouterr()
+    assert not out and len(err.splitlines()) == 1, err
+    assert err.startswith("fuzz: after 0 files the process did not start: ") and reason in err
