@@ -31,13 +31,12 @@ _NOSE, _LIP, _MOUTH_FROM, _MOUTH_TO = 33, 51, MOUTH.start, MOUTH.stop
 _NARROWEST = 0.12
 """Opening over width that an eye at rest has at least: below, it was never seen open."""
 _AS_OPEN = 0.8
-"""Opening over width that an eye at rest has at least, for the other one's. Lids of one face droop by less than that;
-of somebody who winks while the face at rest is learnt one eye is taken for narrow, and every look down then for a wink
-(lp_d3: .12 and .19, so that of two eyes half shut one was drawn open and the other shut)."""
+"""Opening over width that an eye at rest has at least, for the other one's: of somebody who winks while the face at
+rest is learnt (lp_d3) one eye is taken for narrow, and looks down are taken for winks. Chosen by eye on that clip."""
 _LOWERED = 0.65, 0.85
 """Share of its opening at rest that the more open eye has, up to which both are drawn equally open, and from which each
-is drawn as it is read. The landmarker reads two lowered lids of a head that turns a little by up to .4 apart (lp_d3,
-lp_d11, grimaces), which would be a wink; who winks has the other eye open: of lp_d3's winks none has under .85."""
+is drawn as it is read. The landmarker reads two lowered lids of a head that turns a little by up to .4 apart (lp_d11,
+grimaces), which would be a wink; who winks mostly has the other eye open. Chosen by eye on lp_d3."""
 _MOST_TURN = 0.5
 """Largest turn, pixels for a pixel of depth (about radians), taken out of a surrogate."""
 _RISE, _REST = 1.5, -0.045
@@ -100,13 +99,13 @@ def _opening(points, first, a, b):  # type: ignore[no-untyped-def]
 def _lids(shape, neutral, eyes):  # type: ignore[no-untyped-def]
     """For each eye, (2, 2): the factor on its opening at rest, and what is added to the share of that which it is open
     by now. eyes: int64 (2, 3), the first point and both corners of each."""
-    found, shares = np.empty((2, 2)), np.empty(2)
+    found, shares, rest = np.empty((2, 2)), np.empty(2), np.empty(2)
     for i in range(2):
-        rest = _opening(neutral, eyes[i, 0], eyes[i, 1], eyes[i, 2])
-        other = _opening(neutral, eyes[1 - i, 0], eyes[1 - i, 1], eyes[1 - i, 2])
-        found[i, 0] = max(_AS_OPEN * other / max(rest, 1e-6), 1.0)
+        rest[i] = _opening(neutral, eyes[i, 0], eyes[i, 1], eyes[i, 2])
+    for i in range(2):
+        found[i, 0] = max(_AS_OPEN * rest[1 - i] / max(rest[i], 1e-6), 1.0)
         now = _opening(shape, eyes[i, 0], eyes[i, 1], eyes[i, 2])
-        shares[i] = min(now / max(rest * found[i, 0], _NARROWEST), 1.0)
+        shares[i] = min(now / max(rest[i] * found[i, 0], _NARROWEST), 1.0)
     alike = 1.0 - _risen(max(shares[0], shares[1]), _LOWERED[0], _LOWERED[1])
     for i in range(2):
         found[i, 1] = alike * 0.5 * (shares[1 - i] - shares[i])

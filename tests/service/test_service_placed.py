@@ -202,14 +202,15 @@ def test_one_that_is_cut_off_ends_before_another_begins(tmp_path: Path, behaviou
 
     async def scenario(supervisor: Supervisor) -> None:
         await until(lambda: state(supervisor) == "live")
-        holder(machines).cut = True
-        before = started(tmp_path)
+        before, cut = started(tmp_path), holder(machines)
+        cut.cut = True
         lived = False
         while len(started(tmp_path)) == len(before):
             lived = lives(before[-1]["pid"])
             await asyncio.sleep(0.01)
         assert not lived
         await until(lambda: state(supervisor) == "live")
+        assert supervisor.cameras["a"].report().node != cut.name
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("streamdeid.service.relay.ENDING", 0.5)
