@@ -50,11 +50,14 @@ def on_head(boxes: Floats, face: Floats) -> NDArray[np.bool_]:
     return np.asarray(within | ((np.hypot(*away.T) < 1) & (sides < largest)), np.bool_)
 
 
-def seconds(boxes: Floats, faces: Sequence[Box | None], sure: Sequence[float], least: float) -> set[int]:
+def seconds(
+    boxes: Floats, faces: Sequence[Box | None], sure: Sequence[float], least: float, turns: Sequence[int] = ()
+) -> set[int]:
     """Rows of the boxes (n, 4) that are a second sighting of a head.
 
     faces: the face in each as points show it, from hairline to chin, None where nobody sees points. sure: how sure each
-    is; of two sightings of one face the surer stays, and only from `least` on has a face a head. Boxes in pixels.
+    is; of two sightings of one face the surer stays, and only from `least` on has a face a head. turns: how each head
+    lies, in quarter turns; what lies otherwise on a surer head is that head, whatever points it has. Boxes in pixels.
     """
     gone: set[int] = set()
     known = (row for row, face in enumerate(faces) if face is not None and sure[row] >= least)
@@ -69,6 +72,8 @@ def seconds(boxes: Floats, faces: Sequence[Box | None], sure: Sequence[float], l
                 continue
             if faces[other] is None:
                 second = bool(held[other])
+            elif turns and turns[other] != turns[row]:
+                second = bool(held[other]) and sure[other] <= sure[row]
             else:
                 above = held[other] and sure[other] < sure[row] - _SURER and not _side_by_side(own[row], own[other])
                 second = sure[other] <= sure[row] and (bool(above) or _one_face(own[row], own[other]))

@@ -35,6 +35,8 @@ class Candidate:
     """Number of the tile that saw it with that score."""
     cut: bool
     """Whether a tile's edge may have cut it."""
+    turn: int = 0
+    """Quarter turns against the clock of the picture that it was seen in (`quarter_turns`)."""
 
 
 def joined(found: Sequence[Candidate], tiles: Sequence[Tile]) -> list[Candidate]:

@@ -11,6 +11,7 @@ import math
 
 from streamdeid.core.frames import Planes
 from streamdeid.detection.centerface import CenterFace
+from streamdeid.detection.quarter_turns import turned
 from streamdeid.detection.second_look import stretched, view
 from streamdeid.detection.survey import DARK, contrast
 
@@ -34,10 +35,11 @@ class CloseLook:
     def __init__(self, weights: bytes) -> None:
         self._network = CenterFace(weights, (_SIDE, _SIDE))
 
-    def __call__(self, planes: Planes, box: Box) -> float | None:
+    def __call__(self, planes: Planes, box: Box, turn: int = 0) -> float | None:
         """How much a face is in a box, pixels of the frame, with an area: over the bar, so below 1 for none. None where
-        it is too dark to say that there is none."""
-        seen = view(planes, box, _WIDTH, _SIDE)
+        it is too dark to say that there is none. turn: the quarter turns against the clock after which the head in it
+        stands upright."""
+        seen = turned(view(planes, box, _WIDTH, _SIDE), turn)
         told = self._network(stretched(seen), 1.0)
         cells = len(told.scores)
         half = _INNER * _WIDTH * cells / _SIDE + 0.5

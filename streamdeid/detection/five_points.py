@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.faces import Keypoints
+from streamdeid.detection.quarter_turns import boxes_turned_back, turned_back
 
 NOSE = 0.53
 """Height of the middle of mediapipe's box in one from hairline to chin, from its top."""
@@ -30,6 +31,13 @@ class FiveFaces(NamedTuple):
         x0, y0, x1, y1 = (float(v) for v in self.boxes[row] * unit + np.tile(corner, 2))
         points = self.points[row] * unit + np.array(corner)
         return Keypoints((x0, y0, x1, y1), points, float(self.scores[row]))
+
+
+def five_turned_back(found: FiveFaces, turn: int, side: float) -> FiveFaces:
+    """Faces of a square picture after so many quarter turns against the clock in the one before; side in pixels. Their
+    points stay in the order of the upright head."""
+    size = side, side
+    return FiveFaces(boxes_turned_back(found.boxes, turn, size), turned_back(found.points, turn, size), found.scores)
 
 
 def as_detected(box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:

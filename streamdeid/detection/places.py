@@ -12,6 +12,7 @@ from streamdeid.core.faces import NO_FACE, Keypoints, Points
 from streamdeid.detection.candidates import Candidate, overlap
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import outline_of
+from streamdeid.detection.quarter_turns import turn_of
 from streamdeid.detection.region import Region
 
 Box = tuple[float, float, float, float]
@@ -20,7 +21,7 @@ _SAME_PLACE = 0.25
 """IoU from which a candidate is what was here in the last frames."""
 _FORGOTTEN = 50
 """Frames after which a place where nothing is seen any more is forgotten."""
-_WAITED_FOR = 8
+WAITED_FOR = 8
 """Frames for which a face that was lost is looked for in each frame; after that, when its tile's turn comes."""
 _SEARCHED = (1, 2, 5, 8)
 """Frames after it was last seen in which the second network searches for a lost face. It finds 1 of 2 (crowds) to 9 of
@@ -32,6 +33,8 @@ _LOOKS = 4
 """Second looks after which a place is known well enough to be looked at seldom ..."""
 _OFTEN, _SELDOM = 3, 12
 """... and the frames between two looks, before and after that; sooner when the score has risen by this much."""
+_TRIED = (1, 4)
+"""Looks of the third network after which a head that it denies is looked at in all turns."""
 _RISEN = 0.15
 _SOON = 2
 """Frames between the first close looks: what is seen for a few frames only is to be known, too."""
@@ -55,17 +58,15 @@ _TRUSTED = 0.8
 """Presence from which a mesh that lies in the middle of its box needs no points beside it."""
 _BESIDE, _LEAST_SHARE = 0.2, 0.7
 """How far the middle of a mesh may then lie from that of the box, shares of its own extent, and the share of the box's
-sides that it has at least. Boxes are up to 1.9 times the face, and meshes in them right all the same: those the second
-network's points tell."""
+sides that it has at least. Meshes in boxes of 1.9 times the face are right, too: those the points tell."""
 _APART, _VERIFIED = 0.16, 12
 """Mean distance of five points of a mesh from the second network's, shares of the face's width, up to which both are
 of one face (docs/methods.md 8.2), and frames for which that is believed."""
 _THIRD = 0.5
 """Weight of what the third network says beside the two others."""
-_TWICE = 2
-"""Opinions of the third network from which they count against what the two others say."""
-_BELIEVED = 0.5
-"""Belief below which a place is refuted by a third network that saw no face."""
+_TWICE, _BELIEVED = 2, 0.5
+"""Opinions of the third network from which they count against what the two others say, and belief below which a place
+is refuted by them."""
 _OPINED = (0.4, 1.15, 1.8), (0.0, 0.5, 1.0)
 """The third network's opinions, over its bar, and what they count as, 0 to 1: sure of no face, undecided, and sure of
 one. Of the faces of 14 clips three of four are above the last, of places without a face nine of ten below 1."""
@@ -80,6 +81,8 @@ class Place:
     score: float
     tile: int
     """Number of the tile that sees it best."""
+    turn: int = 0
+    """Quarter turns against the clock after which the head stands upright (`quarter_turns`)."""
     evidence: float = 0.0
     """How sure it is that this is a face, 0 to 1: mean over the last `_LOOKS` looks (`second_look`)."""
     least: float = _UNLIKELY
@@ -149,7 +152,7 @@ class Place:
             return self._unseen >= _UNCHECKED
         if self.second or self.refuted:
             return False
-        if self.missed > _WAITED_FOR:
+        if self.missed > WAITED_FOR:
             return False
         doubted = self._looks >= _LOOKS and self.evidence < _DOUBTFUL
         return self.possible and (not doubted or self.missed >= _DOUBTFUL_PAUSE)
@@ -169,6 +172,7 @@ class Place:
     def meshed(self, mesh: Points, presence: float, region: Region) -> None:
         """The landmark model sees it: a mesh (478, 3), and where to look in the next frame."""
         self.mesh, self.region, self._without, self.outline = (mesh, presence), region, 0, outline_of(mesh)
+        self.turn = turn_of(region.angle)
 
     def next_frame(self) -> None:
         """A frame has passed."""
@@ -182,7 +186,7 @@ class Place:
 
     def sighted(self, candidate: Candidate) -> None:
         """The detector saw it in this frame."""
-        if self.region is None and self.missed > _WAITED_FOR:
+        if self.region is None and self.missed > WAITED_FOR:
             self._looks = self._without = 0  # perhaps something else
             self._keypoints, self._opinion, self._opinions, self._asked = None, None, 0, 0
         self.score, self.tile, self.missed, self._doubts = candidate.score, candidate.tile, 0, 0
@@ -223,7 +227,7 @@ class Place:
     @property
     def doubtful(self) -> bool:
         """Whether something may be here of which no mesh, and no survey yet, says what it is."""
-        if self.missed > _WAITED_FOR or self.trusted or not self.possible or self.second:
+        if self.missed > WAITED_FOR or self.trusted or not self.possible or self.second:
             return False
         return self._opinion is None or self._opinion >= 1
 
@@ -296,6 +300,20 @@ class Place:
         x0, y0, x1, y1 = (float(v) for v in box.ravel())
         return Keypoints((x0, y0, x1, y1), (found.points - then) * scale + middle, found.score)
 
+    def turns_due(self) -> bool:
+        """Whether the look that was just taken leaves a doubt, and the head is to be tried in other turns."""
+        if self._opinion is None:
+            return self._looks == 1 and not self._since_look and not self._asked and self.evidence < _SETTLED
+        denied = self._opinion < 1 and self.evidence >= self.least
+        return denied and self._asked in _TRIED and not self._since_asked
+
+    def turned(self, found: Keypoints, turn: int, tile: int) -> None:
+        """The second network sees a face here, and the third does, after so many quarter turns."""
+        self.turn, self.tile, self.missed, self.mesh, self.outline, self.region = turn, tile, 0, None, None, None
+        self.raw, self.evidence, self._looks = as_detected(found.box), (self.score + found.score) / 2, 1
+        self._opinion, self._opinions, self._asked = None, 0, 0
+        self.keyed(found)
+
     def look_due(self) -> bool:
         """Whether this sighting deserves a second look."""
         if self.region is not None and self.evidence >= _SETTLED:
@@ -336,7 +354,8 @@ class Place:
 
 
 def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[int, int]:
-    """Which candidate belongs to which place: rows of `places` by rows of `candidates`, the nearest first."""
+    """Which candidate belongs to which place: rows of `places` by rows of `candidates`, the nearest first; those of a
+    turned picture only where a head lies so."""
     if not places or not candidates:
         return {}
     shared = overlap(np.array([one.box for one in candidates]), np.array([place.raw for place in places]))
@@ -345,7 +364,8 @@ def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[in
     for row, column in zip(*np.unravel_index(np.argsort(-shared, axis=None), shared.shape), strict=True):
         if shared[row, column] < _SAME_PLACE:
             break
-        if int(row) not in found and int(column) not in taken:
+        turn = candidates[row].turn
+        if int(row) not in found and int(column) not in taken and turn in (0, places[column].turn):
             found[int(row)] = int(column)
             taken.add(int(column))
     return found

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from streamdeid.detection.quarter_turns import TURNS
 
 INPUT = 192
 """Side of the network's input, pixels."""
@@ -24,6 +26,9 @@ _STEP = 5.0
 from 12 on, so nothing falls between two scales."""
 _WHOLE_EVERY = 3
 """Frames within which the whole picture is looked at: that finds large faces, which matter most."""
+_TURNED_EVERY = 16
+"""Times as long for a turned tile: heads that lie on their side are few, and are followed from then on. Most are there
+when the stream begins, after a cut, or tilt before the camera; who is carried in waits for their turn."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class Tile:
     """Pixels; x0 and y0 are even."""
     scale: float
     """Network pixels per pixel, at most 1."""
+    turn: int = 0
+    """Quarter turns against the clock that the detector sees it after, 0 to 3 (`quarter_turns`)."""
 
     def cuts(self, box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:
         """Whether a box in pixels may be cut by a side of the tile that is no side of the picture."""
@@ -67,6 +74,11 @@ def tiles_of(size: tuple[int, int], least: float) -> tuple[Tile, ...]:
     return tuple(tiles)
 
 
+def with_turned(tiles: Sequence[Tile]) -> tuple[Tile, ...]:
+    """These tiles, and after them each of them turned."""
+    return (*tiles, *(replace(tile, turn=turn) for turn in TURNS for tile in tiles))
+
+
 def _level(size: tuple[int, int], scale: float) -> list[Tile]:
     side = INPUT / scale
     columns, rows = (_starts(length, side) for length in size)
@@ -87,17 +99,18 @@ class Rounds:
     """Whose turn it is: all tiles at the start, then those of each scale in turn.
 
     The whole picture has its turn every third frame, the finest tiles within the interval, those between within half of
-    it: the larger a face, the sooner it must be found.
+    it: the larger a face, the sooner it must be found. Turned tiles wait four times as long.
     """
 
     def __init__(self, tiles: Sequence[Tile], interval: int) -> None:
         """tiles: the whole picture first, then by scale. interval: frames in which every tile has its turn, from 1."""
         scales = list(dict.fromkeys(tile.scale for tile in tiles))
         self._groups: list[tuple[list[int], int]] = []
-        for scale in scales:
-            numbers = [number for number, tile in enumerate(tiles) if tile.scale == scale]
+        for scale, turned in ((scale, turned) for turned in (False, True) for scale in scales):
+            numbers = [row for row, tile in enumerate(tiles) if tile.scale == scale and (tile.turn > 0) == turned]
             often = _WHOLE_EVERY if scale == scales[0] else interval if scale == scales[-1] else -(-interval // 2)
-            self._groups.append((numbers, min(often, interval)))
+            if numbers:
+                self._groups.append((numbers, min(often, interval) * (_TURNED_EVERY if turned else 1)))
         self._frame = 0
 
     def due(self, wanted: Collection[int]) -> list[int]:

@@ -193,7 +193,7 @@ def test_mediapipe_is_asked_again_only_where_that_can_decide(
 ) -> None:
     look = SecondLook(Networks(), _Says(other))  # type: ignore[arg-type]
     glances = []
-    monkeypatch.setattr(look, "_glance", lambda planes, box: glances.append(box) or 0.0)
+    monkeypatch.setattr(look, "_glance", lambda planes, box, turn: glances.append(box) or 0.0)
     planes = frame(drawn_faces.room((640, 480))).planes
     seen = look.look(planes, (100, 100, 160, 160), score)
     assert seen.evidence == pytest.approx((score / (1 + asked) + other) / 2)
@@ -211,7 +211,7 @@ def test_a_lost_face_is_followed_but_not_onto_one_that_is_seen(apart: float, fol
     lost.missed = 1
     detect._places = [lost, seen]
     there = Keypoints((100.0, 98.0, 160.0, 158.0), np.full((5, 2), 130.0), 0.7)
-    detect._look.near = lambda planes, box, others: there  # type: ignore[method-assign]
+    detect._look.near = lambda planes, box, others, turn: there  # type: ignore[method-assign]
     detect._find_again(planes)
     assert (lost.missed == 0) == followed
     detect.close()

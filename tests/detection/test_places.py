@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -303,3 +305,40 @@ def test_points_beside_the_middle_of_the_detectors_box_do_not_take_the_redaction
     one.sighted(sighting(0.8))
     one.keyed(five(150.0, 130.0, 50.0))
     assert one.box == pytest.approx((105.0, 105.0 + 0.03 * 50 - 1.5, 175.0, 156.5), abs=2)
+
+
+def test_a_doubtful_head_is_tried_in_other_turns_once_and_again_where_the_third_network_denies_it() -> None:
+    one = place(0.5)
+    due = []
+    for _ in range(3):
+        one.next_frame()
+        one.looked(0.55)
+        due.append(one.turns_due())
+    for _ in range(5):
+        one.next_frame()
+        one.looked_closely(0.5)
+        due.append(one.turns_due())
+    assert due == [True, False, False, True, False, False, True, False]
+    sure = place(0.9)
+    sure.looked(0.9)
+    assert not sure.turns_due()
+
+
+def test_a_head_that_the_third_network_denies_is_tried_in_other_turns_and_begins_anew() -> None:
+    one = place(0.9)
+    one.looked(0.9)
+    one.looked_closely(0.3)
+    assert one.turns_due()
+    one.turned(Keypoints((101.0, 100.0, 161.0, 160.0), np.full((5, 2), 130.0), 0.8), 1, 7)
+    assert one.turn == 1 and one.evidence == pytest.approx((one.score + 0.8) / 2) and one.keypoints is not None
+    one.looked_closely(2.0)
+    assert not one.turns_due()
+
+
+def test_what_is_seen_in_a_turned_picture_belongs_to_a_head_that_lies_so() -> None:
+    one = place(0.9)
+    upright = sighting(0.8)
+    aside = replace(upright, turn=1)
+    assert matched([one], [aside]) == {} and matched([one], [aside, upright]) == {1: 0}
+    one.turn = 1
+    assert matched([one], [aside]) == {0: 0} and matched([one], [upright]) == {0: 0}

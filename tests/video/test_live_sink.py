@@ -109,11 +109,15 @@ def _decoded(path: Path | str | io.BytesIO, form: str | None = None) -> list[av.
 
 
 def _children() -> set[str]:
-    found = set()
+    """Of this process, without those of earlier tests that live as long as it does (multiprocessing's tracker)."""
+    found: set[str] = set()
     for entry in Path("/proc/self/task").iterdir():
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
             found |= set((entry / "children").read_text().split())
-    return found
+    return found - _EARLIER
+
+
+_EARLIER: set[str] = set()
 
 
 def _held() -> tuple[int, int, int]:
@@ -128,6 +132,8 @@ def _no_more_than(before: tuple[int, int, int]) -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_stays_behind() -> Iterator[None]:
+    _EARLIER.clear()
+    _EARLIER.update(_children())
     before = _held()
     yield
     _no_more_than(before)
