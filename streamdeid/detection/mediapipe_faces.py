@@ -89,10 +89,11 @@ class MediapipeFaces:
         self._survey = None if third is None else Survey(third, survey, survey_side)
         self._close_look = None if third is None else CloseLook(third)
         self._detect = networks.detector(_FAINT * threshold)
-        self._look = SecondLook(networks, yunet.load(), glances=self._close_look is None)
+        second = yunet.load()
+        self._look = SecondLook(networks, second, glances=self._close_look is None)
         self._quick = min_face != math.inf  # photographs are few, and what was trained on them is to be found again
         self._landmarks = Landmarks(networks, quick=self._quick)
-        self._turns = (0, *TURNS) if self._quick and third is not None else ()
+        self._turns = (0, *TURNS) if self._quick and second is not None and third is not None else ()
         self._threshold = threshold
         self._min_face, self._interval = min_face, interval
         self._size: tuple[int, int] | None = None
@@ -130,10 +131,13 @@ class MediapipeFaces:
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
         """What two networks see in a box of a frame, pixels, where the face of a track is expected (`looked_again`)."""
-        turn = self._turn_at(box)
-        points = self._look.keypoints(frame.planes, box, others, turn)
-        opinion = None if self._close_look is None else self._close_look(frame.planes, box, turn)
-        found = looked_again(box, points, opinion)
+        # A head that lies now most often lay then, but need not have lain here: it may have moved.
+        found = None
+        for turn in dict.fromkeys((self._turn_at(box), 0, *(place.turn for place in self._places))):
+            points = self._look.keypoints(frame.planes, box, others, turn)
+            opinion = None if self._close_look is None else self._close_look(frame.planes, box, turn)
+            if (found := looked_again(box, points, opinion)) is not None:
+                break
         return found if found is not None and _inside(found.box, frame.planes.size) else None
 
     def forget(self) -> None:
@@ -243,7 +247,7 @@ class MediapipeFaces:
 
     def _turn_at(self, box: Box) -> int:
         """How a head is turned that is known in a box, pixels."""
-        if not any(place.turn for place in self._places):
+        if not self._places:
             return 0
         shared = overlap(np.array([box]), np.array([place.box for place in self._places]))[0]
         return self._places[int(shared.argmax())].turn if shared.max() >= _SAME_FACE else 0

@@ -99,7 +99,7 @@ class Rounds:
     """Whose turn it is: all tiles at the start, then those of each scale in turn.
 
     The whole picture has its turn every third frame, the finest tiles within the interval, those between within half of
-    it: the larger a face, the sooner it must be found. Turned tiles wait four times as long.
+    it: the larger a face, the sooner it must be found. Turned tiles wait 16 times as long.
     """
 
     def __init__(self, tiles: Sequence[Tile], interval: int) -> None:
