@@ -26,9 +26,11 @@ def turned(rgb: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:
 
 def turned_back(points: Points, turn: int, size: tuple[float, float]) -> Points:
     """Points (..., 2) of such a picture in the one before; size: width and height of that one, pixels."""
+    if not turn:
+        return points
     x, y = points[..., 0], points[..., 1]
     width, height = size
-    x, y = ((x, y), (width - y, x), (width - x, height - y), (y, height - x))[turn]
+    x, y = ((width - y, x), (width - x, height - y), (y, height - x))[turn - 1]
     return np.stack([x, y], axis=-1)
 
 

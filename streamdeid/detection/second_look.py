@@ -26,7 +26,7 @@ from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
 from streamdeid.detection.candidates import overlap
-from streamdeid.detection.five_points import as_detected, five_turned_back
+from streamdeid.detection.five_points import FiveFaces, as_detected, five_turned_back
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.quarter_turns import turned
 from streamdeid.detection.tiles import INPUT
@@ -124,9 +124,7 @@ class SecondLook:
             return None
         found = self._yunet(stretched(turned(view(planes, box, _WIDTH, _SIDE), turn)))
         found = five_turned_back(found, turn, _SIDE)
-        away = np.abs((found.boxes[:, :2] + found.boxes[:, 2:] - _SIDE) / 2).max(axis=1)
-        sides = (found.boxes[:, 2:] - found.boxes[:, :2]).max(axis=1)
-        same = (away < 0.6 * _WIDTH) & (sides > _LIKE[0] * _WIDTH) & (sides < _LIKE[1] * _WIDTH)
+        same = _in_view(found, np.full(2, _SIDE / 2), _WIDTH)
         left, top, reach = _seen(box, _WIDTH, _SIDE)
         best: Keypoints | None = None
         for row in np.flatnonzero(same).tolist():
@@ -140,17 +138,14 @@ class SecondLook:
         of them in one small picture: about the cost of one of `keypoints` for two turns."""
         if self._yunet is None or not turns:
             return []
-        seen = stretched(view(planes, box, 3 * _WIDTH // 4, 3 * _SIDE // 4))
+        width, side = 3 * _WIDTH // 4, 3 * _SIDE // 4
+        seen = stretched(view(planes, box, width, side))
         found = self._yunet(np.ascontiguousarray(np.hstack([turned(seen, turn) for turn in turns])))
-        side, width = 3 * _SIDE // 4, 3 * _WIDTH // 4
-        centres = (found.boxes[:, :2] + found.boxes[:, 2:]) / 2
-        which = (centres[:, 0] // side).astype(np.intp)
-        away = np.abs(centres - np.stack([(which + 0.5) * side, np.full(len(which), side / 2)], axis=1)).max(axis=1)
-        sides = (found.boxes[:, 2:] - found.boxes[:, :2]).max(axis=1)
-        like = (away < 0.6 * width) & (sides > _LIKE[0] * width) & (sides < _LIKE[1] * width)
-        scores = np.where(like & (found.scores >= FOLLOWED), found.scores, 0.0)
-        surest = [max(scores[which == number], default=0.0) for number in range(len(turns))]
-        return [turns[n] for n in sorted(range(len(turns)), key=lambda n: -surest[n]) if surest[n] > 0]
+        sure, surest = found.scores >= FOLLOWED, {}
+        for number, turn in enumerate(turns):
+            seen_so = sure & _in_view(found, np.array([number + 0.5, 0.5]) * side, width)
+            surest[turn] = float(found.scores[seen_so].max(initial=0.0))
+        return sorted((turn for turn in turns if surest[turn] > 0), key=lambda turn: -surest[turn])
 
     def _glance(self, planes: Planes, box: Box, turn: int) -> float:
         picture = np.empty((INPUT, INPUT, 3), np.uint8)
@@ -206,6 +201,13 @@ def _seen(box: Box, width: int, side: int) -> tuple[int, int, int]:
     half = side / width * max(x1 - x0, y1 - y0) / 2
     left, top = (math.floor(c - half) & ~1 for c in ((x0 + x1) / 2, (y0 + y1) / 2))
     return left, top, max(2, math.ceil(2 * half))
+
+
+def _in_view(found: FiveFaces, middle: NDArray[np.float64], width: int) -> NDArray[np.bool_]:
+    """Which of the faces found, (n,), are about the one of a view that is `width` pixels wide in its middle, (2,)."""
+    away = np.abs((found.boxes[:, :2] + found.boxes[:, 2:]) / 2 - middle).max(axis=1)
+    sides = (found.boxes[:, 2:] - found.boxes[:, :2]).max(axis=1)
+    return np.asarray((away < 0.6 * width) & (sides > _LIKE[0] * width) & (sides < _LIKE[1] * width), np.bool_)
 
 
 def _of_others(found: Keypoints, box: Box, others: Sequence[Box]) -> bool:

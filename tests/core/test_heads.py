@@ -62,3 +62,12 @@ def test_points_in_the_hair_above_a_face_with_a_mesh_are_nobody_and_beside_it_ar
     boxes = np.array([square(125, 130, 55), above, beside])
     assert seconds(boxes, [FACE, above, beside], [1.9, 0.7, 0.7], 0.5) == {1}
     assert seconds(boxes, [FACE, above, beside], [0.9, 0.7, 0.7], 0.5) == set()  # nobody is surer
+
+
+def test_what_lies_otherwise_on_a_surer_head_is_that_head_whatever_points_it_has() -> None:
+    aside = square(140, 100, 30)
+    boxes = np.array([FACE, aside])
+    assert seconds(boxes, [FACE, aside], [0.9, 0.7], 0.5, [0, 0]) == set()
+    assert seconds(boxes, [FACE, aside], [0.9, 0.7], 0.5, [0, 1]) == {1}
+    far = square(400, 100, 30)
+    assert seconds(np.array([FACE, far]), [FACE, far], [0.9, 0.7], 0.5, [0, 1]) == set()
