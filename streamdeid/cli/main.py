@@ -26,6 +26,7 @@ from streamdeid.cli.error_text import (
     set_up_logging,
 )
 from streamdeid.core.core_files import no_core_files
+from streamdeid.core.process_end import end_with
 
 _COMMANDS = {
     "filter": "replace the faces in video files",
@@ -58,7 +59,7 @@ def run() -> NoReturn:
             signal.signal(number, _stop)
     if sys.argv[1:2] == ["serve"] and hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it would end a service that is still being imported
-    sys.exit(main())
+    end_with(main)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

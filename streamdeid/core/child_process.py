@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streamdeid.core.core_files import no_core_files
+from streamdeid.core.process_end import end_with
 
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 """Where this package was found. A process must find the same one."""
@@ -52,10 +53,14 @@ def run(function: str) -> None:
     """Call the function that the process was started for; its value becomes the exit code."""
     from importlib import import_module
 
+    def called() -> int | None:
+        gc.disable()  # until everything is imported: it would look through what only grows, a tenth of the start
+        module, _, name = function.partition(":")
+        call: Any = getattr(import_module(module), name)
+        gc.freeze()  # modules stay: they need not be looked through again and again
+        gc.enable()
+        code: int | None = call()
+        return code
+
     no_core_files()
-    gc.disable()  # until everything is imported: it would look through what only grows, a tenth of the start
-    module, _, name = function.partition(":")
-    call: Any = getattr(import_module(module), name)
-    gc.freeze()  # modules stay: they need not be looked through again and again
-    gc.enable()
-    sys.exit(call())
+    end_with(called)

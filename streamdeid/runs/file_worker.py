@@ -74,16 +74,17 @@ def filter_here(settings: Settings, input: Path, output: Path, key: bytes | None
 
 def answer() -> NoReturn:
     """Do what standard input says, and answer; the program of the process."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _end)
-    words = sys.stdin.buffer.readline()
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever a library prints is no answer
-    threading.Thread(target=_end_with_run, daemon=True).start()
-    # Our own run made it a moment ago, of its own settings: nothing else writes to this pipe.
-    work, place = pickle.loads(base64.b64decode(words))
+    place: Path | None = None
     told: Told = {}
     try:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, _end)
+        words = sys.stdin.buffer.readline()
+        threading.Thread(target=_end_with_run, daemon=True).start()
+        # Our own run made it a moment ago, of its own settings: nothing else writes to this pipe.
+        work, place = pickle.loads(base64.b64decode(words))
         be_frugal()
         told = work()
     except Ended:

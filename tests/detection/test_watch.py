@@ -531,12 +531,25 @@ class Hangs:
 class HangsAtItsEnd(Hangs):
     def __call__(self, frame):
         raise ValueError
+class HangsInOpenCV(Hangs):
+    def __call__(self, frame):
+        import cv2
+        print("it hangs", flush=True)
+        while True:  # each call asks for the interpreter in a destructor, where no thread can be ended
+            cv2.GaussianBlur(frame.planes.y, (9, 9), 3)
 files.default_detector = lambda settings: {name}()
 run()
 """
 
 
-@pytest.mark.parametrize(("name", "line"), [("Hangs", "did not answer within 0.2 s"), ("HangsAtItsEnd", "ValueError")])
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("Hangs", "did not answer within 0.2 s"),
+        ("HangsAtItsEnd", "ValueError"),
+        ("HangsInOpenCV", "did not answer within 0.2 s"),
+    ],
+)
 def test_a_process_whose_detector_hangs_ends(name: str, line: str, tmp_path: Path) -> None:
     path = encode(tmp_path / "a.mp4", frames=5)
     words = ["filter", str(path), "--method", "blackout", "--detector-deadline", "0.2"]
