@@ -56,12 +56,13 @@ class Judged:
     def __init__(self) -> None:
         self.broken: dict[int, Break] = {}
         self.groundless: dict[int, list[int]] = {}
+        self.leading: dict[int, list[int]] = {}
         self.looks: Mapping[int, Any] = {}
 
     def __call__(self, frame: Frame, tracks: Sequence[Track], looks: Mapping[int, Any]) -> Verdict:
         self.looks = looks
-        verdict = Verdict(list(tracks), self.broken, self.groundless)
-        self.broken, self.groundless = {}, {}
+        verdict = Verdict(list(tracks), self.broken, self.groundless, self.leading)
+        self.broken, self.groundless, self.leading = {}, {}, {}
         return verdict
 
 

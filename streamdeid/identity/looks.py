@@ -15,8 +15,9 @@ frames; those of two people stay under .61 to .69 in 99 of 100 pairs, .82 was th
 * A face that was never seen without doubt, in a crowd, is known once it looks the same in five frames running.
 * When a face does not look like itself in five frames without geometric doubt, somebody else may be there: the
   tracklet is broken.
-* A doubt that is cleared was groundless if nobody was near all the time: its frames are undone, as far as the face
-  looked like itself in them (`_LIKELY`: without that bar a stranger got one frame).
+* A doubt that is cleared was groundless in those of its frames that patches lead from, frame by frame, to one in which
+  the face was known, before the doubt or at its end; and, if nobody was near all the time, in those in which it looked
+  like itself (`_LIKELY`: without that bar a stranger got one frame). They are undone.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from numpy.typing import NDArray
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 from streamdeid.tracking.association import iou
-from streamdeid.tracking.patches import Small, matched, small
+from streamdeid.tracking.patches import Small, matched, small, too_small
 
 Look = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -53,8 +54,10 @@ _EVERY, _KEPT = 0.2, 10
 """Seconds between two templates, and how many are kept."""
 _TRIES = 5
 """Frames without geometric doubt in which the face must fail to look like itself until the tracklet is broken."""
-_SAME_PLACE = 0.3
-"""IoU of a face and the place where its patch was found again, under which the head is not where the face is."""
+_SAME_PLACE, _ONE_MIDDLE, _ALONE = 0.3, 0.3, 0.6
+"""IoU of a face and the place where its patch was found again, under which the head is not where the face is, unless
+their middles are no further apart than a share of the smaller one's side: boxes about one head are up to 2.3 times as
+large in one frame as in the next, and two heads in one place hide each other. The last one where nobody is near."""
 _FOLLOWED = 0.85
 """Correlation of a patch from one frame to the next from which it is one head, whatever the mesh on it says. Where a
 mesh jumped on its face in subway_cctv_three it was 0.93 in the middle, and above this in 47 of 54 frames; of two drawn
@@ -95,6 +98,8 @@ class Verdict:
     """By number of the track."""
     groundless: dict[int, list[int]]
     """Earlier frames, by their index, in which the doubt of a track had no ground."""
+    leading: dict[int, list[int]]
+    """Earlier frames of a broken track from which patches lead to this one: who is shown now was shown there."""
 
 
 @dataclass
@@ -121,14 +126,23 @@ class _State:
     followed: bool = False
     """Whether the patch of the last frame's face was found where the face is now ..."""
     unbroken: bool = False
-    """... and in every frame since the doubt began."""
+    """... and in every frame since one in which the face was known."""
     episode: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
     """Frames of the doubt in which it looked like itself."""
+    led: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
+    """Those that patches led to from one in which the face was known."""
+    leading: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
+    """Those that patches lead from to the newest one."""
 
     def best(self, look: Look) -> float:
         """Correlation with the most alike of the templates; -1 without any."""
         found = [float(look @ one) for _, one in self.kept]
         return max(found if self.latest is None else [*found, float(look @ self.latest)], default=-1.0)
+
+    def forget_doubt(self) -> None:
+        """There is none, or no more."""
+        for frames in (self.episode, self.led, self.leading):
+            frames.clear()
 
     def learn(self, look: Look | None, now: float) -> None:
         """Nothing is in doubt: this is what it looks like."""
@@ -157,29 +171,35 @@ class Looks:
         now = float(frame.time)
         picture = small(frame.luma_levels) if self._patches else None
         self._states = {track.number: self._states.get(track.number) or _State(now) for track in tracks}
-        verdict = Verdict([], {}, {})
+        verdict = Verdict([], {}, {}, {})
         for track in tracks:
             state = self._states[track.number]
             state.alone &= not track.near
             if track.face is None:
                 state.box, state.unbroken = None, False
+                state.leading.clear()
                 if track.ambiguous and not state.pending:
                     state.pending, state.cause = True, Cause.CROSSING
-                verdict.tracks.append(track)
+                state.episode.append(frame.index)
+                verdict.tracks.append(replace(track, ambiguous=state.pending))
                 continue
             look = looks.get(track.number)
             gone, state.seen = now - state.seen > _LONGEST_LOSS, now
             changed = self._changed(state, track, look, picture, gone)
             state.box = np.array(track.face.box, dtype=np.float64)
             if not (track.ambiguous or state.pending or gone or changed):
+                if state.leading and state.followed:  # a tracklet that began a frame ago goes on
+                    verdict.groundless[track.number] = list(state.leading)
                 state.learn(look, now)
                 state.alone, state.changed, state.lost, state.unbroken = not track.near, False, False, True
-                state.episode.clear()
+                state.forget_doubt()
                 verdict.tracks.append(track)
             else:
                 state.changed |= changed
                 state.lost |= gone
                 state.unbroken &= state.followed
+                if not state.followed:
+                    state.leading.clear()
                 verdict.tracks.append(self._doubted(frame.index, now, track, state, look, verdict))
         self._before = picture
         return verdict
@@ -191,7 +211,7 @@ class Looks:
         if picture is not None and state.box is not None and self._before is not None:
             box = np.array(track.face.box, dtype=np.float64)
             if self._before.luma.shape == picture.luma.shape:
-                alike = self._went_on(state.box, box, picture)
+                alike = self._went_on(state.box, box, picture, _ONE_MIDDLE if track.near else _ALONE)
                 if alike is None:
                     return True
                 state.followed = alike >= _FOLLOWED
@@ -203,13 +223,15 @@ class Looks:
             return state.best(look) < _ALIKE
         return float(look @ state.latest) < _LIKELY and state.best(look) < _ALIKE
 
-    def _went_on(self, before: Floats, box: Floats, picture: Small) -> float | None:
+    def _went_on(self, before: Floats, box: Floats, picture: Small, most: float) -> float | None:
         """How alike the patch of a face that was seen in the last frame is where the face is now; None where it is not
-        found there."""
+        found there, 0 where it says nothing. most: distance of the middles (`_ONE_MIDDLE`)."""
         assert self._before is not None
+        if too_small(self._before, before):
+            return 0.0
         shift = (box[:2] + box[2:] - before[:2] - before[2:]) / 2
         found = matched(self._before, picture, before, shift)
-        return None if found is None or float(iou(found[0][None], box[None])[0]) <= _SAME_PLACE else found[1]
+        return found[1] if found is not None and _one_place(found[0], box, most) else None
 
     def _doubted(
         self, index: int, now: float, track: Track, state: _State, look: Look | None, verdict: Verdict
@@ -230,11 +252,16 @@ class Looks:
             if state.tries >= _TRIES or not state.kept:
                 likely = state.alone and not state.changed
                 verdict.broken[track.number] = Break(state.cause if state.kept else Cause.UNKNOWN, likely)
+                verdict.leading[track.number] = list(state.leading)
                 self._states[track.number] = fresh = _State(now, box=state.box)
                 fresh.learn(look, now)
+                fresh.leading.extend((*state.leading, index))
                 return replace(track, ambiguous=True)
         if own >= _LIKELY:
             state.episode.append(index)
+        if state.unbroken:
+            state.led.append(index)
+        state.leading.append(index)
         return replace(track, ambiguous=True)
 
     def _unsettled(self, now: float, track: Track, state: _State, look: Look | None) -> Track:
@@ -262,10 +289,19 @@ class Looks:
 
     def _cleared(self, now: float, track: Track, state: _State, look: Look | None, verdict: Verdict) -> Track:
         """The doubt had no ground, or is over."""
-        state.pending, state.tries, state.lost, state.changed = False, 0, False, False
-        if state.alone and state.episode:
-            verdict.groundless[track.number] = list(state.episode)
-            state.episode.clear()
+        state.pending, state.tries, state.lost, state.changed, state.unbroken = False, 0, False, False, True
+        groundless = {*state.led, *state.leading, *(state.episode if state.alone else ())}
+        if groundless:
+            verdict.groundless[track.number] = sorted(groundless)
+            state.forget_doubt()
         if not track.ambiguous:
             state.learn(look, now)
         return replace(track, ambiguous=False)
+
+
+def _one_place(a: Floats, b: Floats, most: float) -> bool:
+    """Whether two boxes (4,), pixels, of which one is where a head's patch was found, lie on one head. most: distance
+    of their middles, shares of the smaller one's side."""
+    least = float(np.sqrt(min((box[2:] - box[:2]).prod() for box in (a, b))))
+    apart = float(np.linalg.norm(a[:2] + a[2:] - b[:2] - b[2:])) / 2
+    return apart <= most * least or float(iou(a[None], b[None])[0]) > _SAME_PLACE

@@ -11,7 +11,8 @@ face.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,26 +219,45 @@ def turned_away(seen: Observation) -> bool:
 
 
 class Steps:
-    """Hysteresis between the own face and the posed one: down at once, up only when every signal is well back and after
-    a few good frames, so that a face does not flicker between the two."""
+    """Hysteresis between the own face and the posed one: down at once, up only when every signal is well back, after a
+    few good frames and before a few more where those are known, so that a face does not flicker between the two."""
 
     def __init__(self) -> None:
         self._held: frozenset[Cause] = frozenset()
         self._cause: Cause | None = None
         self._good = 0
 
-    def __call__(self, found: Mapping[Cause, float]) -> Cause | None:
-        """Why a known face with these severities is to be posed; None when it is rendered on its landmarks."""
+    def __call__(
+        self, found: Mapping[Cause, float], coming: Iterable[Mapping[Cause, float] | None] = ()
+    ) -> Cause | None:
+        """Why a known face with these severities is to be posed; None when it is rendered on its landmarks. coming:
+        those of the next frames, None for one without landmarks; as many count as frames that are behind."""
         known = self._cause is not None or self._good > 0
-        self._held = _holding({cause: s for cause, s in found.items() if cause not in TRUE_LANDMARKS}, self._held)
+        self._held = _against(found, self._held)
         if self._held:
             self._good = 0
             self._cause = max(self._held, key=lambda cause: np.nan_to_num(found[cause]))
             return self._cause
         self._good += 1
-        if self._good >= _STEADY or not known:
-            self._cause = None
+        if (self._good >= _STEADY and self._cause is not None) or not known:
+            self._cause = _soon(itertools.islice(coming, _STEADY - 1))
         return self._cause
+
+
+def _soon(coming: Iterable[Mapping[Cause, float] | None]) -> Cause | None:
+    """Why a face that could be rendered on its landmarks now cannot in one of the next frames; None where it can."""
+    for found in coming:
+        if found is None:
+            return Cause.NO_LANDMARKS
+        held = _against(found, frozenset())
+        if held:
+            return max(held, key=lambda cause: np.nan_to_num(found[cause]))
+    return None
+
+
+def _against(found: Mapping[Cause, float], held: frozenset[Cause]) -> frozenset[Cause]:
+    """The rules that hold and speak against where the landmarks are; held: those of the frame before."""
+    return _holding({cause: s for cause, s in found.items() if cause not in TRUE_LANDMARKS}, held)
 
 
 def _holding(found: Mapping[Cause, float], held: frozenset[Cause]) -> frozenset[Cause]:

@@ -7,7 +7,7 @@ that was in doubt, and who it is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -27,7 +27,7 @@ from streamdeid.observe.neutral import NeutralEstimator
 from streamdeid.observe.observation import Observation, Observer, SampledFace, reduced_face, sampled_face
 from streamdeid.observe.occluders import OccluderMask
 from streamdeid.observe.posed_view import PosedReader, PosedView
-from streamdeid.protect.levels import Cause, Steps, recognisable, severities, shows_a_face
+from streamdeid.protect.levels import Cause, Steps, as_drawn, recognisable, severities, shows_a_face
 from streamdeid.protect.pending import Measured, PendingFrame, SeenTrack, Waiting
 from streamdeid.render.face import Blending
 
@@ -46,6 +46,9 @@ class Verdict(Protocol):
 
     @property
     def groundless(self) -> Mapping[int, Sequence[int]]: ...
+
+    @property
+    def leading(self) -> Mapping[int, Sequence[int]]: ...
 
 
 class Judge(Protocol):
@@ -187,6 +190,10 @@ class MeasuredFaces:
         verdict = self._judge(frame, tracks, looks)
         self.breaks.update(broken.cause.value for broken in verdict.broken.values())
         tracklets = self._noted(pending, verdict.tracks, self.check.update(frame, verdict.tracks, verdict.broken))
+        for number, indices in verdict.leading.items():
+            for one in waiting:
+                if one.frame.index in indices and number in one.seen:
+                    one.seen[number].tracklet = pending.seen[number].tracklet
         for number, indices in verdict.groundless.items():
             groundless = set(indices)
             for one in waiting:
@@ -247,6 +254,16 @@ class MeasuredFaces:
             return Estimate(y, self.templates.template(number, y, final))
         texture = np.median(followed.weak, axis=0).astype(np.float32)
         return Estimate(model.identity(followed.rest.shape(), texture), None)
+
+
+def coming(later: Waiting, track: int, tracklet: int) -> Iterator[Mapping[Cause, float] | None]:
+    """What speaks against rendering a face on its landmarks in the frames to come in which its tracklet goes on; None
+    for one without landmarks."""
+    for one in later:
+        seen = one.seen.get(track)
+        if seen is None or seen.tracklet != tracklet:
+            return
+        yield None if seen.measured is None else as_drawn(seen.measured.severities, seen.measured.seen)
 
 
 def _blemish(found: Mapping[Cause, float]) -> float:

@@ -23,12 +23,13 @@ from streamdeid.identity.person_templates import Templates
 from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.k_same.furthest_fet import PaperTransfer
 from streamdeid.protect.choices import Choice, Chosen, ForgettingChoice, ProvisionalChoice
+from streamdeid.protect.held_poses import HeldPoses, agreed
 from streamdeid.protect.levels import FACES, Cause, Level, as_drawn, astray, shows_a_face, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown, place_of
-from streamdeid.protect.measured_faces import Followed, Judge, MeasuredFaces
-from streamdeid.protect.pending import Measured, PendingFrame, Waiting
+from streamdeid.protect.measured_faces import Followed, Judge, MeasuredFaces, coming
+from streamdeid.protect.pending import Measured, PendingFrame, Waiting, tracklet_in
 from streamdeid.protect.plan import Plan, Plans
-from streamdeid.protect.posed_faces import PosedFaces, agreed, few, view_of
+from streamdeid.protect.posed_faces import PosedFaces, few, view_of
 from streamdeid.protect.provisional_faces import ProvisionalFaces
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.render.decoded_faces import DecodedFaces
@@ -77,6 +78,7 @@ class ReplaceFaces:
         self._light = LightFrame.of(fitting)
         self._faces = MeasuredFaces(fitting, mean, register, self._choose, judge, templates, first, recorded)
         self._posed = PosedFaces(fitting, self._light)
+        self._poses = HeldPoses()
         self._provisional = ProvisionalFaces(surrogates if isinstance(surrogates, ProvisionalChoice) else None)
         self._memories: dict[int, SoftMemory] = {}
         self._chosen: dict[int, Chosen] = {}
@@ -103,8 +105,9 @@ class ReplaceFaces:
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
         """Which protection level each track gets, and with whose face. Raises FailedClosed in any doubt."""
-        plans = [self._plan(pending, track, later) for track in tracks]
-        self._posed.decided(plans, pending)
+        waiting = tuple(later)
+        plans = [self._plan(pending, track, waiting) for track in tracks]
+        self._poses.decided(plans, pending)
         return plans
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
@@ -230,7 +233,7 @@ class ReplaceFaces:
 
     def _plan(self, pending: PendingFrame[Any], track: Track, later: Waiting) -> Plan:
         """Decide which protection level a face gets in a frame, and why no better one."""
-        tracklet, ambiguous = pending.tracklet(track.number), pending.ambiguous(track.number)
+        tracklet, ambiguous = tracklet_in((pending, *later), track.number), pending.ambiguous(track.number)
         seen = pending.seen.get(track.number)
         followed = None if seen is None else self._faces.of(tracklet)
         found = None if seen is None or followed is None else seen.measured
@@ -239,34 +242,31 @@ class ReplaceFaces:
         place = box, points, pending.frame.planes.size
         if not np.isfinite(box).all() or (points is not None and not np.isfinite(points).all()):
             raise FailedClosed("a face's place is not finite")
+        person = self._faces.check.person_of(tracklet)
         if followed is None or seen is None or track.face is None:
-            person = self._faces.check.person_of(tracklet) or 0
-            plan = Plan(track, place, self._hidden, Cause.LOST, person=person, tracklet=tracklet)
-            held = self._posed.between(track, pending.frame.index, later)
-            if held is None or seen is None or ambiguous:
+            plan = Plan(track, place, self._hidden, Cause.LOST, person=person or 0, tracklet=tracklet)
+            held = self._poses.of_lost(track, pending, later, known=person is not None)
+            if held is None:
                 return plan
-            person, face = self._decide_face(tracklet, pending.frame.time, False, False)
-            return plan if face is None else replace(plan, level=Level.POSED, person=person, face=face, posed=held)
+            who, face = self._decide_face(tracklet, pending.frame.time, True, ambiguous and seen is not None)
+            return plan if face is None else replace(plan, level=Level.POSED, person=who, face=face, posed=held)
         view = self._faces.looked_at(seen, track, pending.frame) if track.face.again else view_of(seen, found)
         sighted = agreed(track.number, view, later)
-        surely = sighted or (found is not None and shows_a_face(found.seen, track.face))
+        turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
+        shown = view if view is not None and sighted and not view.turned_away else None
+        posed = self._poses.of_seen(track, shown, pending, later, away=turned, known=person is not None)
+        surely = sighted or posed is not None or (found is not None and shows_a_face(found.seen, track.face))
         early = track.face.again and few(track.number, later)
-        who = self._decide_face(tracklet, pending.frame.time, surely, ambiguous, early)
-        plan = Plan(track, place, self._hidden, None, found, followed, *who, tracklet=tracklet)
+        who, face = self._decide_face(tracklet, pending.frame.time, surely, ambiguous, early)
+        plan = Plan(track, place, self._hidden, None, found, followed, who, face, tracklet)
         worse: Cause | None = Cause.NO_LANDMARKS
         if found is not None:
-            worse = followed.steps(as_drawn(found.severities, found.seen))
+            worse = followed.steps(as_drawn(found.severities, found.seen), coming(later, track.number, tracklet))
             if plan.face is not None and worse is None and followed.rest.ready and not turned_away(found.seen):
                 return replace(plan, level=Level.OWN_FACE)
         if plan.face is None:
             cause = Cause.DOUBT if ambiguous else Cause.NOBODY if found is not None else Cause.NO_LANDMARKS
             return replace(plan, cause=cause)
-        turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
-        posed = view if view is not None and sighted and not view.turned_away else None
-        if posed is None:
-            posed = self._posed.held(track, pending.frame.index, later, away=turned)
-        elif not track.face.again and not self._posed.begins(track.number, later):
-            posed = None
         if posed is None:
             return replace(plan, cause=Cause.TURNED if turned else worse)
         return replace(plan, level=Level.POSED, cause=worse, posed=posed)

@@ -72,11 +72,16 @@ def found_again(before: Small, after: Small, box: Floats, shift: Floats) -> Floa
     return None if found is None else found[0]
 
 
+def too_small(picture: Small, box: Floats) -> bool:
+    """Whether the patch of a box (4,), pixels of the frame, says nothing, found or not."""
+    return float((box[2:] - box[:2]).min()) < _LEAST * picture.factor
+
+
 def matched(before: Small, after: Small, box: Floats, shift: Floats) -> tuple[Floats, float] | None:
     """As `found_again`, with the correlation there, `_ALIKE` to 1."""
     here = box / before.factor
     sides = here[2:] - here[:2]
-    if sides.min() < _LEAST or sides.max() > _MOST * max(before.luma.shape) or before.luma.shape != after.luma.shape:
+    if too_small(before, box) or sides.max() > _MOST * max(before.luma.shape) or before.luma.shape != after.luma.shape:
         return None
     scale = min(1.0, _PATCH / float(sides.max()))
     half = sides * (0.5 + _MARGIN)

@@ -416,6 +416,84 @@ def test_after_a_short_loss_the_look_alone_decides() -> None:
     assert doubted(played.frame(Shown(A), luma=moved(0))) == [False]
 
 
+def patched(count: int = 10) -> Played:
+    """As `known`, with pictures."""
+    played = Played(patches=True)
+    for _ in range(count):
+        assert doubted(played.frame(Shown(A), luma=moved(0))) == [False]
+    return played
+
+
+def test_somewhat_like_itself_is_enough_where_patches_lead_from_a_frame_in_which_it_was_known() -> None:
+    """That may be one in which a doubt was cleared, while boxes still overlap."""
+    unlike, likely = alike((A, 0.5)), alike((A, 0.62))
+    played = patched()
+    played.frame(doubt(unlike, near=True), luma=picture(5))
+    assert doubted(played.frame(doubt(likely, near=True), luma=picture(5))) == [True], "the picture jumped before"
+    assert doubted(played.frame(doubt(A, near=True), luma=picture(5))) == [False]
+    assert doubted(played.frame(doubt(likely, near=True), luma=picture(5))) == [False]
+    assert doubted(played.frame(doubt(unlike, near=True), luma=picture(5))) == [True]
+
+
+def test_frames_are_undone_that_patches_lead_from_to_one_in_which_the_face_is_known() -> None:
+    """Before the doubt or at its end, whoever is near and however the mesh lies."""
+    unlike = alike((A, 0.4))
+    played = patched()
+    for luma in (moved(0), moved(0), picture(5), picture(6), picture(6)):
+        assert doubted(played.frame(doubt(unlike, near=True), luma=luma)) == [True]
+    verdict = played.frame(doubt(A, near=True), luma=picture(6))
+    assert doubted(verdict) == [False]
+    assert verdict.groundless == {1: [10, 11, 13, 14]}, "nothing leads to or from 12"
+    assert played.frame(Shown(A), luma=picture(6)).groundless == {}
+
+
+def test_frames_that_lead_to_a_break_are_of_the_tracklet_that_begins_there() -> None:
+    played = patched()
+    for luma in (picture(5), picture(6), picture(6), picture(6)):
+        assert not played.frame(Shown(B, near=True), luma=luma).broken
+    verdict = played.frame(Shown(B, near=True), luma=picture(6))
+    assert verdict.broken and verdict.leading == {1: [11, 12, 13]} and not verdict.groundless
+    verdict = played.frame(Shown(B, near=True), luma=picture(6))
+    assert doubted(verdict) == [False]
+    assert verdict.groundless == {1: [11, 12, 13, 14]} and not verdict.leading
+    assert played.frame(Shown(B, near=True), luma=picture(6)).groundless == {}
+
+
+def test_a_tracklet_that_begins_elsewhere_than_it_goes_on_keeps_its_doubt() -> None:
+    played = patched()
+    for _ in range(5):
+        verdict = played.frame(Shown(B), luma=picture(5))
+    assert verdict.broken
+    assert not played.frame(Shown(B), luma=picture(6)).groundless
+
+
+def test_a_face_that_is_lost_in_a_doubt_is_in_doubt() -> None:
+    played = known()
+    played.frame(doubt(alike((A, 0.3)), near=True))
+    assert doubted(played.frame(GONE)) == [True]
+    assert doubted(played.frame(Shown(A))) == [False]
+    assert doubted(played.frame(GONE)) == [False]
+
+
+def test_a_box_twice_as_large_about_one_middle_is_one_head() -> None:
+    large = BOX[0] - 30, BOX[1] - 30, BOX[2] + 30, BOX[3] + 30
+    for near in (True, False):
+        assert doubted(patched().frame(Shown(alike((A, 0.7)), near=near, box=large), luma=moved(0))) == [False]
+
+
+@pytest.mark.parametrize(("near", "left"), [(True, True), (False, False)])
+def test_a_box_half_beside_its_head_is_a_doubt_where_somebody_is_near(near: bool, left: bool) -> None:
+    by = 0.57 * (BOX[2] - BOX[0])
+    assert doubted(patched().frame(Shown(alike((A, 0.7)), near=near, box=shifted(by)), luma=moved(0))) == [left]
+
+
+def test_a_patch_that_is_too_small_says_nothing() -> None:
+    tiny = 100.0, 100.0, 105.0, 105.0
+    played = Played(patches=True)
+    for luma in (*[moved(0)] * 10, picture(5)):
+        assert doubted(played.frame(Shown(None, box=tiny), luma=luma)) == [False]
+
+
 def test_nothing_is_written_into_what_is_given() -> None:
     look = A.copy()
     luma = moved(0)

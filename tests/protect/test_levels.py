@@ -316,3 +316,15 @@ def test_the_gravest_cause_is_named() -> None:
 def test_levels_are_ordered_from_best_to_safest() -> None:
     assert Level.OWN_FACE < Level.POSED < Level.SOFT < Level.SOLID
     assert [level.label for level in Level] == ["own face", "posed face", "soft redaction", "solid", "mask"]
+
+
+def test_the_own_face_begins_only_where_the_next_frames_keep_it() -> None:
+    fine, bad = {Cause.TURNED: 0.5, Cause.OCCLUDED: 3.0}, {Cause.TURNED: 1.2}
+    assert Steps()(fine, [fine] * 4) is None
+    assert Steps()(fine, [fine, fine, fine, fine, bad]) is None, "as many count as frames that are behind"
+    assert Steps()(fine, [fine, bad]) is Cause.TURNED
+    assert Steps()(fine, [fine, None]) is Cause.NO_LANDMARKS
+    steps = Steps()
+    said = [steps(bad)] + [steps(fine, [bad]) for _ in range(8)] + [steps(fine, [fine])]
+    assert said == [Cause.TURNED] * 9 + [None]
+    assert steps(fine, [bad]) is None, "once it is shown it is until a rule holds"

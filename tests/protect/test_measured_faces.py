@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
+from streamdeid.identity.looks import Break, Looks
 from streamdeid.identity.looks import Cause as BreakCause
-from streamdeid.identity.looks import Looks
 from streamdeid.identity.person_recogniser import PersonRecogniser
 from streamdeid.identity.person_templates import FusedTemplates, RecognisedTemplates
 from streamdeid.identity.tracklet_vectors import TrackletVectors
@@ -82,6 +82,22 @@ def test_a_doubt_that_is_found_groundless_is_undone_in_frames_that_still_wait(fi
     late = [filmed.publish(frame, [each]) for frame, each in zip(frames[5:], shown[5:], strict=True)]
     assert [levels(done)[1] for done in late] == [SOFT, OWN, OWN, OWN]
     assert [done.redactions[0].person for done in late] == [0, 1, 1, 1]
+
+
+def test_frames_that_lead_to_a_new_tracklet_go_over_to_it_while_they_wait(fitting: FitModel, drawn: Drawn) -> None:
+    one = drawn()
+    judged = Judged()
+    filmed = Filmed(fitting, judge=judged)
+    shown = [track(one.face, ambiguous=index in (10, 11, 12)) for index in range(30)]
+    frames = []
+    for index, each in enumerate(shown):
+        if index == 12:
+            judged.broken, judged.leading = {1: Break(BreakCause.CHANGED, likely=False)}, {1: [11]}
+        judged.groundless = {1: [11, 12]} if index == 13 else {}
+        frames.append(filmed.observe(one.planes, each))
+    assert [frame.seen[1].tracklet for frame in frames[8:15]] == [1, 1, 1, 2, 2, 2, 2]
+    done = [filmed.publish(frame, [each]) for frame, each in zip(frames, shown, strict=True)]
+    assert [levels(each)[1] for each in done[8:15]] == [OWN, OWN, SOFT, OWN, OWN, OWN, OWN]
 
 
 def test_looks_are_told_of_faces_large_enough_to_look_like_anything(fitting: FitModel, drawn: Drawn) -> None:
