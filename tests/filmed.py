@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points, spread
-from streamdeid.core.faces import Face, Track
+from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.looks import Break, Verdict
 from streamdeid.identity.register import PersonRegister, new_persons
+from streamdeid.observe.keypoint_pose import points_of_mesh
 from streamdeid.protect.levels import Level
 from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.replace_faces import ReplaceFaces
@@ -178,3 +179,18 @@ def two(drawn: Drawn) -> tuple[Scene, Scene]:
     """Two people side by side; the second picture shows both."""
     left = drawn(3, 80.0, (130.0, 165.0))
     return left, drawn(12, 80.0, (330.0, 165.0), left)
+
+
+def keypoints(one: Scene, shift: float = 0.0) -> Keypoints:
+    """What a second network sees of a drawn face, beside it by so many pixels."""
+    assert one.face.mesh is not None
+    box = one.face.outline
+    assert box is not None
+    x0, y0, x1, y1 = box
+    return Keypoints((x0 + shift, y0, x1 + shift, y1), points_of_mesh(one.face.mesh) + np.array([shift, 0.0]), 0.9)
+
+
+def bared(one: Scene) -> Face:
+    """A drawn face as the detector sees it where the landmarker sees none."""
+    points = keypoints(one)
+    return replace(one.face, landmarks=None, forehead=None, iris=None, mesh=None, depth=None, keypoints=points)

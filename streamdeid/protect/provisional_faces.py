@@ -1,10 +1,11 @@
 """Faces of those of whom it is not known who they are: provisional at first, and over to the person's own later.
 
 Everybody who surely has a face shows one from the first frame. A tracklet that goes on where another one of the same
-track broke off most likely shows somebody who is known in a moment: for half a second it shows none, for a strange face
-between two sights of the own one is worse than a redaction. Who turns out to be somebody new keeps the provisional face
-(`surrogates.choice`); who is recognised goes over to the old one in four tenths of a second. While it is unclear who a
-tracklet shows, several people may have shown its face: then nobody keeps it.
+track broke off most likely shows somebody who is known in a moment: until half a second of it was observed (which is at
+once, with look-ahead) it shows none, for a strange face between two sights of the own one is worse than a redaction.
+Who turns out to be somebody new keeps the provisional face (`surrogates.choice`); who is recognised goes over to the
+old one in four tenths of a second. While it is unclear who a tracklet shows, several people may have shown its face:
+then nobody keeps it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from streamdeid.protect.choices import Chosen
 from streamdeid.protect.pending import PendingFrame
 
 _BREAK = Fraction(1, 2)
-"""Seconds for which a tracklet in the middle of a track shows no provisional face."""
+"""Seconds of a tracklet in the middle of a track that have to be observed before it shows a provisional face."""
 _OVER = Fraction(2, 5)
 """Seconds in which a provisional face goes over to the old one of somebody who was recognised."""
 
@@ -76,7 +77,8 @@ class ProvisionalFaces:
 
     def of(self, tracklet: int, time: Fraction, ambiguous: bool = False) -> Chosen | None:
         """The surrogate of a tracklet of nobody known, in a frame that is to be rendered now; None while, or where, it
-        has none. ambiguous: whether it is unclear who that frame shows."""
+        has none. time: of the newest frame that was observed, seconds. ambiguous: whether it is unclear who the frame
+        shows."""
         known = self._shown.get(tracklet)
         if ambiguous:
             self._unclear.add(tracklet)

@@ -243,12 +243,13 @@ class ReplaceFaces:
         if not np.isfinite(box).all() or (points is not None and not np.isfinite(points).all()):
             raise FailedClosed("a face's place is not finite")
         person = self._faces.check.person_of(tracklet)
+        times = pending.frame.time, (later[-1] if later else pending).frame.time
         if followed is None or seen is None or track.face is None:
             plan = Plan(track, place, self._hidden, Cause.LOST, person=person or 0, tracklet=tracklet)
             held = self._poses.of_lost(track, pending, later, known=person is not None)
             if held is None:
                 return plan
-            who, face = self._decide_face(tracklet, pending.frame.time, True, ambiguous and seen is not None)
+            who, face = self._decide_face(tracklet, times, True, ambiguous and seen is not None)
             return plan if face is None else replace(plan, level=Level.POSED, person=who, face=face, posed=held)
         view = self._faces.looked_at(seen, track, pending.frame) if track.face.again else view_of(seen, found)
         sighted = agreed(track.number, view, later)
@@ -257,7 +258,7 @@ class ReplaceFaces:
         posed = self._poses.of_seen(track, shown, pending, later, away=turned, known=person is not None)
         surely = sighted or posed is not None or (found is not None and shows_a_face(found.seen, track.face))
         early = track.face.again and few(track.number, later)
-        who, face = self._decide_face(tracklet, pending.frame.time, surely, ambiguous, early)
+        who, face = self._decide_face(tracklet, times, surely, ambiguous, early)
         plan = Plan(track, place, self._hidden, None, found, followed, who, face, tracklet)
         worse: Cause | None = Cause.NO_LANDMARKS
         if found is not None:
@@ -337,23 +338,24 @@ class ReplaceFaces:
         )
 
     def _decide_face(
-        self, tracklet: int, time: Fraction, surely: bool, ambiguous: bool, early: bool = False
+        self, tracklet: int, times: tuple[Fraction, Fraction], surely: bool, ambiguous: bool, early: bool = False
     ) -> tuple[int, NewFace | None]:
-        """Commit the person of a tracklet, 0 for none, and the new face at a time in seconds, None where there is none:
-        the person's, or on the way there; a provisional one where nobody is known, once this is a face (surely). While
-        it is unclear who is who (ambiguous), nobody's but such a one. early: nobody is committed yet."""
+        """Commit the person of a tracklet, 0 for none, and the new face in a frame, None where there is none: the
+        person's, or on the way there; a provisional one where nobody is known, once this is a face (surely). While it
+        is unclear who is who (ambiguous), nobody's but such a one. times: of the frame and of the newest one, seconds.
+        early: nobody is committed yet."""
         check = self._faces.check
         if ambiguous and check.person_of(tracklet) is not None:
             return 0, None
         decide = check.person_of if early else check.decide_person
         person = None if ambiguous else decide(tracklet)
         if person is None:
-            shown = self._provisional.of(tracklet, time, ambiguous) if surely else self._provisional.shown(tracklet)
+            shown = self._provisional.of(tracklet, times[1], ambiguous) if surely else self._provisional.shown(tracklet)
             return 0, None if shown is None else self.decoded(-tracklet, shown.vector, shown.beard)
         own = self._chosen.get(person)
         if own is None:
             return person, None
-        chosen = self._provisional.towards(tracklet, time, own)
+        chosen = self._provisional.towards(tracklet, times[0], own)
         if chosen is own:
             return person, self._face_of(person)
         return person, NewFace.of(chosen.vector, self._fitting, chosen.beard)

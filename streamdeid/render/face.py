@@ -26,7 +26,7 @@ from streamdeid.render.copied_pixels import copy_polygon
 from streamdeid.render.expression import eye_maps, facing, transfer_expression
 from streamdeid.render.eyes import narrowed, render_eye
 from streamdeid.render.hairline import Hairline
-from streamdeid.render.light import LightFrame, SoftSkin, StaticLight, light_change, static_light
+from streamdeid.render.light import LightFrame, SoftSkin, StaticLight, light_change, static_light, tint_change
 from streamdeid.render.lit_face import at_eye, dressed, hairs, lit_eye, lit_texture
 from streamdeid.render.mouth import render_mouth
 from streamdeid.render.new_face import NewFace
@@ -47,6 +47,8 @@ _LAG = 0.03
 """Lag of the smoothed lips, share of the face's width, from which the mouth is taken from where the raw ones are."""
 _MEMBRANE_SHARE = 0.4
 """Weight of the newest frame in the membrane's running mean."""
+_TINT_SHARE = 0.15
+"""The same in that of the light's colour, which changes slowly."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,11 @@ class Static:
 
 @dataclass
 class Blending:
-    """What drawing remembers of a track: the running mean of its membrane, the sharpness and grain of the scene around
-    it, and the static light of its neutral."""
+    """What drawing remembers of a track: running means of its membrane and of the light's colour, the sharpness and
+    grain of the scene around it, and the static light of its neutral."""
 
     membrane: Pixels | None = None
+    tint: Points | None = None
     turned: TurnedMemory = field(default_factory=TurnedMemory)
     scene: SceneGrain = field(default_factory=SceneGrain)
     hairline: Hairline = field(default_factory=Hairline)
@@ -100,6 +103,12 @@ class Blending:
         old = self.membrane
         self.membrane = newest if old is None else old + np.float32(_MEMBRANE_SHARE) * (newest - old)
         return self.membrane
+
+    def tinted(self, newest: Points) -> Pixels:
+        """Running mean float32 (3,) with the newest change of the light's colour in it."""
+        old = newest if self.tint is None else self.tint
+        self.tint = old + _TINT_SHARE * (newest - old)
+        return self.tint.astype(np.float32)
 
 
 def render_surrogate(
@@ -134,6 +143,9 @@ def render_surrogate(
     reached = reaching(points, places, farthest, seen.width)
     texture = seen.small_texture if opening is None else opening.without(seen.small_texture, neutral.small_texture)
     now = light.skin_of(texture)
+    if seen.fresh:
+        blending.tint = None
+    tint = blending.tinted(tint_change(light, now, static.skin))
     change = light_change(light, now, static.skin)
     if plain:  # the other transfer's texture has its own folds: only the level of light is carried
         change = np.full_like(change, np.median(change))
@@ -141,7 +153,7 @@ def render_surrogate(
     margin = _SURROUNDINGS * seen.width
     if not plain and seen.turned is not None and seen.turned.share > 0:
         change = turned_change(light, now, static.skin, change, seen.turned)
-        there = static.light.field + change + smile
+        there = static.light.field + change + smile + tint
         lit = LitFace(there, static.picture, face, light, original.colour, static.light.towards)
         copied = Copied(copy_eyes, opening is None or not opening.mouth)
         turned = render_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin, copied)
@@ -155,7 +167,7 @@ def render_surrogate(
             sharp = feathered(turned.patch.covered, _SHARP_FEATHER * seen.width / 2)
             alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, sharp, turned.patch, points, seen) - alpha)
         return _blended(out, original, turned.patch, turned.patch, alpha, seen, fitting, blending, opening)
-    field = static.light.field + change + smile
+    field = static.light.field + change + smile + tint
     texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
     triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
     patch = render_ringed(texture, points, reached, triangles, model, out.size, margin)

@@ -53,6 +53,9 @@ _USUAL_SHADE = 0.65
 _RATIO = (0.4, 2.2)
 _FOLDS = (-0.12, 0.06)
 """Bounds of soft folds, natural log."""
+_TINT, _TOLD = 0.8, 8
+"""Bound of the change of the light's colour since the face at rest, natural log; and of how many pixels that are fitted
+one is asked for it."""
 _HAIR = ([0.1, 0.5, 1.2], [0.13, 0.32, 0.55])
 """How much darker than skin brows are, natural log, by how much darker hair is: between London's blond and black."""
 _BROWS = (0.6, 1.15)
@@ -231,6 +234,19 @@ def light_change(light: LightFrame, now: SoftSkin, rest: SoftSkin) -> Pixels:
     change = np.empty(light.terms.shape[:2], np.float32)
     _changed(light.terms, found, now.folds, rest.folds, LUMA, change)
     return change[:, :, None]
+
+
+def tint_change(light: LightFrame, now: SoftSkin, rest: SoftSkin) -> Points:
+    """Change of the light's colour since the face at rest, log RGB float64 (3,) without brightness: who walks from a
+    window to a lamp, or before a camera that adapts, has another colour than on the mean. One colour for the whole
+    face, as most of its skin says."""
+    at = light.fitted[::_TOLD]
+    rows, columns = light.table.rows[at], light.table.columns[at]
+    there, before = now.folds[rows, columns], rest.folds[rows, columns]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        away = np.log(there / before) - np.log((there @ LUMA) / (before @ LUMA))[:, None]
+    found: Points = np.clip(np.median(away, axis=0), -_TINT, _TINT).astype(np.float64)
+    return found
 
 
 @kernel

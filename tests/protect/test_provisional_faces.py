@@ -14,7 +14,7 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.looks import Break, Cause
 from tests import drawn_faces
-from tests.filmed import OWN, SOFT, Choice, Drawn, Filmed, Judged, Vector, drawer, levels, track, two
+from tests.filmed import OWN, SOFT, Choice, Drawn, Filmed, Judged, Vector, bared, drawer, levels, track, two
 
 
 class Blind(Choice):
@@ -135,6 +135,22 @@ def test_after_a_break_there_is_half_a_second_to_know_who_it_is(fitting: FitMode
     after = [filmed.vectors(both.planes, *tracks)[1] for _ in range(3)]
     assert after[0] is None and not any(one is not None and np.array_equal(one, kept) for one in after)
     assert ("provisional", 3, 0) not in filmed.choice.told
+
+
+@pytest.mark.parametrize(("ahead", "shown"), [(12, False), (15, True)])
+def test_what_was_observed_after_a_break_counts_and_not_what_was_shown(
+    ahead: int, shown: bool, fitting: FitModel, drawn: Drawn
+) -> None:
+    """With half a second of look-ahead it is known at once that nobody is recognised."""
+    left, both = two(drawn)
+    judged = Judged()
+    filmed = Provisional(fitting, judge=judged)
+    tracks = track(bared(left)), track(both.face, 2)  # nobody is known by five points
+    filmed.show(both.planes, *tracks, times=2)
+    judged.broken = {1: Break(Cause.LOST, False)}
+    frames = [filmed.observe(both.planes, *tracks) for _ in range(ahead)]
+    plans = filmed.filter.decide(frames[0], tracks, frames[1:])
+    assert (plans[0].face is not None) == shown
 
 
 def test_who_is_recognised_goes_over_to_the_old_face_in_four_tenths_of_a_second(

@@ -12,10 +12,8 @@ import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Planes
 from streamdeid.identity.looks import Looks
-from streamdeid.observe.keypoint_pose import points_of_mesh
 from streamdeid.protect.levels import Cause, Level
 from streamdeid.protect.soft_head import head_of
 from tests import drawn_faces
@@ -28,11 +26,13 @@ from tests.filmed import (
     Drawn,
     Filmed,
     astray,
+    bared,
     detail,
     drawer,
     filled,
     grown,
     inside,
+    keypoints,
     levels,
     lost,
     middle,
@@ -129,15 +129,6 @@ def test_a_face_whose_landmarks_are_astray_keeps_its_pose_and_is_redacted_then(f
     assert shown == [SOFT, SOFT, POSED, POSED, OWN], "three of five sightings agree, and it does not flicker"
 
 
-def keypoints(one: drawn_faces.Scene, shift: float = 0.0) -> Keypoints:
-    """What a second network sees of a drawn face, beside it by so many pixels."""
-    assert one.face.mesh is not None
-    box = one.face.outline
-    assert box is not None
-    x0, y0, x1, y1 = box
-    return Keypoints((x0 + shift, y0, x1 + shift, y1), points_of_mesh(one.face.mesh) + np.array([shift, 0.0]), 0.9)
-
-
 def test_a_second_networks_points_say_whether_landmarks_are_astray_whatever_the_box(
     fitting: FitModel, drawn: Drawn
 ) -> None:
@@ -154,7 +145,7 @@ def test_without_landmarks_a_known_person_is_posed_by_five_points_and_nothing_of
     one = drawn()
     filmed = Filmed(fitting)
     filmed.show(one.planes, track(one.face), times=5)
-    bare = replace(one.face, landmarks=None, forehead=None, iris=None, mesh=None, depth=None, keypoints=keypoints(one))
+    bare = bared(one)
     done = filmed.show(one.planes, track(bare))
     assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(POSED, 1)]
     assert filmed.filter.causes == {Cause.NO_LANDMARKS: 1}
@@ -178,7 +169,7 @@ def test_without_landmarks_a_known_person_is_posed_by_five_points_and_nothing_of
 def test_a_neighbours_points_are_not_believed(fitting: FitModel, drawn: Drawn, shift: float) -> None:
     one = drawn(width=60.0)
     filmed = Filmed(fitting)
-    bare = replace(one.face, landmarks=None, forehead=None, iris=None, mesh=None, depth=None, keypoints=keypoints(one))
+    bare = bared(one)
     filmed.show(one.planes, track(one.face), times=5)
     assert levels(filmed.show(one.planes, track(bare))) == {1: POSED}
     away = replace(bare, keypoints=keypoints(one, shift))
@@ -193,7 +184,7 @@ def test_a_face_is_posed_only_after_both_networks_saw_it_three_times(fitting: Fi
     one = drawn()
     filmed = Filmed(fitting)
     filmed.show(one.planes, track(one.face), times=5)
-    bare = replace(one.face, landmarks=None, forehead=None, iris=None, mesh=None, depth=None, keypoints=keypoints(one))
+    bare = bared(one)
     unsure = replace(bare, evidence=0.4)
     shown = [levels(filmed.show(one.planes, track(unsure)))[1] for _ in range(8)]
     assert shown[-1] == SOFT
@@ -425,12 +416,6 @@ def test_nothing_is_written_into_the_frame_and_the_same_frames_give_the_same_pix
         results.append(filmed.show(right.planes, track(left.face, 1), track(right.face, 2, ambiguous=True)).planes)
     assert same(*results) and same(before, right.planes)
     assert Counter(level.label for level in filmed.filter.levels.elements()).total() == 18
-
-
-def bared(one: drawn_faces.Scene) -> Face:
-    """Its face as the detector sees it where the landmarker sees none."""
-    points = keypoints(one)
-    return replace(one.face, landmarks=None, forehead=None, iris=None, mesh=None, depth=None, keypoints=points)
 
 
 def test_a_posed_face_is_held_for_a_few_frames_without_points(fitting: FitModel, drawn: Drawn) -> None:

@@ -13,7 +13,7 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.surface import surface_normals
 from streamdeid.aam.zones import Zones
 from streamdeid.core.colour import LUMA
-from streamdeid.render.light import _FLOOR, LightFrame, light_change, static_light
+from streamdeid.render.light import _FLOOR, LightFrame, light_change, static_light, tint_change
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.robust_fit import _normal_equations, robust_fit
 from tests import slow_twins
@@ -99,6 +99,37 @@ def test_change_is_bounded_whatever_is_seen(light: LightFrame, fitting: FitModel
     ):
         change = light_change(light, light.skin_of(first), light.skin_of(second))
         assert np.isfinite(change).all() and change.min() >= -0.9 - 0.12 - 1e-5 and change.max() <= 0.9 + 0.06 + 1e-5
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**5), st.lists(st.floats(0.7, 1.3), min_size=3, max_size=3), st.floats(0.6, 1.1))
+def test_the_colour_of_the_light_is_followed_whatever_its_brightness(
+    light: LightFrame, fitting: FitModel, seed: int, lamp: list[float], level: float
+) -> None:
+    texture = _face(fitting, seed).small_texture
+    colour = np.array(lamp, np.float32)
+    lit = np.clip(level * texture * colour, 0, 255)
+    tint = tint_change(light, light.skin_of(lit), light.skin_of(texture))
+    skin = np.median(texture[light.skin > 0], axis=0)
+    expected = np.log(colour) - np.log((skin * colour) @ LUMA / (skin @ LUMA))
+    np.testing.assert_allclose(tint, expected, atol=0.03)
+
+
+def test_hair_over_half_of_a_face_is_no_colour_of_the_light(light: LightFrame, fitting: FitModel) -> None:
+    texture = _face(fitting, 4).small_texture.copy()
+    rest = light.skin_of(texture)
+    texture[light.table.columns < 0.4 * light.table.size[0]] *= np.float32([0.4, 0.3, 0.2])
+    assert np.abs(tint_change(light, light.skin_of(texture), rest)).max() < 0.06
+
+
+def test_the_change_of_colour_is_bounded_and_a_number_in_the_dark(light: LightFrame, fitting: FitModel) -> None:
+    texture = _face(fitting, 5).small_texture
+    rest = light.skin_of(texture)
+    blue = tint_change(light, light.skin_of(texture * np.float32([0.02, 0.1, 1.0])), rest)
+    assert blue.min() == pytest.approx(-0.8) and blue.max() == pytest.approx(0.8)
+    dark = light.skin_of(np.zeros_like(texture))
+    assert np.abs(tint_change(light, dark, rest)).max() < 0.2, "grey"
+    assert not tint_change(light, dark, dark).any()
 
 
 def test_noise_is_no_change(light: LightFrame, fitting: FitModel) -> None:
