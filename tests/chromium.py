@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 BROWSER, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
+PATIENCE = 120.0
+"""Seconds from which nobody waits for an event any more: on a busy machine an event is late, not absent."""
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -57,14 +59,14 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def eventually(what: Callable[[], Any], seconds: float) -> Any:
-    """The first true value of a function that is asked again and again. Fails after the seconds."""
-    until = time.monotonic() + seconds
+def eventually(what: Callable[[], Any]) -> Any:
+    """The first true value of a function that is asked again and again. Fails after `PATIENCE`."""
+    until = time.monotonic() + PATIENCE
     while True:
         value = what()
         if value:
             return value
-        assert time.monotonic() < until, f"still {value!r} after {seconds:g} s"
+        assert time.monotonic() < until, f"still {value!r} after {PATIENCE:g} s"
         time.sleep(0.1)
 
 
@@ -84,7 +86,7 @@ class Chromium:
         wanted = {"goog:chromeOptions": {"binary": BROWSER, "args": flags, "prefs": downloads}}
         wanted["goog:loggingPrefs"] = {"browser": "ALL"}
         try:
-            eventually(self._answers, 20)
+            eventually(self._answers)
             made = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
             self._session = f"/session/{made['sessionId']}"
         except BaseException:

@@ -6,7 +6,7 @@ pose is held where the detector, or whoever follows the head, still has its plac
 * between two frames that tell it, on the way from one to the other, if they are not more than half a second apart;
 * before the first one that tells it, as far as frames are known that come (none, on a live stream);
 * after the last one for three frames, and until the track ends if that is soon;
-* of a face that the detector does not see for three frames, where the look-ahead knows that it is followed.
+* of a face that the detector does not see within three frames of one in which it does, if there is look-ahead.
 
 A face begins where most of the next frames tell its pose: one for a moment between two redactions is worse than none.
 """
@@ -41,21 +41,22 @@ class HeldPoses:
         self._views: dict[int, tuple[int, Fraction, PosedView]] = {}
         """By track that was shown lately: number and time in seconds of the frame, and the view."""
         self._sights: dict[int, int] = {}
-        """By the same tracks: number of the last frame in which the detector saw the face that was shown."""
+        """By track: number of the last frame in which the detector saw a face that was shown, if it was just before."""
 
     def decided(self, plans: Sequence[Plan], pending: PendingFrame[Any]) -> None:
-        """Note the views of a frame's faces that are shown, of those whose own points tell them in that very frame."""
+        """Note the views of a frame's faces that are shown, of those whose own points tell them in that very frame, or
+        that were looked at again there."""
         frame = pending.frame
         self._views = {number: view for number, view in self._views.items() if frame.time - view[1] <= _BRIDGED}
         for one in plans:
             seen = pending.seen.get(one.track.number)
             view = None if seen is None else seen.posed
-            told = view is not None and not view.held and (one.level is Level.OWN_FACE or one.posed is view)
-            if one.level in FACES and view is not None and told:
+            told = view is not None and (not view.held or (one.track.face is not None and one.track.face.again))
+            if one.level in FACES and told and view is not None and (one.level is Level.OWN_FACE or one.posed is view):
                 self._views[one.track.number] = frame.index, frame.time, view
             if one.level in FACES and one.track.face is not None:
                 self._sights[one.track.number] = frame.index
-        self._sights = {number: index for number, index in self._sights.items() if number in self._views}
+        self._sights = {number: index for number, index in self._sights.items() if frame.index - index <= HELD}
 
     def of_seen(
         self,
@@ -99,16 +100,15 @@ class HeldPoses:
         is better redacted. known: as in `of_seen`."""
         if not later:
             return None  # nobody knows yet where it went
-        before = self._views.get(track.number)
+        before, frame = self._views.get(track.number), pending.frame
+        near = frame.index - self._sights.get(track.number, -1 - HELD) <= HELD
+        if before is not None and near:
+            return before[2].moved(track.box)
         coming = _coming(track.number, later, known, begins=before is None)
-        frame = pending.frame
-        if before is not None and frame.index - self._sights.get(track.number, before[0]) <= HELD:
-            view = before[2]
-        elif coming is not None and coming[0].index - frame.index <= HELD:
-            view = coming[1]
-        else:
+        if coming is None or not (near or _sighted(track.number, later[:HELD])):
             return None
-        return view.moved(track.box)
+        soon = coming[0].index - frame.index <= HELD or coming[0].time - frame.time <= _BEFORE
+        return coming[1].moved(track.box) if soon else None
 
 
 def agreed(track: int, view: PosedView | None, later: Waiting) -> bool:
@@ -143,6 +143,11 @@ def _coming(track: int, later: Waiting, known: bool, *, begins: bool) -> tuple[F
         if agreed(track, view, after) and (not begins or _lasting(track, after)):
             return one.frame, view
     return None
+
+
+def _sighted(track: int, frames: Waiting) -> bool:
+    """Whether the detector sees the face of a track in one of some frames."""
+    return any(one.number == track and one.face is not None for frame in frames for one in frame.tracks)
 
 
 def _ends(track: int, time: Fraction, later: Waiting) -> bool:

@@ -77,7 +77,7 @@ def _desk(*words: str | Path) -> Iterator[tuple[subprocess.Popen[str], Page]]:
             found = re.search(r"http://127\.0\.0\.1:\d+/#token=[0-9a-f]{32}$", process.stdout.readline().strip())
             assert found is not None
             page = Page(found[0])
-            eventually(lambda: "opening" not in page.state(), 30)
+            eventually(lambda: "opening" not in page.state())
             yield process, page
         finally:
             process.kill()

@@ -52,8 +52,10 @@ def shown(made: Sequence[PendingFrame[None]], lost: Sequence[int] = (), away: Se
     """Frame by frame, with 20 frames of look-ahead: the place at which the face is shown; None where it is not."""
     poses, places = HeldPoses(), []
     for index, pending in enumerate(made):
+        pending.tracks = [track(index, seen=index not in lost)]
+    for index, pending in enumerate(made):
         later = made[index + 1 : index + 21]
-        one = track(index, seen=index not in lost)
+        (one,) = pending.tracks
         seen = pending.seen.get(NUMBER)
         own = None if seen is None else seen.posed
         if one.face is None:

@@ -82,7 +82,7 @@ def main(out: Path) -> None:
             chromium = Chromium(directory, dark=theme == "dark", size=size)
             with serving(lambda: open_review(files)) as page, chromium as browser:
                 browser.open(page.address)
-                eventually(lambda: browser.run("return document.body && document.body.dataset.ready"), 30)
+                eventually(lambda: browser.run("return document.body && document.body.dataset.ready"))
                 for keys in KEYS:
                     browser.press(*keys)
                     time.sleep(0.6)

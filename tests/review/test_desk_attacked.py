@@ -20,9 +20,9 @@ def test_what_another_port_gets_opens_nothing(review: Review, tmp_path: Path) ->
         host = page.address.partition("#")[0]
         with port_attacker(host, "original/3.jpg") as attacker:
             browser.open(page.address)
-            eventually(lambda: browser.run(READY), 15)
+            eventually(lambda: browser.run(READY))
             browser.down("o")
-            eventually(lambda: browser.run("return !document.getElementById('original').hidden"), 5)
+            eventually(lambda: browser.run("return !document.getElementById('original').hidden"))
             browser.up("o")
             # What a browser does send to every port of a host, or this test would prove nothing.
             browser.run("document.cookie = 'control=for-every-port; path=/'")
@@ -44,14 +44,14 @@ def test_the_address_shows_no_token_and_a_reload_keeps_it(review: Review, tmp_pa
         host = page.address.partition("#")[0]
         for address in (page.address, host):
             browser.open(address)
-            eventually(lambda: browser.run(READY), 15)
+            eventually(lambda: browser.run(READY))
             assert browser.address() == host and not browser.run("return document.cookie")
         browser.run("sessionStorage.clear()")
         browser.open("about:blank")
         browser.open(host)
         refused = "return document.getElementById('opening').textContent"
-        eventually(lambda: "a token is needed" in browser.run(refused), 10)
+        eventually(lambda: "a token is needed" in browser.run(refused))
         # The printed address, in the same window: only what is behind "#" changes there.
         browser.run(f"location.href = '{page.address}'")
-        eventually(lambda: browser.run(READY), 15)
+        eventually(lambda: browser.run(READY))
         assert browser.address() == host

@@ -25,7 +25,7 @@ class Browser:
     def __init__(self, chromium: Chromium, page: Page) -> None:
         self.chromium, self.page = chromium, page
         chromium.open(page.address)
-        eventually(lambda: chromium.run("return document.body && document.body.dataset.ready"), 15)
+        eventually(lambda: chromium.run("return document.body && document.body.dataset.ready"))
 
     def press(self, *keys: str) -> None:
         """Press keys."""
@@ -38,7 +38,7 @@ class Browser:
     def said(self, what: str) -> str:
         """Wait until the page says something that holds these words; all of it."""
         news = "return document.getElementById('said').textContent + document.getElementById('wrong').textContent"
-        return str(eventually(lambda: what in (text := self.run(news)) and text, 10))
+        return str(eventually(lambda: what in (text := self.run(news)) and text))
 
     def frame(self) -> int:
         """The frame whose picture is shown."""
@@ -102,15 +102,15 @@ def test_a_whole_review_by_keyboard(browser: Browser, review: Review) -> None:
     assert sorted(ids) == ["place 1", "track 1", "track 2"]
     browser.press("z", "z")
     browser.said("Undone: Place 1 covered")
-    eventually(lambda: len(review.saved[-1].done) == 1, 5)
+    eventually(lambda: len(review.saved[-1].done) == 1)
     browser.press("y")
-    eventually(lambda: len(review.saved[-1].done) == 2, 5)
+    eventually(lambda: len(review.saved[-1].done) == 2)
 
 
 @needs_chromium
 def test_a_person_is_shown_after_a_question_and_covered_again(browser: Browser, review: Review) -> None:
     browser.press("End", "Left")
-    eventually(lambda: browser.frame() == 28, 5)
+    eventually(lambda: browser.frame() == 28)
     for _ in range(12):
         browser.press("Tab")
         if browser.run("return document.activeElement.dataset.id") == "track 1":
@@ -122,11 +122,11 @@ def test_a_person_is_shown_after_a_question_and_covered_again(browser: Browser, 
     browser.press("y")
     browser.said("Person 1 left visible")
     state = "return document.querySelector('[data-id=\"track 1\"]').dataset.state"
-    eventually(lambda: browser.run(state) == "7", 5)
+    eventually(lambda: browser.run(state) == "7")
     assert "visible in" in browser.run("return document.querySelector('[data-person=\"1\"]').innerText")
     browser.press("c", "Enter")
     browser.said("Person 1 covered again")
-    eventually(lambda: browser.run(state) != "7", 5)
+    eventually(lambda: browser.run(state) != "7")
 
 
 @needs_chromium
@@ -136,7 +136,7 @@ def test_the_original_shows_while_the_key_is_held(browser: Browser) -> None:
     assert browser.run(shown) == [False, False] and not browser.run(mark)
     browser.chromium.down("o")
     assert browser.run(mark)
-    eventually(lambda: browser.run(shown) == [True, True], 5)
+    eventually(lambda: browser.run(shown) == [True, True])
     assert browser.run("return getComputedStyle(document.getElementById('mark')).borderTopWidth") == "10px"
     browser.chromium.up("o")
     assert browser.run(shown) == [False, False] and not browser.run(mark)
@@ -155,10 +155,10 @@ def test_boxes_are_those_of_the_frame(browser: Browser) -> None:
     assert browser.run("return document.activeElement.dataset.id") == "track 9"
     for keys, there in ((["Home"], ["track 1"]), (["j"], ["track 1"]), (["End"], ["track 1", "track 2"])):
         browser.press(*keys)
-        eventually(lambda there=there: browser.run(ids) == there, 5)  # type: ignore[misc]
+        eventually(lambda there=there: browser.run(ids) == there)  # type: ignore[misc]
     browser.press("k")
-    eventually(lambda: browser.run(ids) == ["track 1", "track 2", "track 9"], 5)
-    eventually(lambda: browser.run("return document.activeElement.dataset.id") == "track 9", 5)
+    eventually(lambda: browser.run(ids) == ["track 1", "track 2", "track 9"])
+    eventually(lambda: browser.run("return document.activeElement.dataset.id") == "track 9")
 
 
 @needs_chromium
@@ -167,10 +167,10 @@ def test_nothing_of_the_original_stays_when_the_page_closes(review: Review, tmp_
     with serving(lambda: Open(pictures, review.desk())) as page, Chromium(tmp_path) as chromium:
         browser = Browser(chromium, page)
         chromium.down("o")
-        eventually(lambda: browser.run("return !document.getElementById('original').hidden"), 5)
+        eventually(lambda: browser.run("return !document.getElementById('original').hidden"))
         assert pictures._recording._cache
         chromium.open("about:blank")
-        eventually(lambda: not pictures._recording._cache, 5)
+        eventually(lambda: not pictures._recording._cache)
         original = page.ask("/original/0.jpg")[2]
         kept = [path for path in (tmp_path / "profile").rglob("*") if path.is_file() and path.stat().st_size < 1 << 24]
         assert kept and not any(original[600:800] in path.read_bytes() for path in kept)
@@ -179,14 +179,14 @@ def test_nothing_of_the_original_stays_when_the_page_closes(review: Review, tmp_
 @needs_chromium
 def test_it_plays_and_seeks(browser: Browser) -> None:
     browser.press("Space")
-    eventually(lambda: browser.frame() > 5, 10)
+    eventually(lambda: browser.frame() > 5)
     browser.press("Space")
     browser.said("Paused")
     at = browser.frame()
     time.sleep(0.5)
     assert abs(browser.frame() - at) <= 1
     browser.press("Home", "Shift+Right")
-    eventually(lambda: browser.frame() == 10, 5)
+    eventually(lambda: browser.frame() == 10)
     browser.press("[", "End", "]")
     browser.said("Marked frames 10 to 29")
     browser.press("?")
@@ -210,7 +210,7 @@ def test_everything_has_a_name(browser: Browser) -> None:
 def test_finish_ends_the_desk(browser: Browser) -> None:
     browser.run("document.getElementById('finish').focus()")
     browser.press("Enter", "Tab", "Enter")
-    eventually(lambda: "The desk is closed" in browser.run("return document.body.textContent"), 5)
+    eventually(lambda: "The desk is closed" in browser.run("return document.body.textContent"))
 
     def gone() -> bool:
         try:
@@ -218,7 +218,7 @@ def test_finish_ends_the_desk(browser: Browser) -> None:
         except OSError:
             return True
 
-    eventually(gone, 5)
+    eventually(gone)
 
 
 def _luminance(colour: str) -> float:

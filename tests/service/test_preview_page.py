@@ -202,8 +202,8 @@ def test_the_page_shows_no_old_picture(served: Served, tmp_path: Path) -> None:
         eventually(lambda: browser.run(image), BUSY)
         os.kill(served.service.process, signal.SIGSTOP)
         try:
-            eventually(lambda: not browser.run(image), 4)
-            eventually(lambda: browser.run("return summary.textContent") == "The service does not answer.", 6)
+            eventually(lambda: not browser.run(image))
+            eventually(lambda: browser.run("return summary.textContent") == "The service does not answer.")
             assert browser.run("return document.querySelector('[data-camera=door] .state').textContent") == "unknown"
         finally:
             os.kill(served.service.process, signal.SIGCONT)
@@ -219,8 +219,8 @@ def test_the_page_says_when_a_camera_is_restarted(served: Served, tmp_path: Path
         eventually(lambda: browser.run(image), BUSY)
         before = served.service.cameras()["door"]["filtered"]
         os.kill(next(child for child in served.service.children() if _is_door(child)), signal.SIGKILL)
-        eventually(lambda: not browser.run(image), 10)
-        said = eventually(lambda: browser.run("return document.querySelector('[data-camera=door] .none').innerText"), 5)
+        eventually(lambda: not browser.run(image))
+        said = eventually(lambda: browser.run("return document.querySelector('[data-camera=door] .none').innerText"))
         assert said in ("The camera is being restarted.", "The camera is starting.", "There is no picture now.")
         eventually(lambda: browser.run(image), BUSY)
         after = served.service.cameras()["door"]

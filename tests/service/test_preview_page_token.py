@@ -33,21 +33,21 @@ def test_the_token_is_typed_once(locked: Visitor, tmp_path: Path) -> None:
     address = f"http://127.0.0.1:{locked.port}/"
     with Chromium(tmp_path) as browser:
         browser.open(address)
-        eventually(lambda: browser.run(SUMMARY) == "This service asks for its token.", 10)
+        eventually(lambda: browser.run(SUMMARY) == "This service asks for its token.")
         assert not browser.run("return document.querySelector('[data-camera]')")
         browser.press(*"wrong", "Enter")
-        eventually(lambda: browser.run(SUMMARY) == "That is not the token of this service.", 10)
+        eventually(lambda: browser.run(SUMMARY) == "That is not the token of this service.")
         browser.press(*TOKEN, "Enter")
-        eventually(lambda: browser.run(SHOWN), 10)
+        eventually(lambda: browser.run(SHOWN))
         assert browser.run("return document.getElementById('asking').hidden && !document.cookie")
         assert browser.run("return document.querySelector('.stream').hidden")
         browser.click('[data-camera="door"] .snapshot')
-        (saved,) = eventually(lambda: list(tmp_path.glob("door-*.jpg")), 10)
+        (saved,) = eventually(lambda: list(tmp_path.glob("door-*.jpg")))
         assert saved.read_bytes() == JPEG
         browser.open(address)
-        eventually(lambda: browser.run(SHOWN), 10)
+        eventually(lambda: browser.run(SHOWN))
         browser.click("footer a")
-        eventually(lambda: "streamdeid_frames_filtered_total" in browser.run("return document.body.innerText"), 10)
+        eventually(lambda: "streamdeid_frames_filtered_total" in browser.run("return document.body.innerText"))
         assert TOKEN not in browser.address()
 
 
@@ -57,7 +57,7 @@ def test_another_port_gets_nothing_of_it(locked: Visitor, tmp_path: Path) -> Non
     secret = "cameras/door/snapshot.jpg"
     with Chromium(tmp_path) as browser, port_attacker(address, secret) as attacker:
         browser.open(f"{address}#token={TOKEN}")
-        eventually(lambda: browser.run(SHOWN), 10)
+        eventually(lambda: browser.run(SHOWN))
         assert browser.address() == address and browser.console() == []
         browser.run("document.cookie = 'control=for-every-port; path=/'")
         browser.run(f"location.assign('{attacker.address}')")

@@ -76,7 +76,7 @@ class Served:
                 env={**os.environ, **environment(folder)},
                 stderr=stderr,
             )
-        found = eventually(lambda: re.search(r"listening on (http://\S+)", self.said()), 60)
+        found = eventually(lambda: re.search(r"listening on (http://\S+)", self.said()))
         self.service = Service(found[1], self.process.pid)
 
     def said(self) -> str:
@@ -98,7 +98,7 @@ class Served:
     def goes_on(self) -> bool:
         """Whether frames of every camera leave."""
         before = self.filtered()
-        eventually(lambda: all(after > before[name] for name, after in self.filtered().items()), 10)
+        eventually(lambda: all(after > before[name] for name, after in self.filtered().items()))
         return True
 
     def end(self, number: int) -> int:
@@ -118,7 +118,7 @@ def of_cameras(folder: Path, what: str = "camera_process") -> list[str]:
 def test_a_service_that_ends_leaves_nothing(folder: Path, nodes: LocalNodes, number: int) -> None:
     served = Served(folder, nodes)
     try:
-        eventually(served.live, 60)
+        eventually(served.live)
         assert len(of_cameras(folder)) == 3
         began = time.monotonic()
         code = served.end(number)
@@ -134,7 +134,7 @@ def test_cameras_move_when_a_node_dies(folder: Path, nodes: LocalNodes, capsys: 
     """Last of those that share the nodes, since one is left then. The page stays where it is."""
     served = Served(folder, nodes)
     try:
-        eventually(served.live, 60)
+        eventually(served.live)
         files = set(folder.glob("*.mkv"))
         began = time.monotonic()
         nodes.kill()
@@ -153,7 +153,7 @@ def test_cameras_move_when_a_node_dies(folder: Path, nodes: LocalNodes, capsys: 
     finally:
         served.process.kill()
         served.process.wait()
-    eventually(lambda: not of_cameras(folder, ""), 10)
+    eventually(lambda: not of_cameras(folder, ""))
     assert all(line.startswith("streamdeid: ") for line in served.said().splitlines()), served.said()
 
 
@@ -164,7 +164,7 @@ def test_cameras_of_a_node_that_stands_still_end_before_others_begin(folder: Pat
         served = Served(folder, nodes)
         stopped: list[int] = []
         try:
-            eventually(served.live, 60)
+            eventually(served.live)
             relay = next(pid for pid, line in pids(folder).items() if "CameraRelay" in line)
             node = parent(relay)
             stopped = [node, *(pid for pid in children(node) if "ray::" in pids(folder).get(pid, ""))]
@@ -183,7 +183,7 @@ def test_cameras_of_a_node_that_stands_still_end_before_others_begin(folder: Pat
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGCONT)
             assert served.end(signal.SIGTERM) == ExitCode.TERMINATED
-        eventually(lambda: not of_cameras(folder, ""), 10)
+        eventually(lambda: not of_cameras(folder, ""))
 
 
 def parent(process: int) -> int:
