@@ -158,13 +158,15 @@ def _step(x):  # type: ignore[no-untyped-def]
 @kernel
 def _curve(u, v, a, b, out):  # type: ignore[no-untyped-def]
     """Heights (n,) along a lid: (t (1 - t))^0.7 (p + q t) through its two points, zero at both corners and steep enough
-    there to leave an iris that looks sideways in the open."""
+    there to leave an iris that looks sideways in the open. Where an eye is seen edge on its points lie beside its
+    corners, and the curve would shoot far beyond them: it stays within one and a half of their heights."""
     ga = v[a] / max(u[a] * (1 - u[a]), 0.04) ** 0.7
     gb = v[b] / max(u[b] * (1 - u[b]), 0.04) ** 0.7
     q = (gb - ga) / max(u[b] - u[a], 0.05)
+    most = 1.5 * max(abs(v[a]), abs(v[b]))
     for i in range(len(out)):
         t = i / (len(out) - 1)
-        out[i] = (t * (1 - t)) ** 0.7 * (ga + q * (t - u[a]))
+        out[i] = min(max((t * (1 - t)) ** 0.7 * (ga + q * (t - u[a])), -most), most)
 
 
 @kernel

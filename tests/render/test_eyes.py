@@ -195,6 +195,15 @@ def test_an_eye_at_or_beyond_the_border_writes_nothing_outside(centre: tuple[flo
     assert (canvas == 150).all() and (uv == 120).all()
 
 
+def test_an_eye_that_is_seen_edge_on_stays_by_its_lids() -> None:
+    """Its lids' points lie beside its corners; the far eye of a posed profile was a line across the brow."""
+    lids = np.array([[4.0, -3], [-4, -7], [-4, -8], [5, 0], [0, 2.5], [-1, 2.0]]) + (50, 40)
+    patch = _patch()
+    render_eye(patch, lids, np.array([50.0, 38.0]), 6.0, _COLOURS, 0.5)
+    rows, columns = np.nonzero(np.abs(patch.y - 150) > 1)
+    assert len(rows) == 0 or (np.hypot(rows - 37.0, columns - 50.0).max() < 16)
+
+
 def test_an_eye_of_no_size_draws_nothing() -> None:
     patch = _patch()
     render_eye(patch, np.full((6, 2), 40.0), np.array([40.0, 40.0]), 1.0, _COLOURS)
