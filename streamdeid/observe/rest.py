@@ -26,6 +26,8 @@ _UNEVEN = 2.0
 """Pixels of the model's frame, 200 wide, by which a point may lie off the middle between it and its mirror image in a
 face at rest: 19 of 20 points of donors' mouths do not. Whoever winks through a short shot is at rest winking, and an
 even mouth would be drawn awry."""
+_UPPER, _LOWER = [37, 38, 43, 44], [41, 40, 47, 46]
+"""Points of the upper lids, and those of the lower ones below them."""
 _AMOUNTS = (0.3, 0.7, 1.5)
 """Amount of a smile in an estimate of the face at rest."""
 _TAKEN = (0.0, 0.7, 1.3)
@@ -67,6 +69,15 @@ def at_rest(shape: Points, model: AppearanceModel) -> Points:
         return shape
     rested: Points = shape - taken * model.smile @ np.linalg.inv(to_frame.linear).T
     return rested
+
+
+def opened(shape: Points, times: float) -> Points:
+    """A shape (81, 2) with its eyes open so many times as wide, by their upper lids; the same array for one."""
+    if times == 1:
+        return shape
+    wide = shape.copy()
+    wide[_UPPER] = shape[_LOWER] + times * (shape[_UPPER] - shape[_LOWER])
+    return wide
 
 
 def _level(shape: Points) -> Points:

@@ -20,7 +20,7 @@ from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening, shown_through
 from streamdeid.observe.outline import bulged, reaching
-from streamdeid.observe.rest import at_rest, folds
+from streamdeid.observe.rest import at_rest, folds, opened
 from streamdeid.render.blend import Blend, composed, feathered, feathers, membrane, no_membrane, soft_blur
 from streamdeid.render.copied_pixels import copy_polygon
 from streamdeid.render.expression import eye_maps, facing, transfer_expression
@@ -87,7 +87,7 @@ class Blending:
         if self._static is None or self._of is None or self._of[0] is not neutral or self._of[1] is not face:
             model = fitting.model
             lit = static_light(light, neutral.small_texture, face, neutral.hair)
-            rest = at_rest(neutral.shape, model)
+            rest = opened(at_rest(neutral.shape, model), neutral.open)
             shape = facing(face.shape, rest, model.depth)
             depth = slid_depth(model.depth, shape - rest, light.slopes)
             skin = light.skin_of(neutral.small_texture)

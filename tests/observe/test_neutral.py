@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.observe.neutral import NeutralEstimator
+from streamdeid.observe.rest import opened
 from tests.drawn_faces import some_identity, with_mouth
 
 Array = NDArray[np.float64]
@@ -118,3 +121,41 @@ def test_frames_without_a_full_texture_do_not_count_towards_it(rest: Array) -> N
     for i in range(10):
         estimator.observe(rest, 0.0, 0.0, _texture(10), _texture(80) if i % 2 else None)
     np.testing.assert_allclose(estimator.texture(), 80)
+
+
+def _squinted(shape: Array, share: float) -> Array:
+    """With eyes open by a share of what they are."""
+    return _blinked(shape) + share * (shape - _blinked(shape))
+
+
+def test_who_squints_for_most_of_a_shot_is_known_to_open_the_eyes_wider(rest: Array) -> None:
+    estimator = NeutralEstimator()
+    for i in range(200):
+        _feed(estimator, rest if i % 10 < 3 else _squinted(rest, 0.5))
+    neutral = estimator.neutral(0.0)
+    np.testing.assert_allclose(neutral.shape, _squinted(rest, 0.5), atol=1e-6)
+    assert neutral.open == pytest.approx(2 / 1.15)
+    lids = opened(neutral.shape, neutral.open)[[37, 38, 43, 44]] - neutral.shape[[41, 40, 47, 46]]
+    np.testing.assert_allclose(lids, 0.5 * neutral.open * (rest[[37, 38, 43, 44]] - rest[[41, 40, 47, 46]]), atol=1e-6)
+
+
+def test_blinks_and_noise_and_a_stare_now_and_then_say_nothing_of_how_eyes_open(rest: Array) -> None:
+    rng = np.random.default_rng(4)
+    estimator = NeutralEstimator()
+    for i in range(200):
+        shape = _squinted(rest, 1.5) if i % 10 == 0 else _blinked(rest) if i % 10 == 1 else rest
+        _feed(estimator, shape + rng.normal(0, 0.2, rest.shape))
+    neutral = estimator.neutral(0.0)
+    assert neutral.open == 1.0
+    assert opened(neutral.shape, neutral.open) is neutral.shape
+
+
+def test_how_wide_eyes_open_changes_slowly_and_is_bounded(rest: Array) -> None:
+    estimator = NeutralEstimator()
+    for _ in range(100):
+        _feed(estimator, _squinted(rest, 0.3))
+    assert estimator.neutral(0.0).open == 1.0
+    for _ in range(60):
+        _feed(estimator, rest)
+    shown = [estimator.neutral(1 + n / 25).open for n in range(150)]
+    assert all(0 <= b - a < 0.3 for a, b in itertools.pairwise(shown)) and shown[-1] == pytest.approx(2.0, abs=0.05)

@@ -197,7 +197,7 @@ def test_an_eye_at_or_beyond_the_border_writes_nothing_outside(centre: tuple[flo
 
 def test_an_eye_that_is_seen_edge_on_stays_by_its_lids() -> None:
     """Its lids' points lie beside its corners; the far eye of a posed profile was a line across the brow."""
-    lids = np.array([[4.0, -3], [-4, -7], [-4, -8], [5, 0], [0, 2.5], [-1, 2.0]]) + (50, 40)
+    lids = np.array([[54.0, 37], [46, 33], [46, 32], [55, 40], [50, 42.5], [49, 42]])
     patch = _patch()
     render_eye(patch, lids, np.array([50.0, 38.0]), 6.0, _COLOURS, 0.5)
     rows, columns = np.nonzero(np.abs(patch.y - 150) > 1)
