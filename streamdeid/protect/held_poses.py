@@ -4,7 +4,8 @@ Points come and go; a face that goes with them, to a redaction and back, draws t
 pose is held where the detector, or whoever follows the head, still has its place:
 
 * between two frames that tell it, on the way from one to the other, if they are not more than half a second apart;
-* before the first one that tells it, as far as frames are known that come (none, on a live stream);
+* before the first one that tells it, as far as frames are known that come (none, on a live stream), but not on the face
+  of somebody from behind whom it comes;
 * after the last one for three frames, and until the track ends if that is soon;
 * of a face that the detector does not see within three frames of one in which it does, if there is look-ahead.
 
@@ -80,7 +81,7 @@ class HeldPoses:
         coming = _coming(track.number, later, known, begins=before is None)
         if before is None or before[2].turned_away:
             early = coming is not None and coming[0].time - time <= _BEFORE and not away
-            return coming[1].moved(track.face.box) if coming is not None and early else None
+            return _free(coming[1].moved(track.face.box), track, pending) if coming is not None and early else None
         index, then, last = before
         if coming is not None and coming[0].time - then <= _BRIDGED:
             share = (time - then) / (coming[0].time - then)
@@ -108,7 +109,7 @@ class HeldPoses:
         if coming is None or not (near or _sighted(track.number, later[:HELD])):
             return None
         soon = coming[0].index - frame.index <= HELD or coming[0].time - frame.time <= _BEFORE
-        return coming[1].moved(track.box) if soon else None
+        return _free(coming[1].moved(track.box), track, pending) if soon else None
 
 
 def agreed(track: int, view: PosedView | None, later: Waiting) -> bool:
@@ -143,6 +144,13 @@ def _coming(track: int, later: Waiting, known: bool, *, begins: bool) -> tuple[F
         if agreed(track, view, after) and (not begins or _lasting(track, after)):
             return one.frame, view
     return None
+
+
+def _free(view: PosedView, track: Track, pending: PendingFrame[Any]) -> PosedView | None:
+    """A view of a face that does not begin on another one: somebody comes out from behind a head."""
+    x, y = (view.box[0] + view.box[2]) / 2, (view.box[1] + view.box[3]) / 2
+    others = (one.face.outline or one.face.box for one in pending.tracks if one.face and one.number != track.number)
+    return None if any(x0 <= x <= x1 and y0 <= y <= y1 for x0, y0, x1, y1 in others) else view
 
 
 def _sighted(track: int, frames: Waiting) -> bool:

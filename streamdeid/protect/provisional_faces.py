@@ -1,11 +1,11 @@
 """Faces of those of whom it is not known who they are: provisional at first, and over to the person's own later.
 
 Everybody who surely has a face shows one from the first frame. A tracklet that goes on where another one of the same
-track broke off most likely shows somebody who is known in a moment: until half a second of it was observed (which is at
-once, with look-ahead) it shows none, for a strange face between two sights of the own one is worse than a redaction.
-Who turns out to be somebody new keeps the provisional face (`surrogates.choice`); who is recognised goes over to the
-old one in four tenths of a second. While it is unclear who a tracklet shows, several people may have shown its face:
-then nobody keeps it.
+track broke off most likely shows somebody who is known in a moment: it shows none until half a second of it was
+observed, which is at once where look-ahead tells that it lasts, for a strange face between two sights of the own one is
+worse than a redaction. Who turns out to be somebody new keeps the provisional face (`surrogates.choice`); who is
+recognised goes over to the old one in four tenths of a second. While it is unclear who a tracklet shows, several people
+may have shown its face: then nobody keeps it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ProvisionalFaces:
 
     def of(self, tracklet: int, time: Fraction, ambiguous: bool = False) -> Chosen | None:
         """The surrogate of a tracklet of nobody known, in a frame that is to be rendered now; None while, or where, it
-        has none. time: of the newest frame that was observed, seconds. ambiguous: whether it is unclear who the frame
+        has none. time: of the newest frame of the tracklet, seconds. ambiguous: whether it is unclear who the frame
         shows."""
         known = self._shown.get(tracklet)
         if ambiguous:

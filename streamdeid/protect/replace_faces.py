@@ -243,7 +243,8 @@ class ReplaceFaces:
         if not np.isfinite(box).all() or (points is not None and not np.isfinite(points).all()):
             raise FailedClosed("a face's place is not finite")
         person = self._faces.check.person_of(tracklet)
-        times = pending.frame.time, (later[-1] if later else pending).frame.time
+        lasting = [one.frame.time for one in later if one.tracklet(track.number) == tracklet]
+        times = pending.frame.time, (lasting or [pending.frame.time])[-1]
         if followed is None or seen is None or track.face is None:
             plan = Plan(track, place, self._hidden, Cause.LOST, person=person or 0, tracklet=tracklet)
             held = self._poses.of_lost(track, pending, later, known=person is not None)
@@ -342,8 +343,8 @@ class ReplaceFaces:
     ) -> tuple[int, NewFace | None]:
         """Commit the person of a tracklet, 0 for none, and the new face in a frame, None where there is none: the
         person's, or on the way there; a provisional one where nobody is known, once this is a face (surely). While it
-        is unclear who is who (ambiguous), nobody's but such a one. times: of the frame and of the newest one, seconds.
-        early: nobody is committed yet."""
+        is unclear who is who (ambiguous), nobody's but such a one. times: of the frame and of the newest one of the
+        tracklet, seconds. early: nobody is committed yet."""
         check = self._faces.check
         if ambiguous and check.person_of(tracklet) is not None:
             return 0, None

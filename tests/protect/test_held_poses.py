@@ -141,6 +141,21 @@ def test_a_lost_face_is_shown_for_three_frames_beside_a_sight() -> None:
     assert shown(made, lost=range(10))[:10] == [*[None] * 7, 7, 8, 9]
 
 
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_face_does_not_begin_on_the_one_from_behind_which_it_comes(lost: bool) -> None:
+    made = frames([None] * 8 + [view(n) for n in range(8, 30)])
+    hidden = range(8) if lost else ()
+    for index, pending in enumerate(made):
+        pending.tracks = [track(index, seen=index not in hidden)]
+        if index < 6:
+            pending.tracks.append(replace(track(index + 4), number=9))
+    poses = HeldPoses()
+    for index, pending in enumerate(made[:8]):
+        one, later = pending.tracks[0], made[index + 1 :]
+        found = poses.of_lost(one, pending, later) if lost else poses.of_seen(one, None, pending, later, away=False)
+        assert (found is not None) == (index >= 6)
+
+
 def test_nothing_is_held_of_what_is_not_known_yet() -> None:
     """A live stream: no look-ahead."""
     made = frames([view(n) for n in range(8)] + [None] * 10)
