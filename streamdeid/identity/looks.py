@@ -17,7 +17,10 @@ frames; those of two people stay under .61 to .69 in 99 of 100 pairs, .82 was th
   tracklet is broken.
 * A doubt that is cleared was groundless in those of its frames that patches lead from, frame by frame, to one in which
   the face was known, before the doubt or at its end; and, if nobody was near all the time, in those in which it looked
-  like itself (`_LIKELY`: without that bar a stranger got one frame). They are undone.
+  like itself (`_LIKELY`: without that bar a stranger got one frame). They are undone. Where somebody is near, patches
+  lead only as long as the face looks half like itself, and less so like anybody else.
+* The frame that breaks a tracklet is undone once the next one goes on from it, and so are those that patches lead from
+  to it, if nobody else was in the picture: they are of the tracklet that begins there.
 """
 
 from __future__ import annotations
@@ -62,6 +65,8 @@ _FOLLOWED = 0.85
 """Correlation of a patch from one frame to the next from which it is one head, whatever the mesh on it says. Where a
 mesh jumped on its face in subway_cctv_three it was 0.93 in the middle, and above this in 47 of 54 frames; of two drawn
 people in one place it is 0.75, and none of 918 pairs of different heads in one frame had that (`tracking.patches`)."""
+_UNLIKE = 0.5
+"""Correlation under which a face where somebody is near is not believed to be the one that patches lead to."""
 _MOST_WAITING = 4096
 """More frames than ever wait to be shown (10 s at 240 a second): a doubt may last for days."""
 
@@ -128,11 +133,15 @@ class _State:
     unbroken: bool = False
     """... and in every frame since one in which the face was known."""
     episode: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
-    """Frames of the doubt in which it looked like itself."""
+    """Frames of the doubt in which it looked like itself, or was not seen."""
     led: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
     """Those that patches led to from one in which the face was known."""
     leading: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))
     """Those that patches lead from to the newest one."""
+    company: int = -1
+    """The last frame in which another face was seen anywhere in the picture."""
+    blind: bool = False
+    """Whether neither patch nor look has told of it since it was known."""
 
     def best(self, look: Look) -> float:
         """Correlation with the most alike of the templates; -1 without any."""
@@ -172,15 +181,18 @@ class Looks:
         picture = small(frame.luma_levels) if self._patches else None
         self._states = {track.number: self._states.get(track.number) or _State(now) for track in tracks}
         verdict = Verdict([], {}, {}, {})
+        several = sum(track.face is not None for track in tracks) > 1
         for track in tracks:
             state = self._states[track.number]
             state.alone &= not track.near
+            state.company = frame.index if several else state.company
             if track.face is None:
                 state.box, state.unbroken = None, False
                 state.leading.clear()
                 if track.ambiguous and not state.pending:
                     state.pending, state.cause = True, Cause.CROSSING
-                state.episode.append(frame.index)
+                if state.pending:
+                    state.episode.append(frame.index)
                 verdict.tracks.append(replace(track, ambiguous=state.pending))
                 continue
             look = looks.get(track.number)
@@ -215,6 +227,10 @@ class Looks:
                 if alike is None:
                     return True
                 state.followed = alike >= _FOLLOWED
+                if state.blind and look is not None and state.kept:  # somebody else may have come meanwhile
+                    state.blind = False
+                    return state.best(look) < _ALIKE
+                state.blind |= look is None and alike == 0
                 if state.followed and not track.ambiguous and not gone:
                     return False  # the head goes on; it is the mesh that lies otherwise
         if look is None or state.latest is None:
@@ -243,6 +259,10 @@ class Looks:
             state.cause = Cause.CHANGED if state.changed else Cause.LOST if state.lost else Cause.CROSSING
         state.pending = True
         own, rival = self._own_and_rival(track, state, look)
+        slid = not state.alone and own < max(_UNLIKE, rival + _MARGIN)
+        if slid:  # patches may have led onto a neighbour
+            state.unbroken = False
+            state.leading.clear()
         near = _LIKELY if state.unbroken else _ALIKE
         least = _ALIKE_LOST if state.lost else near if state.changed or not state.alone else _ALIKE_ALONE
         if own >= least and own >= rival + _MARGIN:
@@ -252,16 +272,18 @@ class Looks:
             if state.tries >= _TRIES or not state.kept:
                 likely = state.alone and not state.changed
                 verdict.broken[track.number] = Break(state.cause if state.kept else Cause.UNKNOWN, likely)
-                verdict.leading[track.number] = list(state.leading)
+                leading = [] if state.unbroken else [one for one in state.leading if one > state.company]
+                verdict.leading[track.number] = leading
                 self._states[track.number] = fresh = _State(now, box=state.box)
                 fresh.learn(look, now)
-                fresh.leading.extend((*state.leading, index))
+                fresh.leading.extend((*leading, index))
                 return replace(track, ambiguous=True)
         if own >= _LIKELY:
             state.episode.append(index)
         if state.unbroken:
             state.led.append(index)
-        state.leading.append(index)
+        if not slid:
+            state.leading.append(index)
         return replace(track, ambiguous=True)
 
     def _unsettled(self, now: float, track: Track, state: _State, look: Look | None) -> Track:

@@ -15,6 +15,7 @@ A face begins where most of the next frames tell its pose: one for a moment betw
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeGuard
 
@@ -22,17 +23,83 @@ from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 from streamdeid.observe.posed_view import HELD, PosedView
 from streamdeid.protect.levels import FACES, Level
-from streamdeid.protect.pending import PendingFrame, Waiting
+from streamdeid.protect.pending import PendingFrame, SeenTrack, Waiting
 from streamdeid.protect.plan import Plan
 
 _BRIDGED = Fraction(1, 2)
 """Seconds between two views of a face that is seen, over which it keeps a pose on the way from one to the other."""
 _BEFORE = Fraction(3, 10)
 """Seconds before the first view, and after the last one of a track that ends, for which a face that is seen has that
-pose. With `HELD` it is as long as `_BRIDGED` at 15 frames a second and more, so that what is left of a longer gap is
-no redaction of a few frames."""
+pose."""
 _LASTING, _SOON = 3, 5
 """Of how many frames to come how many have to tell a pose before a face begins."""
+
+
+@dataclass(frozen=True)
+class Going:
+    """A tracklet in a frame that is decided, and as it goes on in those that wait after it."""
+
+    frame: Frame
+    tracklet: int
+    later: Waiting
+    tracks: Sequence[Track]
+    """All of that frame."""
+    known: bool
+    """Whether the tracklet is somebody, whose face no frame in doubt shows."""
+
+    def seen(self, track: int, one: PendingFrame[Any]) -> SeenTrack | None:
+        """What a later frame knows of a track, as long as it is the same tracklet."""
+        found = one.seen.get(track)
+        return found if found is not None and found.tracklet == self.tracklet else None
+
+    def until(self, track: int) -> Fraction:
+        """When the face is last seen in the frames that are known, seconds."""
+        seen = [(one.frame.time, self.seen(track, one)) for one in self.later]
+        there = [time for time, one in seen if one is not None and (one.measured or one.posed)]
+        return max([self.frame.time, *there])
+
+    def agreed(self, track: int, view: PosedView | None, first: int = 0) -> bool:
+        """Whether two networks agree on a face, by the frames before this one (the later one of number `first` - 1, if
+        that is told) or the few after it."""
+        if view is None or view.agreed:
+            return view is not None
+        coming = (self.seen(track, one) for one in self.later[first : first + _SOON])
+        return any(seen is not None and seen.posed is not None and seen.posed.agreed for seen in coming)
+
+    def lasts(self, track: int, first: int = 0) -> bool:
+        """Whether most of the next frames tell the pose of a face; where nothing is known of what comes they do."""
+        coming = [self.seen(track, one) for one in self.later[first : first + _SOON]]
+        told = sum(seen is not None and _told(seen.posed) for seen in coming)
+        return told >= min(_LASTING, len(coming))
+
+    def coming(self, track: int, *, begins: bool) -> tuple[Frame, PosedView] | None:
+        """The next of the frames that wait which tells a pose at which a face is shown, with that pose. begins: only
+        one from which on it lasts."""
+        for place, one in enumerate(self.later, start=1):
+            seen = self.seen(track, one)
+            view = None if seen is None or (self.known and seen.ambiguous) else seen.posed
+            if view is None or view.held or view.turned_away:
+                continue
+            if self.agreed(track, view, place) and (not begins or self.lasts(track, place)):
+                return one.frame, view
+        return None
+
+    def sighted(self, track: int) -> bool:
+        """Whether the detector sees the face in one of the next frames."""
+        soon = [one for one in self.later[:HELD] if self.seen(track, one) is not None]
+        return any(one.number == track and one.face is not None for frame in soon for one in frame.tracks)
+
+    def ends(self, track: int) -> bool:
+        """Whether the face is known not to be seen any more in a moment."""
+        after = [one for one in self.later if one.frame.time - self.frame.time >= _BEFORE]
+        faces = (one for frame in after for one in frame.tracks if one.face is not None)
+        return bool(after) and not any(one.number == track for one in faces)
+
+    def free(self, view: PosedView, track: Track) -> PosedView | None:
+        """A view of a face that does not begin on another one: somebody comes out from behind a head."""
+        x, y = (view.box[0] + view.box[2]) / 2, (view.box[1] + view.box[3]) / 2
+        others = (one.face.outline or one.face.box for one in self.tracks if one.face and one.number != track.number)
+        return None if any(x0 <= x <= x1 and y0 <= y <= y1 for x0, y0, x1, y1 in others) else view
 
 
 class HeldPoses:
@@ -40,124 +107,68 @@ class HeldPoses:
 
     def __init__(self) -> None:
         self._views: dict[int, tuple[int, Fraction, PosedView]] = {}
-        """By track that was shown lately: number and time in seconds of the frame, and the view."""
-        self._sights: dict[int, int] = {}
-        """By track: number of the last frame in which the detector saw a face that was shown, if it was just before."""
+        """By tracklet that was shown lately: number and time in seconds of the frame, and the view."""
+        self._sights: dict[int, tuple[int, Fraction]] = {}
+        """By tracklet: number and time of the last frame in which the detector saw a face that was shown."""
 
     def decided(self, plans: Sequence[Plan], pending: PendingFrame[Any]) -> None:
         """Note the views of a frame's faces that are shown, of those whose own points tell them in that very frame, or
         that were looked at again there."""
         frame = pending.frame
-        self._views = {number: view for number, view in self._views.items() if frame.time - view[1] <= _BRIDGED}
         for one in plans:
-            seen = pending.seen.get(one.track.number)
+            if one.level not in FACES:
+                continue
+            face, seen = one.track.face, pending.seen.get(one.track.number)
             view = None if seen is None else seen.posed
-            told = view is not None and (not view.held or (one.track.face is not None and one.track.face.again))
-            if one.level in FACES and told and view is not None and (one.level is Level.OWN_FACE or one.posed is view):
-                self._views[one.track.number] = frame.index, frame.time, view
-            if one.level in FACES and one.track.face is not None:
-                self._sights[one.track.number] = frame.index
-        self._sights = {number: index for number, index in self._sights.items() if frame.index - index <= HELD}
+            again = face is not None and face.again
+            if view is not None and (again or not view.held) and (one.level is Level.OWN_FACE or one.posed is view):
+                self._views[one.tracklet] = frame.index, frame.time, view
+            if face is not None:
+                self._sights[one.tracklet] = frame.index, frame.time
+        self._views = {number: view for number, view in self._views.items() if frame.time - view[1] <= _BRIDGED}
+        self._sights = {number: sight for number, sight in self._sights.items() if frame.index - sight[0] <= HELD}
 
-    def of_seen(
-        self,
-        track: Track,
-        view: PosedView | None,
-        pending: PendingFrame[Any],
-        later: Waiting,
-        *,
-        away: bool,
-        known: bool = True,
-    ) -> PosedView | None:
+    def of_seen(self, track: Track, view: PosedView | None, going: Going, *, away: bool) -> PosedView | None:
         """What a face is posed at that the detector sees in a frame; None where it shows none.
 
-        view: of this frame, if one may be shown. away: whether this frame tells that the head is turned too far. known:
-        whether its tracklet is somebody, whose face no frame in doubt shows."""
+        view: of this frame, if one may be shown. away: whether this frame tells that the head is turned too far."""
         assert track.face is not None
-        before = self._views.get(track.number)
-        if view is not None and (before is not None or track.face.again or _lasting(track.number, later)):
+        before = self._views.get(going.tracklet)
+        if view is not None and (before is not None or track.face.again or going.lasts(track.number)):
             return view
-        time = pending.frame.time
-        coming = _coming(track.number, later, known, begins=before is None)
+        time, box = going.frame.time, track.face.box
+        coming = going.coming(track.number, begins=before is None)
         if before is None or before[2].turned_away:
             early = coming is not None and coming[0].time - time <= _BEFORE and not away
-            return _free(coming[1].moved(track.face.box), track, pending) if coming is not None and early else None
+            return going.free(coming[1].moved(box), track) if coming is not None and early else None
         index, then, last = before
-        if coming is not None and coming[0].time - then <= _BRIDGED:
+        if coming is not None and then < coming[0].time <= then + _BRIDGED:
             share = (time - then) / (coming[0].time - then)
-            return last.towards(coming[1], float(share)).moved(track.face.box)
+            return last.towards(coming[1], float(share)).moved(box)
         if away:
             return None
-        if pending.frame.index - index <= HELD or (_ends(track.number, time, later) and time - then <= _BEFORE):
-            return last.moved(track.face.box)
+        if going.frame.index - index <= HELD or (going.ends(track.number) and time - then <= _BEFORE):
+            return last.moved(box)
         if coming is not None and coming[0].time - time <= _BEFORE:
-            return coming[1].moved(track.face.box)
+            return coming[1].moved(box)
         return None
 
-    def of_lost(
-        self, track: Track, pending: PendingFrame[Any], later: Waiting, *, known: bool = True
-    ) -> PosedView | None:
+    def of_lost(self, track: Track, going: Going) -> PosedView | None:
         """What a face is posed at that the detector does not see, over all of the place where it may be; None where it
-        is better redacted. known: as in `of_seen`."""
-        if not later:
+        is better redacted."""
+        if not going.later:
             return None  # nobody knows yet where it went
-        before, frame = self._views.get(track.number), pending.frame
-        near = frame.index - self._sights.get(track.number, -1 - HELD) <= HELD
+        before, frame = self._views.get(going.tracklet), going.frame
+        sight = self._sights.get(going.tracklet)
+        near = sight is not None and frame.index - sight[0] <= HELD and frame.time - sight[1] <= _BEFORE
         if before is not None and near:
             return before[2].moved(track.box)
-        coming = _coming(track.number, later, known, begins=before is None)
-        if coming is None or not (near or _sighted(track.number, later[:HELD])):
+        coming = going.coming(track.number, begins=before is None)
+        if coming is None or coming[0].time - frame.time > _BEFORE or not (near or going.sighted(track.number)):
             return None
-        soon = coming[0].index - frame.index <= HELD or coming[0].time - frame.time <= _BEFORE
-        return _free(coming[1].moved(track.box), track, pending) if soon else None
-
-
-def agreed(track: int, view: PosedView | None, later: Waiting) -> bool:
-    """Whether two networks agree on the face of a track, by the frames before this one or the few after it."""
-    if view is None or view.agreed:
-        return view is not None
-    coming = (one.seen.get(track) for one in later[:_SOON])
-    return any(seen is not None and seen.posed is not None and seen.posed.agreed for seen in coming)
+        return going.free(coming[1].moved(track.box), track)
 
 
 def _told(view: PosedView | None) -> TypeGuard[PosedView]:
     """Whether a frame's own points tell a pose that two networks agree on."""
     return view is not None and view.agreed and not view.held
-
-
-def _lasting(track: int, later: Waiting) -> bool:
-    """Whether most of the next frames tell the pose of a face; where nothing is known of what comes they do."""
-    coming = [one.seen.get(track) for one in later[:_SOON]]
-    told = sum(seen is not None and _told(seen.posed) for seen in coming)
-    return told >= min(_LASTING, len(coming))
-
-
-def _coming(track: int, later: Waiting, known: bool, *, begins: bool) -> tuple[Frame, PosedView] | None:
-    """The next of the frames that wait which tells a pose at which a face is shown, with that pose. known: frames in
-    doubt tell none. begins: only one from which on it lasts."""
-    for place, one in enumerate(later):
-        seen = one.seen.get(track)
-        view = None if seen is None or (known and seen.ambiguous) else seen.posed
-        if view is None or view.held or view.turned_away:
-            continue
-        after = later[place + 1 :]
-        if agreed(track, view, after) and (not begins or _lasting(track, after)):
-            return one.frame, view
-    return None
-
-
-def _free(view: PosedView, track: Track, pending: PendingFrame[Any]) -> PosedView | None:
-    """A view of a face that does not begin on another one: somebody comes out from behind a head."""
-    x, y = (view.box[0] + view.box[2]) / 2, (view.box[1] + view.box[3]) / 2
-    others = (one.face.outline or one.face.box for one in pending.tracks if one.face and one.number != track.number)
-    return None if any(x0 <= x <= x1 and y0 <= y <= y1 for x0, y0, x1, y1 in others) else view
-
-
-def _sighted(track: int, frames: Waiting) -> bool:
-    """Whether the detector sees the face of a track in one of some frames."""
-    return any(one.number == track and one.face is not None for frame in frames for one in frame.tracks)
-
-
-def _ends(track: int, time: Fraction, later: Waiting) -> bool:
-    """Whether a track is known to end soon after a time, seconds."""
-    return bool(later) and later[-1].frame.time - time >= _BEFORE and track not in later[-1].seen

@@ -78,8 +78,3 @@ class PendingFrame(Generic[Origin]):
 
 Waiting = Sequence[PendingFrame[Any]]
 """Frames that wait, the oldest first."""
-
-
-def tracklet_in(frames: Waiting, track: int) -> int:
-    """The tracklet of a track in the first of some frames in which it is known; 0 for none."""
-    return next((one.tracklet(track) for one in frames if track in one.seen), 0)

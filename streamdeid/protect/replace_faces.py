@@ -23,11 +23,11 @@ from streamdeid.identity.person_templates import Templates
 from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.k_same.furthest_fet import PaperTransfer
 from streamdeid.protect.choices import Choice, Chosen, ForgettingChoice, ProvisionalChoice
-from streamdeid.protect.held_poses import HeldPoses, agreed
+from streamdeid.protect.held_poses import Going, HeldPoses
 from streamdeid.protect.levels import FACES, Cause, Level, as_drawn, astray, shows_a_face, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown, place_of
 from streamdeid.protect.measured_faces import Followed, Judge, MeasuredFaces, coming
-from streamdeid.protect.pending import Measured, PendingFrame, Waiting, tracklet_in
+from streamdeid.protect.pending import Measured, PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.posed_faces import PosedFaces, few, view_of
 from streamdeid.protect.provisional_faces import ProvisionalFaces
@@ -106,7 +106,7 @@ class ReplaceFaces:
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
         """Which protection level each track gets, and with whose face. Raises FailedClosed in any doubt."""
         waiting = tuple(later)
-        plans = [self._plan(pending, track, waiting) for track in tracks]
+        plans = [self._plan(pending, track, tracks, waiting) for track in tracks]
         self._poses.decided(plans, pending)
         return plans
 
@@ -231,9 +231,9 @@ class ReplaceFaces:
             else:
                 self._chosen[person] = self._surrogates.surrogate(person, y)
 
-    def _plan(self, pending: PendingFrame[Any], track: Track, later: Waiting) -> Plan:
-        """Decide which protection level a face gets in a frame, and why no better one."""
-        tracklet, ambiguous = tracklet_in((pending, *later), track.number), pending.ambiguous(track.number)
+    def _plan(self, pending: PendingFrame[Any], track: Track, tracks: Sequence[Track], later: Waiting) -> Plan:
+        """Decide which protection level a face gets in a frame, and why no better one. tracks: all of that frame."""
+        tracklet, ambiguous = pending.tracklet(track.number), pending.ambiguous(track.number)
         seen = pending.seen.get(track.number)
         followed = None if seen is None else self._faces.of(tracklet)
         found = None if seen is None or followed is None else seen.measured
@@ -243,20 +243,20 @@ class ReplaceFaces:
         if not np.isfinite(box).all() or (points is not None and not np.isfinite(points).all()):
             raise FailedClosed("a face's place is not finite")
         person = self._faces.check.person_of(tracklet)
-        lasting = [one.frame.time for one in later if one.tracklet(track.number) == tracklet]
-        times = pending.frame.time, (lasting or [pending.frame.time])[-1]
+        going = Going(pending.frame, tracklet, later, tracks, known=person is not None)
+        times = pending.frame.time, going.until(track.number)
         if followed is None or seen is None or track.face is None:
             plan = Plan(track, place, self._hidden, Cause.LOST, person=person or 0, tracklet=tracklet)
-            held = self._poses.of_lost(track, pending, later, known=person is not None)
+            held = self._poses.of_lost(track, going)
             if held is None:
                 return plan
-            who, face = self._decide_face(tracklet, times, True, ambiguous and seen is not None)
+            who, face = self._decide_face(tracklet, times, True, ambiguous)
             return plan if face is None else replace(plan, level=Level.POSED, person=who, face=face, posed=held)
         view = self._faces.looked_at(seen, track, pending.frame) if track.face.again else view_of(seen, found)
-        sighted = agreed(track.number, view, later)
+        sighted = going.agreed(track.number, view)
         turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
         shown = view if view is not None and sighted and not view.turned_away else None
-        posed = self._poses.of_seen(track, shown, pending, later, away=turned, known=person is not None)
+        posed = self._poses.of_seen(track, shown, going, away=turned)
         surely = sighted or posed is not None or (found is not None and shows_a_face(found.seen, track.face))
         early = track.face.again and few(track.number, later)
         who, face = self._decide_face(tracklet, times, surely, ambiguous, early)

@@ -35,6 +35,9 @@ from streamdeid.video.files.spliced import NotSplicedError, Segment, splice
 
 _WARM = 3
 """Seconds before a segment from which its faces are studied: a face at rest is known after one, steady after two."""
+_AHEAD = 1
+"""Seconds after a frame that are known when it is decided how its faces are shown, as in the earlier run: a pose is
+held over half a second."""
 
 ALL_AGAIN = PartPerson, AnotherSurrogate
 """Edits after which a new surrogate is needed: that takes who the person is, which no analysis keeps."""
@@ -175,12 +178,16 @@ class Again:
     def _piece(self, segment: Segment, path: Path, done: Callable[[Done[None]], None]) -> None:
         analysis = self.recorded.analysis
         begin = max(0, segment.first - round(_WARM * analysis.header.rate))
+        ahead = round(_AHEAD * analysis.header.rate)
         step: Step[None] = Step(self.recorded.faces, RecordedTracks(self.recorded, begin), self.method())
         with self.write(path) as sink:
-            for one in filtered(self._frames(begin, segment.last), step):
-                if one.frame.index >= segment.first:
+            last = min(segment.last + ahead, len(analysis.frames) - 1)
+            for one in filtered(self._frames(begin, last), step, ahead):
+                if segment.first <= one.frame.index:
                     sink.write(one.frame)
                     done(one)
+                if one.frame.index == segment.last:
+                    break
 
     def _frames(self, first: int, last: int) -> Iterator[Frame]:
         """Frames of the recording. Raises NotSplicedError where it can only be read from its beginning: its time stamps

@@ -117,11 +117,11 @@ class WithLookAhead:
         """What the inner one decides of the tracks that are covered, as far as is known by now."""
         look = None if self._again is None else partial(self._again.look_again, pending.frame)
         covered = self._lookahead.shown(tracks, _noted(pending), [_noted(one) for one in later], look)
-        for track in covered:
-            if track.face is not None and track.face.again and track.number not in pending.seen:
-                tracklet = next((one.tracklet(track.number) for one in later if track.number in one.seen), None)
-                if tracklet is not None:  # a mask knows none
-                    pending.seen[track.number] = SeenTrack(tracklet, ambiguous=False)
+        for number in (track.number for track in covered if track.number not in pending.seen):
+            # Before its first frame a track shows whom it shows there, as surely; a mask knows none.
+            first = next((one.seen[number] for one in later if number in one.seen), None)
+            if first is not None:
+                pending.seen[number] = SeenTrack(first.tracklet, first.ambiguous)
         return self._inner.decide(pending, covered, later)
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:

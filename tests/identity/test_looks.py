@@ -435,28 +435,66 @@ def test_somewhat_like_itself_is_enough_where_patches_lead_from_a_frame_in_which
     assert doubted(played.frame(doubt(unlike, near=True), luma=picture(5))) == [True]
 
 
-def test_frames_are_undone_that_patches_lead_from_to_one_in_which_the_face_is_known() -> None:
-    """Before the doubt or at its end, whoever is near and however the mesh lies."""
-    unlike = alike((A, 0.4))
+@pytest.mark.parametrize(("share", "near", "undone"), [(0.4, False, True), (0.55, True, True), (0.45, True, False)])
+def test_frames_are_undone_that_patches_lead_from_to_one_in_which_the_face_is_known(
+    share: float, near: bool, undone: bool
+) -> None:
+    """Before the doubt or at its end, however the mesh lies; where somebody is near only if it half looks like it."""
+    likely = alike((A, share))
     played = patched()
     for luma in (moved(0), moved(0), picture(5), picture(6), picture(6)):
-        assert doubted(played.frame(doubt(unlike, near=True), luma=luma)) == [True]
-    verdict = played.frame(doubt(A, near=True), luma=picture(6))
+        assert doubted(played.frame(doubt(likely, near=near), luma=luma)) == [True]
+    verdict = played.frame(doubt(A, near=near), luma=picture(6))
     assert doubted(verdict) == [False]
-    assert verdict.groundless == {1: [10, 11, 13, 14]}, "nothing leads to or from 12"
+    assert verdict.groundless == ({1: [10, 11, 13, 14]} if undone else {}), "nothing leads to or from 12"
     assert played.frame(Shown(A), luma=picture(6)).groundless == {}
 
 
-def test_frames_that_lead_to_a_break_are_of_the_tracklet_that_begins_there() -> None:
+def test_where_somebody_near_is_as_much_alike_patches_do_not_lead() -> None:
+    """They may have led onto him; neither they nor what follows them is undone."""
+    played = Played(patches=True)
+    for _ in range(10):
+        played.frame(Shown(A), Shown(B, number=2, box=shifted(90)), luma=moved(0))
+    for look in (alike((A, 0.62), (B, 0.6)), alike((A, 0.2), (B, 0.97)), alike((A, 0.62), (B, 0.6))):
+        shown = doubt(look, near=True), Shown(B, number=2, box=shifted(90), near=True)
+        assert doubted(played.frame(*shown, luma=moved(0)))[0]
+    verdict = played.frame(doubt(A, near=True), Shown(B, number=2, box=shifted(90), near=True), luma=moved(0))
+    assert not doubted(verdict)[0] and not verdict.groundless
+
+
+@pytest.mark.parametrize("company", [False, True])
+def test_frames_that_lead_to_a_break_are_of_the_tracklet_that_begins_there(company: bool) -> None:
+    """Unless somebody else was in the picture, who might be the one that the tracklet turns out to show."""
     played = patched()
+    other = [Shown(C, number=2, box=shifted(150))] if company else []
     for luma in (picture(5), picture(6), picture(6), picture(6)):
-        assert not played.frame(Shown(B, near=True), luma=luma).broken
-    verdict = played.frame(Shown(B, near=True), luma=picture(6))
-    assert verdict.broken and verdict.leading == {1: [11, 12, 13]} and not verdict.groundless
-    verdict = played.frame(Shown(B, near=True), luma=picture(6))
-    assert doubted(verdict) == [False]
-    assert verdict.groundless == {1: [11, 12, 13, 14]} and not verdict.leading
-    assert played.frame(Shown(B, near=True), luma=picture(6)).groundless == {}
+        assert 1 not in played.frame(Shown(B), *other, luma=luma).broken
+    verdict = played.frame(Shown(B), *other, luma=picture(6))
+    led = [] if company else [11, 12, 13]
+    assert 1 in verdict.broken and verdict.leading[1] == led and 1 not in verdict.groundless
+    verdict = played.frame(Shown(B), *other, luma=picture(6))
+    assert doubted(verdict)[0] is False
+    assert verdict.groundless[1] == [*led, 14] and not verdict.leading
+    assert 1 not in played.frame(Shown(B), *other, luma=picture(6)).groundless
+
+
+def test_frames_through_which_patches_led_to_a_break_are_nobodys() -> None:
+    """They led from one in which somebody else was known: somewhere they slid."""
+    played = patched()
+    played.frame(doubt(alike((A, 0.3))), luma=moved(0))
+    for _ in range(5):
+        verdict = played.frame(Shown(alike((A, 0.3))), luma=moved(0))
+    assert verdict.broken and verdict.leading == {1: []}
+
+
+def test_who_was_too_small_for_anything_is_compared_when_there_is_a_look() -> None:
+    tiny = 127.0, 127.0, 132.0, 132.0
+    for look, left in ((A, False), (B, True)):
+        played = patched()
+        for _ in range(5):
+            assert doubted(played.frame(Shown(None, box=tiny), luma=moved(0))) == [False]
+        played.frame(Shown(None), luma=moved(0))
+        assert doubted(played.frame(Shown(look), luma=moved(0))) == [left]
 
 
 def test_a_tracklet_that_begins_elsewhere_than_it_goes_on_keeps_its_doubt() -> None:

@@ -13,7 +13,7 @@ from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.observe.keypoint_pose import KeypointPose
 from streamdeid.observe.posed_view import PosedView
-from streamdeid.protect.held_poses import HeldPoses
+from streamdeid.protect.held_poses import Going, HeldPoses
 from streamdeid.protect.levels import Level
 from streamdeid.protect.pending import PendingFrame, SeenTrack
 from streamdeid.protect.plan import Plan
@@ -48,7 +48,14 @@ def track(index: int, *, seen: bool = True) -> Track:
     return Track(NUMBER, box_at(index), face, missed=0 if seen else 1, ambiguous=False)
 
 
-def shown(made: Sequence[PendingFrame[None]], lost: Sequence[int] = (), away: Sequence[int] = ()) -> list[int | None]:
+def planned(one: Track, found: PosedView | None, tracklet: int = 1) -> Plan:
+    level = Level.SOFT if found is None else Level.POSED
+    return Plan(one, (one.box, None, (60, 40)), level, posed=found, tracklet=tracklet)
+
+
+def shown(
+    made: Sequence[PendingFrame[None]], lost: Sequence[int] = (), away: Sequence[int] = (), tracklet: int = 1
+) -> list[int | None]:
     """Frame by frame, with 20 frames of look-ahead: the place at which the face is shown; None where it is not."""
     poses, places = HeldPoses(), []
     for index, pending in enumerate(made):
@@ -58,12 +65,9 @@ def shown(made: Sequence[PendingFrame[None]], lost: Sequence[int] = (), away: Se
         (one,) = pending.tracks
         seen = pending.seen.get(NUMBER)
         own = None if seen is None else seen.posed
-        if one.face is None:
-            found = poses.of_lost(one, pending, later)
-        else:
-            found = poses.of_seen(one, own, pending, later, away=index in away)
-        level = Level.SOFT if found is None else Level.POSED
-        poses.decided([Plan(one, (one.box, None, (60, 40)), level, posed=found)], pending)
+        going = Going(pending.frame, tracklet if seen is None else seen.tracklet, later, pending.tracks, known=True)
+        found = poses.of_lost(one, going) if one.face is None else poses.of_seen(one, own, going, away=index in away)
+        poses.decided([planned(one, found, going.tracklet)], pending)
         places.append(None if found is None else round(found.pose.x))
     return places
 
@@ -78,8 +82,8 @@ def test_a_gap_of_half_a_second_is_bridged_on_the_way_from_one_pose_to_the_other
     assert shown(made) == everywhere(30)
     poses = HeldPoses()
     for index in range(6):
-        poses.decided([Plan(track(index), (box_at(0), None, (60, 40)), Level.POSED, posed=views[index])], made[index])
-    middle = poses.of_seen(track(11), None, made[11], made[12:], away=False)
+        poses.decided([planned(track(index), views[index])], made[index])
+    middle = poses.of_seen(track(11), None, Going(made[11].frame, 1, made[12:], [], known=True), away=False)
     assert middle is not None and middle.pose.yaw == pytest.approx(0.3) and middle.sighted == box_at(11)
 
 
@@ -121,10 +125,7 @@ def test_a_frame_in_doubt_tells_no_pose_to_come() -> None:
 def test_after_the_last_pose_it_is_held_for_three_frames_or_to_the_end_of_the_track() -> None:
     views = [view(n) for n in range(8)]
     assert shown(frames(views + [None] * 22)) == [*range(11), *[None] * 19]
-    made = frames(views + [None] * 22)
-    for one in made[13:]:
-        del one.seen[NUMBER]
-    assert shown(made)[:13] == everywhere(13)
+    assert shown(frames(views + [None] * 22), lost=range(13, 30)) == [*range(16), *[None] * 14]
 
 
 def test_who_turned_away_shows_no_face_but_where_it_comes_back_in_a_moment() -> None:
@@ -151,8 +152,8 @@ def test_a_face_does_not_begin_on_the_one_from_behind_which_it_comes(lost: bool)
             pending.tracks.append(replace(track(index + 4), number=9))
     poses = HeldPoses()
     for index, pending in enumerate(made[:8]):
-        one, later = pending.tracks[0], made[index + 1 :]
-        found = poses.of_lost(one, pending, later) if lost else poses.of_seen(one, None, pending, later, away=False)
+        one, going = pending.tracks[0], Going(pending.frame, 1, made[index + 1 :], pending.tracks, known=True)
+        found = poses.of_lost(one, going) if lost else poses.of_seen(one, None, going, away=False)
         assert (found is not None) == (index >= 6)
 
 
@@ -161,14 +162,43 @@ def test_nothing_is_held_of_what_is_not_known_yet() -> None:
     made = frames([view(n) for n in range(8)] + [None] * 10)
     poses, places = HeldPoses(), []
     for index, pending in enumerate(made):
-        found = poses.of_seen(track(index), pending.seen[NUMBER].posed, pending, [], away=False)
-        level = Level.SOFT if found is None else Level.POSED
-        poses.decided([Plan(track(index), (box_at(0), None, (60, 40)), level, posed=found)], pending)
+        going = Going(pending.frame, 1, [], [track(index)], known=True)
+        found = poses.of_seen(track(index), pending.seen[NUMBER].posed, going, away=False)
+        poses.decided([planned(track(index), found)], pending)
         places.append(found is not None)
     assert places == [True] * 11 + [False] * 7
-    assert poses.of_lost(track(18, seen=False), made[-1], []) is None
+    assert poses.of_lost(track(18, seen=False), Going(made[-1].frame, 1, [], [], known=True)) is None
 
 
 def test_a_view_that_was_held_by_its_reader_is_no_pose_of_its_own() -> None:
     views = [view(n) for n in range(6)] + [replace(view(n), held=True) for n in range(6, 9)] + [None] * 21
     assert shown(frames(views)) == [*range(9), *[None] * 21]
+
+
+def test_what_somebody_else_shows_later_on_the_track_is_no_pose_of_this_one() -> None:
+    """Somebody goes behind a pillar, and another one comes out."""
+    made = frames([view(n) for n in range(8)] + [None] * 8 + [view(n) for n in range(16, 30)])
+    for pending in made[16:]:
+        pending.seen[NUMBER].tracklet = 2
+    assert shown(made, lost=range(8, 16)) == [*range(11), *[None] * 5, *range(16, 30)]
+    assert shown(made) == [*range(11), *[None] * 5, *range(16, 30)], "seen all the while, without points"
+
+
+def test_slow_footage_is_held_by_seconds() -> None:
+    made = frames([view(n) for n in range(4)] + [None] * 2 + [view(n) for n in range(6, 20)], rate=2)
+    assert shown(made, lost=[4, 5])[3:7] == [3, None, None, 6]
+
+
+def test_frames_of_one_time_are_no_division_by_nothing() -> None:
+    made = frames([view(n) for n in range(4)] + [None] + [view(n) for n in range(5, 20)], rate=25)
+    for pending in made:
+        pending.frame = replace(pending.frame, time=Fraction(0))
+    assert shown(made)[4] == 4
+
+
+def test_until_when_a_tracklet_is_seen() -> None:
+    made = frames([view(n) for n in range(8)] + [None] * 8)
+    assert Going(made[0].frame, 1, made[1:], [], known=True).until(NUMBER) == Fraction(7, 25)
+    assert Going(made[9].frame, 1, made[10:], [], known=True).until(NUMBER) == Fraction(9, 25)
+    made[5].seen[NUMBER].tracklet = 2
+    assert Going(made[0].frame, 2, made[1:], [], known=True).until(NUMBER) == Fraction(5, 25)
