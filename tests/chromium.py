@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 
 BROWSER, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
-PATIENCE = 120.0
-"""Seconds from which nobody waits for an event any more: on a busy machine an event is late, not absent."""
+PATIENCE = 600.0
+"""Seconds from which nobody waits for an event any more: on a busy machine an event is late, not absent, and a service
+that compiles its kernels first is later."""
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",

@@ -22,8 +22,6 @@ from tests.chromium import eventually
 ROOT = Path(__file__).parent.parent
 PASSWORD = "geheim"
 """What no output, argument or environment of a process may hold."""
-STARTED = 600.0
-"""Seconds after which a process that neither works nor ends hangs."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def serving(place: Path, cameras: str, **environment: str) -> Iterator[Service]:
     try:
         # It says so itself; how long a start takes is the machine's affair.
         listening = r"listening on (http://\S+)"
-        found = eventually(lambda: re.search(listening, errors.read_text()) or service.poll() is not None, STARTED)
+        found = eventually(lambda: re.search(listening, errors.read_text()) or service.poll() is not None)
         assert service.poll() is None, errors.read_text()
         yield Service(found[1], service.pid)
     finally:

@@ -139,7 +139,8 @@ def drawn(run: Run, fitting: FitModel, gallery: Gallery) -> Identities:
             if redaction.person and visible:
                 middle = np.reshape(redaction.box, (2, 2)).mean(axis=0)
                 nearest = min(visible, key=lambda walker: float(np.hypot(*(middle - walker.centre))))
-                shown[nearest.person] = surrogates[redaction.person].tobytes()
+                if float(np.hypot(*(middle - nearest.centre))) < nearest.width:  # else it is on nobody who is seen
+                    shown[nearest.person] = surrogates[redaction.person].tobytes()
         sightings += [Sighting(frame.index, walker.person, shown.get(walker.person)) for walker in visible]
     deidentifier.close()
     return identities(sightings)

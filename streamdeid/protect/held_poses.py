@@ -4,10 +4,11 @@ Points come and go; a face that goes with them, to a redaction and back, draws t
 pose is held where the detector, or whoever follows the head, still has its place:
 
 * between two frames that tell it, on the way from one to the other, if they are not more than half a second apart;
-* before the first one that tells it, as far as frames are known that come (none, on a live stream), but not on the face
-  of somebody from behind whom it comes;
+* before the first one that tells it, as far as frames are known that come (none, on a live stream), but not over the
+  face of somebody from behind whom it comes;
 * after the last one for three frames, and until the track ends if that is soon;
-* of a face that the detector does not see within three frames of one in which it does, if there is look-ahead.
+* of a face that the detector does not see within three frames of one in which it does, if there is look-ahead, and
+  nobody's face is seen where it may be.
 
 A face begins where most of the next frames tell its pose: one for a moment between two redactions is worse than none.
 """
@@ -96,10 +97,11 @@ class Going:
         return bool(after) and not any(one.number == track for one in faces)
 
     def free(self, view: PosedView, track: Track) -> PosedView | None:
-        """A view of a face that does not begin on another one: somebody comes out from behind a head."""
-        x, y = (view.box[0] + view.box[2]) / 2, (view.box[1] + view.box[3]) / 2
+        """A view of a face that is not on another one that is seen: somebody goes, or comes out, behind a head."""
+        left, top, right, bottom = view.box
         others = (one.face.outline or one.face.box for one in self.tracks if one.face and one.number != track.number)
-        return None if any(x0 <= x <= x1 and y0 <= y <= y1 for x0, y0, x1, y1 in others) else view
+        touched = any(left < x1 and x0 < right and top < y1 and y0 < bottom for x0, y0, x1, y1 in others)
+        return None if touched else view
 
 
 class HeldPoses:
@@ -162,7 +164,7 @@ class HeldPoses:
         sight = self._sights.get(going.tracklet)
         near = sight is not None and frame.index - sight[0] <= HELD and frame.time - sight[1] <= _BEFORE
         if before is not None and near:
-            return before[2].moved(track.box)
+            return going.free(before[2].moved(track.box), track)
         coming = going.coming(track.number, begins=before is None)
         if coming is None or coming[0].time - frame.time > _BEFORE or not (near or going.sighted(track.number)):
             return None

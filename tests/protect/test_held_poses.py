@@ -149,7 +149,7 @@ def test_a_face_does_not_begin_on_the_one_from_behind_which_it_comes(lost: bool)
     for index, pending in enumerate(made):
         pending.tracks = [track(index, seen=index not in hidden)]
         if index < 6:
-            pending.tracks.append(replace(track(index + 4), number=9))
+            pending.tracks.append(replace(track(index + 20), number=9))
     poses = HeldPoses()
     for index, pending in enumerate(made[:8]):
         one, going = pending.tracks[0], Going(pending.frame, 1, made[index + 1 :], pending.tracks, known=True)
@@ -182,6 +182,20 @@ def test_what_somebody_else_shows_later_on_the_track_is_no_pose_of_this_one() ->
         pending.seen[NUMBER].tracklet = 2
     assert shown(made, lost=range(8, 16)) == [*range(11), *[None] * 5, *range(16, 30)]
     assert shown(made) == [*range(11), *[None] * 5, *range(16, 30)], "seen all the while, without points"
+
+
+def test_a_lost_face_is_not_shown_where_somebody_elses_is_seen() -> None:
+    made = frames([view(n) for n in range(8)] + [None] * 22)
+    poses, places = HeldPoses(), []
+    for index, pending in enumerate(made[:11]):
+        one = track(index, seen=index < 8)
+        other = replace(track(index + (20 if index == 9 else 40)), number=9)
+        going = Going(pending.frame, 1, made[index + 1 :], [one, other], known=True)
+        seen = pending.seen[NUMBER].posed
+        found = poses.of_seen(one, seen, going, away=False) if one.face else poses.of_lost(one, going)
+        poses.decided([planned(one, found)], pending)
+        places.append(found is not None)
+    assert places == [True] * 9 + [False, True]
 
 
 def test_slow_footage_is_held_by_seconds() -> None:

@@ -21,7 +21,7 @@ from streamdeid.service.metrics import COUNTERS, GAUGES
 from streamdeid.video.files.drawn_clip import write_drawn_clip
 from tests.chromium import eventually
 from tests.live_fakes import planes
-from tests.served import STARTED, Service, serving
+from tests.served import Service, serving
 
 DOCS = Path(__file__).parents[2] / "docs" / "monitoring"
 LONG = 3000
@@ -68,7 +68,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @INSTALLED
 def test_promtool_finds_nothing_wrong(service: Service) -> None:
-    eventually(lambda: b"streamdeid_frames_filtered_total" in service.get("metrics"), STARTED)
+    eventually(lambda: b"streamdeid_frames_filtered_total" in service.get("metrics"))
     text = service.get("metrics")
     told = set(re.findall(r"^(streamdeid_\w+)", text.decode(), re.MULTILINE))
     assert {name for name in told if not name.endswith("_created")} <= EXPORTED
@@ -106,7 +106,7 @@ def configured(service: Service) -> str:
 @INSTALLED
 def test_prometheus_scrapes_it_and_answers_every_panel(service: Service, tmp_path: Path) -> None:
     with scraping(configured(service), tmp_path) as address:
-        found = eventually(lambda: asked(address, "streamdeid_frames_filtered_total"), STARTED)
+        found = eventually(lambda: asked(address, "streamdeid_frames_filtered_total"))
         assert found[0]["metric"]["camera"] == "hall"
         for expression in (*expressions(), *alerts()):
             asked(address, expression)
@@ -130,7 +130,7 @@ def test_prometheus_brings_the_token(tmp_path: Path) -> None:
             place = tmp_path / up
             place.mkdir()
             with scraping(text, place) as address:
-                assert eventually(lambda: asked(address, "up"), STARTED)[0]["value"][1] == up
+                assert eventually(lambda: asked(address, "up"))[0]["value"][1] == up
                 assert bool(asked(address, "streamdeid_cameras")) == (up == "1")
 
 

@@ -77,7 +77,7 @@ class Served:
             body = self.get(path)  # or a line that there is no picture now
             return body if body.startswith(JPEG) and self.shows_scene(body) else None
 
-        return bytes(eventually(asked, BUSY))
+        return bytes(eventually(asked))
 
 
 def _clip(path: Path, fitting: FitModel, gallery: Gallery) -> list[Watermark]:
@@ -114,7 +114,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, fitting: FitModel, gallery:
         f'[[camera]]\nname = "yard"\nsource = "rtsp://user:{PASSWORD}@127.0.0.1:9/x"\noutput = "yard.m3u8"\n'
     )
     with serving(place, cameras) as service:
-        eventually(lambda: service.cameras()["door"]["filtered"], BUSY)  # live it is when the machine lets it
+        eventually(lambda: service.cameras()["door"]["filtered"])  # live it is when the machine lets it
         yield Served(service, clip, marks)
 
 
@@ -144,11 +144,11 @@ def test_pictures_are_filtered(served: Served) -> None:
 
 
 def test_health_names_the_camera_that_is_away(served: Served) -> None:
-    eventually(lambda: "yard" in json.loads(served.get("healthz"))["degraded"], BUSY)
+    eventually(lambda: "yard" in json.loads(served.get("healthz"))["degraded"])
     health = json.loads(served.get("healthz"))
     assert health["cameras"]["yard"] == {"state": "degraded", "reason": "camera: the connection was refused"}
-    eventually(lambda: json.loads(served.get("healthz"))["cameras"]["door"]["state"] == "live", BUSY)
-    eventually(lambda: list(json.loads(served.get("readyz"))["not_ready"]) == ["yard"], BUSY)
+    eventually(lambda: json.loads(served.get("healthz"))["cameras"]["door"]["state"] == "live")
+    eventually(lambda: list(json.loads(served.get("readyz"))["not_ready"]) == ["yard"])
     text = served.get("metrics").decode()
     filtered = re.search(r'streamdeid_frames_filtered_total\{camera="door"\} (\S+)', text)
     assert filtered is not None and float(filtered[1]) > 0
@@ -166,28 +166,28 @@ def test_chromium_sees_the_picture_move_and_saves_a_filtered_snapshot(served: Se
     with Chromium(tmp_path) as browser:
         browser.open(served.service.address)
         shown = '[data-camera="door"] img:not([hidden])'
-        eventually(lambda: browser.run(f"return document.querySelector('{shown}')?.naturalWidth") == 640, BUSY)
+        eventually(lambda: browser.run(f"return document.querySelector('{shown}')?.naturalWidth") == 640)
         first = browser.picture('[data-camera="door"] .picture')
-        eventually(lambda: browser.picture('[data-camera="door"] .picture') != first, BUSY)
+        eventually(lambda: browser.picture('[data-camera="door"] .picture') != first)
         texts = "return [...document.querySelectorAll('[data-camera=door] SELECTOR')].map((e) => e.textContent)"
-        eventually(lambda: browser.run(texts.replace("SELECTOR", ".state")) == ["live"], BUSY)
+        eventually(lambda: browser.run(texts.replace("SELECTOR", ".state")) == ["live"])
         rate = re.compile(r"(?!0\.0 )\d+\.\d / s")
-        eventually(lambda: rate.fullmatch(browser.run(texts.replace("SELECTOR", "[data-is=rate]"))[0]), BUSY)
+        eventually(lambda: rate.fullmatch(browser.run(texts.replace("SELECTOR", "[data-is=rate]"))[0]))
         assert re.fullmatch(r"\d+ ms", browser.run(texts.replace("SELECTOR", "[data-is=p50]"))[0])
         faces = texts.replace("SELECTOR", "li")
-        eventually(lambda: any(face.startswith("own face: ") for face in browser.run(faces)), BUSY)
-        yard = eventually(lambda: browser.run("return document.querySelector('[data-camera=yard]')?.innerText"), BUSY)
+        eventually(lambda: any(face.startswith("own face: ") for face in browser.run(faces)))
+        yard = eventually(lambda: browser.run("return document.querySelector('[data-camera=yard]')?.innerText"))
         assert "degraded" in yard and "the connection was refused" in yard and "There is no picture now." in yard
         assert browser.run("return document.querySelector('[data-camera=yard] img').hidden")
 
         def saved() -> bool:
             browser.click('[data-camera="door"] .snapshot')
-            (file,) = eventually(lambda: list(tmp_path.glob("door-*.jpg")), BUSY)
+            (file,) = eventually(lambda: list(tmp_path.glob("door-*.jpg")))
             picture = file.read_bytes()
             file.unlink()
             return served.shows_scene(picture)
 
-        eventually(saved, BUSY)
+        eventually(saved)
         assert browser.console() == []
         if keep := os.environ.get("STREAMDEID_KEEP_SCREENSHOT"):
             Path(keep).write_bytes(browser.picture())
@@ -199,7 +199,7 @@ def test_the_page_shows_no_old_picture(served: Served, tmp_path: Path) -> None:
     with Chromium(tmp_path) as browser:
         browser.open(served.service.address)
         image = "return document.querySelector('[data-camera=door] img:not([hidden])') !== null"
-        eventually(lambda: browser.run(image), BUSY)
+        eventually(lambda: browser.run(image))
         os.kill(served.service.process, signal.SIGSTOP)
         try:
             eventually(lambda: not browser.run(image))
@@ -207,7 +207,7 @@ def test_the_page_shows_no_old_picture(served: Served, tmp_path: Path) -> None:
             assert browser.run("return document.querySelector('[data-camera=door] .state').textContent") == "unknown"
         finally:
             os.kill(served.service.process, signal.SIGCONT)
-        eventually(lambda: browser.run(image), BUSY)
+        eventually(lambda: browser.run(image))
 
 
 @needs_chromium
@@ -216,13 +216,13 @@ def test_the_page_says_when_a_camera_is_restarted(served: Served, tmp_path: Path
     with Chromium(tmp_path) as browser:
         browser.open(served.service.address)
         image = "return document.querySelector('[data-camera=door] img:not([hidden])') !== null"
-        eventually(lambda: browser.run(image), BUSY)
+        eventually(lambda: browser.run(image))
         before = served.service.cameras()["door"]["filtered"]
         os.kill(next(child for child in served.service.children() if _is_door(child)), signal.SIGKILL)
         eventually(lambda: not browser.run(image))
         said = eventually(lambda: browser.run("return document.querySelector('[data-camera=door] .none').innerText"))
         assert said in ("The camera is being restarted.", "The camera is starting.", "There is no picture now.")
-        eventually(lambda: browser.run(image), BUSY)
+        eventually(lambda: browser.run(image))
         after = served.service.cameras()["door"]
         assert after["restarts"] == 1 and int(str(after["filtered"])) >= int(str(before))
 

@@ -138,8 +138,8 @@ def test_cameras_move_when_a_node_dies(folder: Path, nodes: LocalNodes, capsys: 
         files = set(folder.glob("*.mkv"))
         began = time.monotonic()
         nodes.kill()
-        eventually(lambda: served.restarts() > 0, LATEST)
-        eventually(served.live, LATEST)
+        eventually(lambda: served.restarts() > 0)
+        eventually(served.live)
         with capsys.disabled():
             print(f"\nall cameras live {time.monotonic() - began:.1f} s after the death of a node")
         moved = served.restarts()
