@@ -1,0 +1,63 @@
+"""The loop over frames: what is known of a track in frames before it was there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from streamdeid.core.faces import Face, Track
+from streamdeid.core.frames import Frame, Planes
+from streamdeid.protect.pending import PendingFrame, SeenTrack, Waiting
+from streamdeid.protect.plan import Deidentifier
+from streamdeid.runs.step import WithLookAhead
+from streamdeid.tracking.lookahead import LookAhead, Noted
+
+BOX = 10.0, 10.0, 40.0, 40.0
+PLANES = Planes(np.zeros((80, 96), np.uint8), np.zeros((40, 48), np.uint8), np.zeros((40, 48), np.uint8))
+
+
+class Chosen:
+    """A look-ahead that covers what it was told."""
+
+    def __init__(self, covered: Sequence[Track]) -> None:
+        self._covered = covered
+
+    def shown(self, tracks: Sequence[Track], now: Noted, later: Sequence[Noted], look: object) -> Sequence[Track]:
+        return self._covered
+
+
+class Decides:
+    """A method that keeps what it is asked."""
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> list[Any]:
+        return list(tracks)
+
+
+def frame(index: int, **seen: SeenTrack) -> PendingFrame[None]:
+    pending: PendingFrame[None] = PendingFrame(Frame(PLANES, Fraction(index, 25), index), [], None)
+    pending.noted = cast(Noted, object())
+    pending.seen = {int(name[1:]): one for name, one in seen.items()}
+    return pending
+
+
+@pytest.mark.parametrize("doubt", [True, False])
+@pytest.mark.parametrize("found", [True, False])
+def test_before_its_first_frame_a_track_shows_whom_it_shows_there_as_surely(doubt: bool, found: bool) -> None:
+    early = Track(7, BOX, Face(BOX, 0.9, again=True) if found else None, missed=1, ambiguous=False)
+    known = Track(8, BOX, None, missed=1, ambiguous=False)
+    now, own = frame(0, t8=SeenTrack(3, ambiguous=True)), SeenTrack(3, ambiguous=True)
+    later = [frame(1), frame(2, t7=SeenTrack(5, ambiguous=doubt)), frame(3, t7=SeenTrack(6, ambiguous=not doubt))]
+    step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, Chosen([early, known])))
+    step.decide(now, [known], later)
+    assert now.seen == {7: SeenTrack(5, ambiguous=doubt), 8: own}
+
+
+def test_of_a_track_that_no_method_observes_nothing_is_known() -> None:
+    now = frame(0)
+    step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, Chosen([Track(7, BOX, None, 1, False)])))
+    step.decide(now, [], [frame(1)])
+    assert now.seen == {}
