@@ -27,6 +27,8 @@ POINTS = 81
 LEFT_EYE_CORNERS = (36, 39)
 RIGHT_EYE_CORNERS = (42, 45)
 MOUTH_CORNERS = (48, 54)
+UPPER_LIDS, LOWER_LIDS = [37, 38, 43, 44], [41, 40, 47, 46]
+"""Points of both upper lids, image-left eye first, and those of the lower lids below them."""
 NOSE_TIP = 30
 CHIN = 8
 

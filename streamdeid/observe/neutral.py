@@ -13,6 +13,7 @@ from operator import is_
 import numpy as np
 
 from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.core.ibug68 import LOWER_LIDS, UPPER_LIDS
 from streamdeid.core.kernel_cache import kernel
 
 _KEPT = 24
@@ -69,7 +70,7 @@ class _Measures:
         """Openings as shares of the face's width, and head turn, of a shape (81, 2)."""
         width = float(np.linalg.norm(shape[16] - shape[0])) or 1.0
         mouth = float(np.linalg.norm(shape[62] - shape[66])) / width
-        eyes = float(np.linalg.norm(shape[[37, 38, 43, 44]] - shape[[41, 40, 47, 46]], axis=1).mean()) / width
+        eyes = float(np.linalg.norm(shape[UPPER_LIDS] - shape[LOWER_LIDS], axis=1).mean()) / width
         return cls(mouth, eyes, abs(yaw) / 0.4 + abs(pitch) / 0.5)
 
     def restlessness(self, eyes_at_rest: float) -> float:

@@ -20,14 +20,12 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.smile import amount
-from streamdeid.core.ibug68 import MIRROR, OUTLINE
+from streamdeid.core.ibug68 import LOWER_LIDS, MIRROR, OUTLINE, UPPER_LIDS
 
 _UNEVEN = 2.0
 """Pixels of the model's frame, 200 wide, by which a point may lie off the middle between it and its mirror image in a
 face at rest: 19 of 20 points of donors' mouths do not. Whoever winks through a short shot is at rest winking, and an
 even mouth would be drawn awry."""
-_UPPER, _LOWER = [37, 38, 43, 44], [41, 40, 47, 46]
-"""Points of the upper lids, and those of the lower ones below them."""
 _AMOUNTS = (0.3, 0.7, 1.5)
 """Amount of a smile in an estimate of the face at rest."""
 _TAKEN = (0.0, 0.7, 1.3)
@@ -76,7 +74,7 @@ def opened(shape: Points, times: float) -> Points:
     if times == 1:
         return shape
     wide = shape.copy()
-    wide[_UPPER] = shape[_LOWER] + times * (shape[_UPPER] - shape[_LOWER])
+    wide[UPPER_LIDS] = shape[LOWER_LIDS] + times * (shape[UPPER_LIDS] - shape[LOWER_LIDS])
     return wide
 
 

@@ -236,7 +236,7 @@ class Steps:
         self._held = _against(found, self._held)
         if self._held:
             self._good = 0
-            self._cause = max(self._held, key=lambda cause: np.nan_to_num(found[cause]))
+            self._cause = _worst(self._held, found)
             return self._cause
         self._good += 1
         if (self._good >= _STEADY and self._cause is not None) or not known:
@@ -251,8 +251,12 @@ def _soon(coming: Iterable[Mapping[Cause, float] | None]) -> Cause | None:
             return Cause.NO_LANDMARKS
         held = _against(found, frozenset())
         if held:
-            return max(held, key=lambda cause: np.nan_to_num(found[cause]))
+            return _worst(held, found)
     return None
+
+
+def _worst(held: Iterable[Cause], found: Mapping[Cause, float]) -> Cause:
+    return max(held, key=lambda cause: np.nan_to_num(found[cause]))
 
 
 def _against(found: Mapping[Cause, float], held: frozenset[Cause]) -> frozenset[Cause]:

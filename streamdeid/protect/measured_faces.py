@@ -191,14 +191,11 @@ class MeasuredFaces:
         self.breaks.update(broken.cause.value for broken in verdict.broken.values())
         tracklets = self._noted(pending, verdict.tracks, self.check.update(frame, verdict.tracks, verdict.broken))
         for number, indices in verdict.leading.items():
-            for one in waiting:
-                if one.frame.index in indices and number in one.seen:
-                    one.seen[number].tracklet = pending.seen[number].tracklet
+            for seen in _seen_in(waiting, indices, number):
+                seen.tracklet = pending.seen[number].tracklet
         for number, indices in verdict.groundless.items():
-            groundless = set(indices)
-            for one in waiting:
-                if one.frame.index in groundless and number in one.seen:
-                    one.seen[number].ambiguous = False
+            for seen in _seen_in(waiting, indices, number):
+                seen.ambiguous = False
         return tracklets
 
     def _noted(
@@ -254,6 +251,14 @@ class MeasuredFaces:
             return Estimate(y, self.templates.template(number, y, final))
         texture = np.median(followed.weak, axis=0).astype(np.float32)
         return Estimate(model.identity(followed.rest.shape(), texture), None)
+
+
+def _seen_in(waiting: Waiting, indices: Sequence[int], track: int) -> Iterator[SeenTrack]:
+    """What is known of a track in those of the waiting frames that have these numbers."""
+    wanted = set(indices)
+    for one in waiting:
+        if one.frame.index in wanted and track in one.seen:
+            yield one.seen[track]
 
 
 def coming(later: Waiting, track: int, tracklet: int) -> Iterator[Mapping[Cause, float] | None]:

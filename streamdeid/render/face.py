@@ -147,7 +147,7 @@ def render_surrogate(
         blending.tint = None
     tint = blending.tinted(tint_change(light, now, static.skin))
     change = light_change(light, now, static.skin)
-    if plain:  # the other transfer's texture has its own folds: only the level of light is carried
+    if plain:  # the other transfer's texture has its own folds: only the level and colour of light are carried
         change = np.full_like(change, np.median(change))
     smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
     margin = _SURROUNDINGS * seen.width

@@ -9,11 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from streamdeid.core.faces import Points
-from streamdeid.core.ibug68 import LEFT_BROW, LEFT_EYE_CORNERS, MOUTH_CORNERS, RIGHT_BROW, RIGHT_EYE_CORNERS
+from streamdeid.core.ibug68 import (
+    LEFT_BROW,
+    LEFT_EYE_CORNERS,
+    LOWER_LIDS,
+    MOUTH_CORNERS,
+    RIGHT_BROW,
+    RIGHT_EYE_CORNERS,
+    UPPER_LIDS,
+)
 
 MEASURES = ("mouth opening", "mouth width", "lip-corner height", "eye opening", "brow height")
 
-_UPPER_LIDS, _LOWER_LIDS = (37, 38, 43, 44), (41, 40, 47, 46)
 _INNER_LIPS = (62, 66)
 _LIP_MIDDLES = (51, 57)
 
@@ -39,6 +46,6 @@ def geometry(landmarks: Points) -> Points:
     mouth = np.linalg.norm(level[..., _INNER_LIPS[0], :] - level[..., _INNER_LIPS[1], :], axis=-1)
     width = np.linalg.norm(level[..., MOUTH_CORNERS[0], :] - level[..., MOUTH_CORNERS[1], :], axis=-1)
     corners = level[..., _LIP_MIDDLES, 1].mean(axis=-1) - level[..., MOUTH_CORNERS, 1].mean(axis=-1)
-    eyes = np.linalg.norm(level[..., _UPPER_LIDS, :] - level[..., _LOWER_LIDS, :], axis=-1).mean(axis=-1)
+    eyes = np.linalg.norm(level[..., UPPER_LIDS, :] - level[..., LOWER_LIDS, :], axis=-1).mean(axis=-1)
     brows = -(level[..., LEFT_BROW, 1].mean(axis=-1) + level[..., RIGHT_BROW, 1].mean(axis=-1)) / 2
     return np.stack([mouth, width, corners, eyes, brows], axis=-1)
