@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from streamdeid.core.frames import Colour, Planes
+from streamdeid.video.live import source as live_source
 from streamdeid.video.live.fewer import Fewer, smaller
 from streamdeid.video.live.source import Handed, LiveSource
 from tests.synthetic_video import encode
@@ -70,7 +71,10 @@ def test_what_is_small_enough_is_left_alone() -> None:
     assert smaller(planes, 480) is planes and smaller(planes, None) is planes
 
 
-def test_a_source_hands_out_fewer_and_smaller_pictures_and_counts_the_others(tmp_path: Path) -> None:
+def test_a_source_hands_out_fewer_and_smaller_pictures_and_counts_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_source, "_QUEUE", 1000)  # on a busy machine two would not do
     clip = encode(tmp_path / "clip.mp4", frames=50, size=(320, 240), options={"g": "12"})
     source = LiveSource(str(clip), realtime=True, handed=Handed(10.0, 120))
     source.start()

