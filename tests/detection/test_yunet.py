@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from concurrent.futures import ThreadPoolExecutor
 from importlib.machinery import ModuleSpec
 from itertools import islice
 
@@ -85,6 +86,20 @@ def test_it_says_the_same_of_the_same_picture_on_one_thread(network: YuNet) -> N
     noise = np.random.default_rng(0).integers(0, 255, (128, 128, 3), dtype=np.uint8)
     first, again = network(noise), network(noise)
     assert all((one == two).all() for one, two in zip(first, again, strict=True))
+
+
+def test_two_threads_at_once_are_told_the_same_as_one(network: YuNet) -> None:
+    rng = np.random.default_rng(0)
+    pictures = [rng.integers(0, 255, (side, 128, 3), dtype=np.uint8) for side in (96, 128, 160, 192)]
+    models = load_models(None)
+    (one,) = islice(synthetic_people(models.fitting, models.gallery, people=2, size=(320, 240)), 1)
+    pictures.append(rectangle_to_rgb(one.frame.planes, 0, 0, 320, 240))
+    alone = [network(picture) for picture in pictures]
+    with ThreadPoolExecutor(2) as threads:
+        beside = list(threads.map(network, pictures * 20))
+    assert len(alone[-1].scores) and len(beside) == 20 * len(pictures)
+    for place, found in enumerate(beside):
+        assert all((a == b).all() for a, b in zip(found, alone[place % len(pictures)], strict=True))
 
 
 def test_it_says_what_the_wheels_own_function_says(network: YuNet) -> None:

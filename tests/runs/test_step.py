@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from streamdeid.core.faces import Face, Track
-from streamdeid.core.frames import Frame, Planes
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.protect.pending import PendingFrame, SeenTrack, Waiting
 from streamdeid.protect.plan import Deidentifier
-from streamdeid.runs.step import WithLookAhead
+from streamdeid.runs.step import Step, WithLookAhead, filtered
 from streamdeid.tracking.lookahead import LookAhead, Noted
 
 BOX = 10.0, 10.0, 40.0, 40.0
@@ -61,3 +61,47 @@ def test_of_a_track_that_no_method_observes_nothing_is_known() -> None:
     step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, Chosen([Track(7, BOX, None, 1, False)])))
     step.decide(now, [], [frame(1)])
     assert now.seen == {}
+
+
+class Notes:
+    """Detector, tracker and method in one: notes who is asked what, and when."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def foresee(self, frame: Frame, following: Frame | None) -> None:
+        self.told.append(f"foresee {frame.index}")
+
+    def begin(self, frame: Frame) -> None:
+        self.told.append(f"begin {frame.index}")
+
+    def __call__(self, frame: Frame, /) -> list[Face]:
+        self.told.append(f"detect {frame.index}")
+        return []
+
+    def update(self, faces: Sequence[Face], time: Fraction) -> list[Track]:
+        return []
+
+    def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
+        pass
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> list[Any]:
+        self.told.append(f"decide {pending.frame.index}")
+        return []
+
+    def render(self, pending: PendingFrame[Any], plans: object) -> DeidentifiedFrame:
+        self.told.append(f"render {pending.frame.index}")
+        frame = pending.frame
+        return DeidentifiedFrame(frame.planes, frame.time, frame.index, ())
+
+
+def test_the_detector_begins_with_the_next_frame_while_the_oldest_is_rendered_and_after_it_was_decided() -> None:
+    """Deciding may ask it to look again, and it is to know no more then than it did."""
+    notes = Notes()
+    step: Step[None] = Step(notes, notes, notes)
+    frames = [frame(index).frame for index in range(4)]
+    assert [one.frame.index for one in filtered(iter(frames), step, 1)] == [0, 1, 2, 3]
+    order = "foresee 0, detect 0, foresee 1, detect 1, foresee 2, decide 0, begin 2, render 0, detect 2, foresee 3, "
+    order += "decide 1, begin 3, render 1, detect 3, decide 2, render 2, decide 3, render 3"
+    assert notes.told == order.split(", ")
+    assert list(filtered(iter(()), step, 1)) == []
