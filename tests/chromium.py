@@ -7,20 +7,18 @@ import json
 import shutil
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE, eventually
+
 BROWSER, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
-PATIENCE = 600.0
-"""Seconds from which nobody waits for an event any more: on a busy machine an event is late, not absent, and a service
-that compiles its kernels first is later."""
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -60,17 +58,6 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def eventually(what: Callable[[], Any]) -> Any:
-    """The first true value of a function that is asked again and again. Fails after `PATIENCE`."""
-    until = time.monotonic() + PATIENCE
-    while True:
-        value = what()
-        if value:
-            return value
-        assert time.monotonic() < until, f"still {value!r} after {PATIENCE:g} s"
-        time.sleep(0.1)
-
-
 class Chromium:
     """A browser without a window, in a profile of its own; leave the `with` block to end it."""
 
@@ -105,7 +92,7 @@ class Chromium:
                 self._call("DELETE", self._session)
         finally:
             self._driver.terminate()
-            self._driver.wait(10)
+            self._driver.wait(PATIENCE)
 
     def open(self, address: str) -> None:
         """Load a page."""
@@ -170,7 +157,7 @@ class Chromium:
             self._address + path, data, {"Content-Type": "application/json"}, method=method
         )
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             with error:

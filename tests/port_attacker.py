@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
+from tests.patience import PATIENCE
+
 _PAGE = """<!doctype html><title>attacker</title><a id="link" href="{target}">a link</a>
 <iframe src="{target}"></iframe><iframe src="{target}{secret}"></iframe><img src="{target}{secret}">
 <script src="/steal.js"></script><script src="{target}token.js" type="module"></script>"""
@@ -64,7 +66,7 @@ class PortAttacker:
     def asked(self, headers: dict[str, str], query: str = "") -> int:
         """The status of the secret's answer."""
         place = self.target.removeprefix("http://").rstrip("/")
-        with contextlib.closing(http.client.HTTPConnection(place, timeout=10)) as connection:
+        with contextlib.closing(http.client.HTTPConnection(place, timeout=PATIENCE)) as connection:
             connection.request("GET", f"/{self.secret}{query}", headers=headers)
             answer = connection.getresponse()
             answer.read()
@@ -111,5 +113,5 @@ def port_attacker(target: str, secret: str) -> Iterator[PortAttacker]:
         yield attacker
     finally:
         server.shutdown()
-        thread.join(10)
+        thread.join(PATIENCE)
         server.server_close()

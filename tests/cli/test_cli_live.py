@@ -18,6 +18,7 @@ from streamdeid.cli.error_text import Stopped
 from streamdeid.cli.live_signals import heeded
 from streamdeid.cli.main import main
 from streamdeid.core.status import LiveStatus, SourceState
+from tests.patience import PATIENCE
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
 
@@ -70,7 +71,7 @@ def test_a_signal_sets_a_flag(number: signal.Signals, before: list[object], monk
     assert [signal.getsignal(each) for each in SIGNALS] == before
     with heeded() as flag:
         os.kill(os.getpid(), number)
-        assert flag.stop.wait(1.0) and flag.number == number
+        assert flag.stop.wait(PATIENCE) and flag.number == number
     time.sleep(0.3)  # nothing comes after the block
     assert signal.getsignal(signal.SIGTERM) == signal.getsignal(signal.SIGINT) == signal.SIG_IGN
 
@@ -102,7 +103,7 @@ filter_live._ended(Filter(), arguments, "-", 0.0, 0)
     begun = time.monotonic()
     with subprocess.Popen([sys.executable, "-c", lines], stdout=subprocess.PIPE) as process:
         try:
-            assert process.wait(20) == 0  # and nobody reads its output
+            assert process.wait(PATIENCE) == 0  # and nobody reads its output
         finally:
             process.kill()
     assert time.monotonic() - begun > 2.0

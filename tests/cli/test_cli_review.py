@@ -22,7 +22,7 @@ from streamdeid.analysis.edits_file import read_edits
 from streamdeid.cli.main import main
 from streamdeid.review.opening import Files
 from streamdeid.surrogates.gallery import Gallery
-from tests.chromium import eventually
+from tests.patience import eventually
 from tests.review.desk_server import Page
 from tests.review.drawn_review import drawn_review
 

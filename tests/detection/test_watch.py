@@ -291,44 +291,6 @@ def test_a_cut_is_told_before_the_detector_is_asked() -> None:
     assert told == ["asked", "cut", "asked", "asked"] and seen.cuts == 1
 
 
-class Begun:
-    """A detector that can begin."""
-
-    def __init__(self, told: list[str]) -> None:
-        self.told = told
-
-    def begin(self, frame: Frame) -> None:
-        self.told.append(f"begin {frame.index}")
-
-    def __call__(self, frame: Frame, /) -> list[Face]:
-        self.told.append(f"asked {frame.index}")
-        return []
-
-
-def test_a_cut_and_a_last_frame_are_told_once_before_the_detector_begins() -> None:
-    told: list[str] = []
-    first = frame(0)
-    seen = Watch(
-        Begun(told), lambda levels: levels is first.luma_levels, lambda: told.append("cut"), lambda: told.append("last")
-    )
-    seen.foresee(first, None)
-    seen.begin(first)
-    assert told == ["cut", "last", "begin 0"]
-    seen(first)
-    seen(frame(1))
-    assert told[3:] == ["asked 0", "asked 1"] and seen.cuts == 1
-
-
-def test_a_detector_that_cannot_begin_is_asked_as_ever() -> None:
-    told: list[str] = []
-    seen = Watch(lambda _: told.append("asked") or [], lambda levels: not told, lambda: told.append("cut"))
-    first = frame(0)
-    seen.begin(first)
-    assert told == []
-    seen(first)
-    assert told == ["cut", "asked"]
-
-
 @pytest.mark.parametrize(
     ("times", "cuts", "last"),
     [

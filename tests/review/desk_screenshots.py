@@ -22,7 +22,8 @@ from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models
 from streamdeid.synthetic.people import synthetic_people
 from streamdeid.video.files.drawn_clip import write_drawn_clip
-from tests.chromium import Chromium, eventually
+from tests.chromium import Chromium
+from tests.patience import eventually
 from tests.review.desk_server import serving
 
 RATE = 12

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from streamdeid.review.app import Open
-from tests.chromium import Chromium, eventually, needs_chromium
+from tests.chromium import Chromium, needs_chromium
+from tests.patience import eventually
 from tests.port_attacker import port_attacker
 from tests.review.desk_server import serving
 from tests.review.drawn_review import Review

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from streamdeid.review.app import Open
-from tests.chromium import Chromium, eventually, needs_chromium
+from tests.chromium import Chromium, needs_chromium
+from tests.patience import eventually
 from tests.review.desk_server import Page, serving
 from tests.review.drawn_review import Review
 

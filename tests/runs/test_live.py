@@ -16,6 +16,7 @@ from streamdeid.errors import FailedClosed, InputError, ModelError, OutputError
 from streamdeid.runs import live as live_module
 from streamdeid.runs.live import LiveFilter
 from tests.live_fakes import FakeCamera, FakeParts, FakeReceiver
+from tests.patience import PATIENCE
 
 
 class Run:
@@ -189,7 +190,7 @@ def test_stop_ends_it(make: Callable[..., Run]) -> None:
     thread.start()
     assert thread.is_alive()
     stop.set()
-    thread.join(2.0)
+    thread.join(PATIENCE)
     assert not thread.is_alive() and run.filter.status().state == "starting"
 
 

@@ -101,9 +101,7 @@ def test_a_camera_is_filtered_published_lost_and_found(clip: LiveClip, tmp_path:
 
 def complaint(capfd: pytest.CaptureFixture[str], source: str, target: str, code: int) -> str:
     """Run a filter that must end with `code` by itself; its one line on stderr, which holds no password."""
-    begun = time.monotonic()
     assert main(["filter", source, target, "--quiet", "--open-timeout", "2"]) == code
-    assert time.monotonic() - begun < 20
     captured = capfd.readouterr()
     lines = captured.err.splitlines()
     assert captured.out == "" and len(lines) == 1, captured

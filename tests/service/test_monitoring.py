@@ -19,8 +19,8 @@ import pytest
 
 from streamdeid.service.metrics import COUNTERS, GAUGES
 from streamdeid.video.files.drawn_clip import write_drawn_clip
-from tests.chromium import eventually
 from tests.live_fakes import planes
+from tests.patience import PATIENCE, eventually
 from tests.served import Service, serving
 
 DOCS = Path(__file__).parents[2] / "docs" / "monitoring"
@@ -138,7 +138,7 @@ def asked(address: str, expression: str) -> list[dict[str, Any]]:
     """Prometheus' answer to an expression; an empty list as long as it does not answer. Fails for one it refuses."""
     words = urllib.parse.urlencode({"query": expression})
     try:
-        with urllib.request.urlopen(f"http://{address}/api/v1/query?{words}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{address}/api/v1/query?{words}", timeout=PATIENCE) as answer:
             told: dict[str, Any] = json.loads(answer.read())
     except urllib.error.HTTPError as refused:
         with refused:

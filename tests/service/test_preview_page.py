@@ -28,7 +28,8 @@ from streamdeid.runs.components import open_source, write_drawing
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import synthetic_people
-from tests.chromium import Chromium, eventually, needs_chromium
+from tests.chromium import Chromium, needs_chromium
+from tests.patience import eventually
 from tests.served import PASSWORD, Service, children, serving
 
 RATE = 5

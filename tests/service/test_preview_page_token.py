@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from streamdeid.service.http_settings import HttpSettings
-from tests.chromium import Chromium, eventually, needs_chromium
+from tests.chromium import Chromium, needs_chromium
+from tests.patience import PATIENCE, eventually
 from tests.port_attacker import port_attacker
 from tests.service.test_service_http import DOOR, TOKEN, Service, Shown, Visitor, served
 
@@ -61,7 +62,7 @@ def test_another_port_gets_nothing_of_it(locked: Visitor, tmp_path: Path) -> Non
         assert browser.address() == address and browser.console() == []
         browser.run("document.cookie = 'control=for-every-port; path=/'")
         browser.run(f"location.assign('{attacker.address}')")
-        assert attacker.done.wait(30)
+        assert attacker.done.wait(PATIENCE)
         assert any("control=for-every-port" in text for text in attacker.brought)
         assert not any(TOKEN in text for text in attacker.brought)
         found = attacker.attempts()

@@ -30,6 +30,7 @@ from streamdeid.service.app import MOST_VIEWERS, app_of
 from streamdeid.service.camera_report import CameraReport
 from streamdeid.service.http_settings import HttpSettings
 from streamdeid.service.web_server import WebServer
+from tests.patience import PATIENCE
 
 TOKEN = "a-long-token-that-nobody-guesses"
 PICTURE = b"\xff\xd8\xff made from a filtered frame \xff\xd9"
@@ -90,7 +91,7 @@ class Visitor:
 
     def ask(self, path: str, method: str = "GET", host: str | None = None, **headers: str) -> tuple[int, Any, bytes]:
         """Status, headers and body."""
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)) as connection:
             given = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, headers=given | ({} if host is None else {"Host": host}))
             answer = connection.getresponse()
@@ -114,17 +115,17 @@ def served(settings: HttpSettings, *reports: CameraReport, service: Service | No
         began.set()
         await over.wait()
         server.stop()
-        await asyncio.wait_for(running, 3)
+        await asyncio.wait_for(running, PATIENCE)
 
     stops: list[Any] = []
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    assert began.wait(10)
+    assert began.wait(PATIENCE)
     try:
         yield Visitor(ports[0])
     finally:
         stops[0]()
-        thread.join(10)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 
@@ -245,7 +246,7 @@ def test_pictures(here: Visitor) -> None:
 def test_streams_are_pictures_one_after_the_other_for_so_many_viewers(here: Visitor) -> None:
     with contextlib.ExitStack() as opened:
         for viewer in range(MOST_VIEWERS + 1):
-            connection = http.client.HTTPConnection("127.0.0.1", here.port, timeout=10)
+            connection = http.client.HTTPConnection("127.0.0.1", here.port, timeout=PATIENCE)
             opened.callback(connection.close)
             connection.request("GET", "/cameras/door/stream.mjpeg")
             answer = opened.enter_context(contextlib.closing(connection.getresponse()))
@@ -257,7 +258,7 @@ def test_streams_are_pictures_one_after_the_other_for_so_many_viewers(here: Visi
                 part += b"Content-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE + b"\r\n"
                 assert answer.read(2 * len(part)) == 2 * part
     for _ in range(100):  # those that left make room
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", here.port, timeout=10)) as connection:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", here.port, timeout=PATIENCE)) as connection:
             connection.request("GET", "/cameras/door/stream.mjpeg")
             with contextlib.closing(connection.getresponse()) as answer:
                 if answer.status == 200:
@@ -280,7 +281,7 @@ def test_a_stream_says_when_there_is_no_picture_and_lives_on_over_new_settings()
     """A browser shows the last picture for ever: it must not be one of the scene. A new camera counts from 1 again."""
     service = Service(DOOR)
     with served(HttpSettings(port=0), service=service) as visitor, contextlib.ExitStack() as opened:
-        connection = http.client.HTTPConnection("127.0.0.1", visitor.port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", visitor.port, timeout=PATIENCE)
         opened.callback(connection.close)
         connection.request("GET", "/cameras/door/stream.mjpeg")
         answer = opened.enter_context(contextlib.closing(connection.getresponse()))
@@ -304,7 +305,7 @@ def test_a_stream_says_when_there_is_no_picture_and_lives_on_over_new_settings()
 def test_who_never_finishes_a_request_is_cut_off(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
     monkeypatch.setattr(web_server, "PATIENCE", 0.2)
     with served(HttpSettings(port=0), DOOR) as visitor, contextlib.ExitStack() as opened:
-        silent = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=4))
+        silent = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=PATIENCE))
         silent.sendall(sent)
         with contextlib.suppress(ConnectionResetError):
             while silent.recv(1 << 16):
@@ -319,12 +320,12 @@ def test_who_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     request = b"GET /cameras/door/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with served(HttpSettings(port=0), service=service) as visitor, contextlib.ExitStack() as opened:
         for _ in range(MOST_VIEWERS):
-            deaf = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=5))
+            deaf = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=PATIENCE))
             deaf.sendall(request)
             assert deaf.recv(12) == b"HTTP/1.1 200"
-        until = time.monotonic() + 5
+        until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
-            reads = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=5))
+            reads = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=PATIENCE))
             reads.sendall(request)
             if reads.recv(12) == b"HTTP/1.1 200":
                 break
@@ -370,8 +371,8 @@ def test_who_waits_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
         def connected() -> socket.socket:
             """A connection that the server has taken: the kernel alone takes one at once, in whatever order."""
-            one = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=30))
-            assert taken.acquire(timeout=30)
+            one = opened.enter_context(socket.create_connection(("127.0.0.1", visitor.port), timeout=PATIENCE))
+            assert taken.acquire(timeout=PATIENCE)
             return one
 
         asks = connected()
@@ -403,7 +404,7 @@ def test_who_is_answered_makes_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(3):
             if len(viewers) == 2:
                 assert visitor.ask("/healthz")[0] == 200
-            connection = http.client.HTTPConnection("127.0.0.1", visitor.port, timeout=5)
+            connection = http.client.HTTPConnection("127.0.0.1", visitor.port, timeout=PATIENCE)
             opened.enter_context(contextlib.closing(connection))
             connection.request("GET", "/cameras/door/stream.mjpeg")
             viewers.append(opened.enter_context(contextlib.closing(connection.getresponse())))
@@ -424,7 +425,7 @@ def test_a_body_that_is_no_http_writes_no_log(
     """h11 refuses to answer such a request a second time."""
     head = method + b" /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     with served(settings, DOOR) as visitor:
-        with socket.create_connection(("127.0.0.1", visitor.port), timeout=5) as odd:
+        with socket.create_connection(("127.0.0.1", visitor.port), timeout=PATIENCE) as odd:
             odd.sendall(head + (broken if together else b""))
             if not together:
                 assert odd.recv(9) == b"HTTP/1.1 "
@@ -438,7 +439,7 @@ def test_a_body_that_is_no_http_writes_no_log(
 def test_what_is_asked_before_nonsense_is_still_answered(caplog: pytest.LogCaptureFixture) -> None:
     """Nothing of the request is missing, so its answer goes on."""
     with served(HttpSettings(port=0), DOOR) as visitor:
-        with socket.create_connection(("127.0.0.1", visitor.port), timeout=5) as odd:
+        with socket.create_connection(("127.0.0.1", visitor.port), timeout=PATIENCE) as odd:
             odd.sendall(b"GET /cameras/door/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             assert odd.recv(12) == b"HTTP/1.1 200"
             odd.sendall(b"ZZZ\r\n\r\n")

@@ -16,11 +16,10 @@ from pathlib import Path
 import pytest
 
 from streamdeid.service.notify import Notify
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "docs" / "streamdeid.service"
-PATIENCE = 120.0
-"""Seconds after which a busy machine is no excuse any more; what is waited for is an event."""
 
 
 @pytest.fixture
@@ -55,7 +54,7 @@ def test_an_abstract_socket() -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         name = f"streamdeid-test-{os.getpid()}"
         listening.bind(f"\0{name}")
-        listening.settimeout(5)
+        listening.settimeout(PATIENCE)
         Notify({"NOTIFY_SOCKET": f"@{name}"}).alive()
         assert listening.recv(100) == b"WATCHDOG=1"
 

@@ -34,6 +34,7 @@ from streamdeid.service.supervisor import Supervisor
 from tests.fake_camera import started
 from tests.fake_machines import Machine, Machines
 from tests.live_fakes import planes
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 FAKE = (sys.executable, str(ROOT / "tests" / "fake_camera.py"))
@@ -42,8 +43,6 @@ ENDS, PLACED = 30.0, 60.0
 SEEN = 20.0
 """Seconds that a busy machine may take to show that a process has ended."""
 NAMES = {"name": "door", "source": "rtsp://u:geheim@cam/1", "output": "rtsp://127.0.0.1:8554/door"}
-PATIENCE = 120.0
-"""Seconds after which a busy machine is no excuse any more; what is waited for is an event."""
 Scenario = Callable[[Supervisor], Awaitable[None]]
 
 
@@ -335,7 +334,7 @@ def test_a_process_ends_by_itself_when_whoever_started_it_stands_still(tmp_path:
         hopeless = threading.Timer(60, process.kill)
         hopeless.start()
         process.stdout.read()
-        code = process.wait(90)
+        code = process.wait(PATIENCE)
         hopeless.cancel()
     assert due - 0.1 < time.monotonic() < due + ENDING + SEEN
     assert code in (ExitCode.FAILED_CLOSED, -signal.SIGALRM), (
@@ -354,7 +353,7 @@ def test_it_ends_though_no_thread_of_it_gets_a_turn() -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None and process.stdout.readline() == b"begun\n"
         began = time.monotonic()
-        assert process.wait(90) == -signal.SIGALRM
+        assert process.wait(PATIENCE) == -signal.SIGALRM
     assert time.monotonic() - began < 1.0 + SEEN
 
 

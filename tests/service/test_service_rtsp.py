@@ -13,7 +13,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.runs.components import write_drawing
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import synthetic_people
-from tests.chromium import eventually
+from tests.patience import eventually
 from tests.rtsp import GstServer, gst_missing
 from tests.served import PASSWORD, Service, serving
 
