@@ -85,7 +85,7 @@ class Albedo:
 
     def _without_blotches(self, picture: Pixels, hairy: Pixels) -> Pixels:
         log = np.log(np.maximum(picture, 0) + FLOOR)
-        away = masked_blur(log, self.zones.bare, _BLOTCH_SCALES) - self._middle(log)
+        away = self.zones.blurred(log, "bare", _BLOTCH_SCALES) - self._middle(log)
         level = (away @ LUMA)[:, :, None]
         hairy = hairy[:, :, None]
         share = _KEPT_BLOTCH + (_KEPT_BEARD - _KEPT_BLOTCH) * hairy
@@ -99,7 +99,7 @@ class Albedo:
         """A picture without stubble where it is to be bare (h, w), 0 to 1."""
         width, lips = picture.shape[1], self.zones.lips
         level = np.log(np.maximum(picture, 0) + FLOOR) @ LUMA
-        dark = level - masked_blur(level[:, :, None], self.zones.skin, (0.12,))[:, :, 0]
+        dark = level - self.zones.blurred(level[:, :, None], "skin", (0.12,))[:, :, 0]
         kept = np.where(dark < _STUBBLE, _STUBBLE + _KEPT_STUBBLE * (dark - _STUBBLE), dark)
         gain = (kept - dark) * self.zones.lower * (1 - lips) * bare
         gain = cv2.GaussianBlur(gain.astype(np.float32), (0, 0), 0.004 * width)

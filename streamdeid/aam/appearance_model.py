@@ -168,7 +168,7 @@ class AppearanceModel:
 
 def _widened(basis: NDArray[np.float16]) -> Pixels:
     """A piece (r, c) of a basis as float32 (r, c): OpenCV has the processor do it, four times as fast as NumPy."""
-    return np.asarray(cv2.convertFp16(np.ascontiguousarray(basis).view(np.int16)), np.float32)
+    return np.asarray(cv2.convertFp16(basis.view(np.int16)), np.float32)
 
 
 def rigid_inverse(shape: Points, depth: Points) -> tuple[Points, Points]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.aam.masked_blur import FLOOR, masked_blur, under_gain
+from streamdeid.aam.masked_blur import FLOOR, under_gain
 from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.aam.zones import Zones
 from streamdeid.core.colour import LUMA
@@ -85,14 +85,14 @@ def with_clean_skin(picture: Pixels, zones: Zones, usual: Relief, hairy: Pixels)
 
 def _parted(log: Pixels, zones: Zones) -> tuple[Pixels, Pixels, Pixels]:
     """Soft field, relief and grain of the skin of a picture of logs (h, w, 3)."""
-    soft = masked_blur(log, zones.bare, _SOFT)
+    soft = zones.blurred(log, "bare", _SOFT)
     away = log - soft
-    relief = masked_blur(away, zones.bare, _RELIEF)
+    relief = zones.blurred(away, "bare", _RELIEF)
     return soft, relief, away - relief
 
 
 def _strength(level: Pixels, zones: Zones) -> Pixels:
     """Root mean square (h, w) of a level (h, w) of skin about each place."""
     return np.asarray(
-        np.sqrt(np.maximum(masked_blur((level * level)[:, :, None], zones.bare, _LOCAL)[:, :, 0], 0)), np.float32
+        np.sqrt(np.maximum(zones.blurred((level * level)[:, :, None], "bare", _LOCAL)[:, :, 0], 0)), np.float32
     )

@@ -7,6 +7,7 @@ coordinates computed once; `render` renders a texture of the model's frame onto 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import cv2
@@ -34,6 +35,16 @@ class WarpTable:
     """int32 (n,): the triangle of each pixel."""
     weights: Pixels
     """float32 (n, 3): barycentric coordinates of each pixel."""
+
+    @cached_property
+    def nearest(self) -> NDArray[np.int32]:
+        """int32 (h, w): for each pixel of the frame the number of the nearest one inside the mesh, its own there."""
+        outside = np.ones(self.size[::-1], np.uint8)
+        outside[self.rows, self.columns] = 0
+        _, labels = cv2.distanceTransformWithLabels(outside, cv2.DIST_L2, 3, labelType=cv2.DIST_LABEL_PIXEL)
+        numbers = np.zeros(int(labels.max()) + 1, np.int32)
+        numbers[labels[self.rows, self.columns]] = np.arange(len(self.rows), dtype=np.int32)
+        return np.asarray(numbers[labels], np.int32)
 
 
 def triangulate(points: Points, outline: NDArray[np.int64]) -> NDArray[np.int32]:

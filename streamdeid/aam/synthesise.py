@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, render, spread
+from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, render
 
 Mask = NDArray[np.uint8]
 
@@ -37,15 +37,7 @@ class Patch:
 def extended(pixels: Pixels, table: WarpTable) -> Pixels:
     """Texture as a picture (height, width, channels), its border colours repeated outside the mesh and in the mouth,
     so that bilinear sampling at the rim never meets an empty pixel."""
-    width, height = table.size
-    outside = np.ones((height, width), np.uint8)
-    outside[table.rows, table.columns] = 0
-    _, labels = cv2.distanceTransformWithLabels(outside, cv2.DIST_L2, 3, labelType=cv2.DIST_LABEL_PIXEL)
-    picture = spread(pixels, table)
-    owner = np.zeros((int(labels.max()) + 1, pixels.shape[1]), np.float32)
-    owner[labels[table.rows, table.columns]] = pixels
-    filled: Pixels = np.where(outside[:, :, None] > 0, owner[labels], picture)
-    return filled
+    return np.asarray(pixels[table.nearest], np.float32)
 
 
 def to_yuv(picture: Pixels, matrix: Pixels, offset: Pixels) -> Pixels:

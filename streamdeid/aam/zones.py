@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
 
+from streamdeid.aam.masked_blur import MaskedBlur
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.core.ibug68 import LEFT_BROW, LEFT_EYE, NOSTRILS, OUTER_LIP, RIGHT_BROW, RIGHT_EYE
 
@@ -39,6 +40,14 @@ class Zones:
     """Soft, with the hairs beside the line of landmarks."""
     bare: Pixels
     """Soft: all skin, up to the very rims of lids, brows, lips and nostrils, without the outermost rim of the mesh."""
+    _blurs: dict[tuple[str, tuple[float, ...]], MaskedBlur] = field(default_factory=dict, init=False, repr=False)
+
+    def blurred(self, picture: Pixels, zone: str, shares: tuple[float, ...]) -> Pixels:
+        """What of a picture (h, w, c) lies in a zone, by its name, blurred by shares of the width (`MaskedBlur`)."""
+        blur = self._blurs.get((zone, shares))
+        if blur is None:
+            blur = self._blurs[zone, shares] = MaskedBlur(getattr(self, zone), shares)
+        return blur(picture)
 
     @classmethod
     def of(cls, mean_shape: Points, frame_width: int, size: tuple[int, int]) -> Zones:

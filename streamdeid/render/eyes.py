@@ -52,20 +52,21 @@ class EyeColours:
     pupil: Pixels
 
 
-def eye_colours(picture: Pixels, eye: Points, iris: Points) -> EyeColours:
-    """Colours of an eye in an RGB texture picture (h, w, 3), from its lids (6, 2) and iris (centre x, y, radius)."""
+def eye_colours(picture: Pixels, eye: Points, iris: Points, skin: Pixels) -> EyeColours:
+    """Colours of an eye in an RGB texture picture (h, w, 3), from its lids (6, 2) and iris (centre x, y, radius). skin
+    (3,): the median of the picture."""
     x, y, radius = (float(v) for v in iris)
-    rows, columns = np.mgrid[0 : picture.shape[0], 0 : picture.shape[1]]
+    (left, top), (right, bottom) = eye.min(axis=0), eye.max(axis=0)
+    about = _about(picture, eye, 1)
+    rows, columns = np.mgrid[about]
+    picture = picture[about]
     distance = np.hypot(columns - x, rows - y)
-    (left, _), (right, _) = eye.min(axis=0), eye.max(axis=0)
-    top, bottom = eye[:, 1].min(), eye[:, 1].max()
     inside = (columns > left) & (columns < right) & (rows > top) & (rows < bottom)
     ring = picture[inside & (distance > 0.5 * radius) & (distance < 0.85 * radius)]
     white = picture[inside & (distance > 1.15 * radius) & (np.abs(rows - y) < 0.6 * radius)]
     middle = picture[inside & (distance < 0.4 * radius)]
     bright = white.sum(axis=1)
     white_colour = np.median(white[bright >= np.percentile(bright, 60)], axis=0).astype(np.float32)
-    skin = np.median(picture, axis=(0, 1))
     # The eyes of dark donors were brought to a mean skin's tone with it, which makes whites glare and brown eyes blue:
     # what a white must be changed by to be a usual one, the iris beside it is changed by.
     warm = 1 + _WARMTH * (skin / max(float(skin.mean()), 1.0) - 1)
@@ -98,6 +99,8 @@ def shut(picture: Pixels, eye: Points) -> None:
 
     An open eye is drawn over it; of a closed one this line is left, and not a strip of squeezed sclera.
     """
+    about = _about(picture, eye, 2 * _RIM[1])
+    picture, eye = picture[about], eye - (about[1].start, about[0].start)
     inside = np.zeros(picture.shape[:2], np.uint8)
     cv2.fillPoly(inside, [np.round(eye * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
     around = np.greater(cv2.dilate(inside, np.ones((7, 7), np.uint8)), cv2.dilate(inside, np.ones((3, 3), np.uint8)))
@@ -105,6 +108,13 @@ def shut(picture: Pixels, eye: Points) -> None:
     _dull(picture, inside)
     soft = cv2.GaussianBlur(inside.astype(np.float32), (0, 0), 0.8)[:, :, None]
     picture += soft * (lashes - picture)
+
+
+def _about(picture: Pixels, points: Points, margin: int) -> tuple[slice, slice]:
+    """Rows and columns of a picture (h, w, 3) about points (n, 2), with so many pixels around them."""
+    (left, top), (right, bottom) = np.floor(points.min(axis=0)), np.ceil(points.max(axis=0))
+    rows = slice(max(0, int(top) - margin), min(picture.shape[0], int(bottom) + margin + 1))
+    return rows, slice(max(0, int(left) - margin), min(picture.shape[1], int(right) + margin + 1))
 
 
 def _dull(picture: Pixels, inside: NDArray[np.uint8]) -> None:

@@ -51,8 +51,9 @@ class NewFace:
     def _renderable(cls, vector: Points, shape: Points, picture: Pixels, fitting: FitModel, beard: bool) -> NewFace:
         model = fitting.model
         small = reduced_texture(picture, fitting.table)
+        skin = np.median(picture, axis=(0, 1))
         left, right = (
-            eye_colours(picture, model.mean_shape[lids], iris)
+            eye_colours(picture, model.mean_shape[lids], iris, skin)
             for lids, iris in zip((LEFT_EYE, RIGHT_EYE), model.iris, strict=True)
         )
         for lids in (LEFT_EYE, RIGHT_EYE):

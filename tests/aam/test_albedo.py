@@ -199,6 +199,30 @@ def test_one_colour_stays_so_in_the_mask_and_is_carried_on_beside_it(shares: tup
         np.testing.assert_allclose(blurred[20, :45], 5, rtol=0.02)
 
 
+def _one_after_the_other(picture: Pixels, mask: Pixels, shares: tuple[float, ...]) -> Pixels:
+    """What `masked_blur` does, width by width and in the picture's own size."""
+    out, near = np.zeros_like(picture), np.zeros_like(mask)
+    for share in shares:
+        sigma = share * mask.shape[1]
+        total = [cv2.GaussianBlur(c * mask, (0, 0), sigma, borderType=cv2.BORDER_CONSTANT) for c in cv2.split(picture)]
+        weight = cv2.GaussianBlur(mask, (0, 0), sigma, borderType=cv2.BORDER_CONSTANT)
+        enough = np.clip(near / 0.3, 0, 1)[:, :, None]
+        out = out * enough + np.stack(total, axis=2) / (weight[:, :, None] + 1e-4) * (1 - enough)
+        near = np.maximum(near, weight)
+    return np.asarray(out, np.float32)
+
+
+def test_a_blur_that_was_made_ready_is_the_one_that_is_made_step_by_step(model: AppearanceModel) -> None:
+    picture = np.log(np.maximum(_decoded(model, 3), 0) + 8).astype(np.float32)
+    zones = model.albedo.zones
+    for zone, shares in (("bare", (0.02, 0.05, 0.1, 0.2, 0.4)), ("skin", (0.12,)), ("bare", (0.012, 0.03))):
+        mask = getattr(zones, zone)
+        wanted = _one_after_the_other(picture, mask, shares)
+        for found in (zones.blurred(picture, zone, shares), masked_blur(picture, mask, shares)):
+            assert float(np.abs(found - wanted)[mask > 0.5].max()) < 0.01, "a hundredth of the logarithm"
+        assert zones.blurred(picture[:, :, :1], zone, shares).shape == (*mask.shape, 1)
+
+
 def test_one_narrow_blur_is_the_textbooks() -> None:
     rng, mask = np.random.default_rng(2), _mask()
     picture = rng.uniform(0, 1, (60, 50, 1)).astype(np.float32)

@@ -15,6 +15,7 @@ from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import some_identity
 from tests.eye_twin import eye_twin
 
+Pixels = NDArray[np.float32]
 _COLOURS = EyeColours(np.float32([220, 128, 128]), np.float32([90, 110, 140]), np.float32([20, 128, 128]))
 _RADIUS = 9.0
 
@@ -225,8 +226,12 @@ def _painted_eye(model: AppearanceModel, white: float) -> NDArray[np.float32]:
     return picture
 
 
+def _left_eye(model: AppearanceModel, picture: Pixels) -> EyeColours:
+    return eye_colours(picture, model.mean_shape[LEFT_EYE], model.iris[0], np.median(picture, axis=(0, 1)))
+
+
 def test_colours_of_a_painted_eye_are_found(model: AppearanceModel) -> None:
-    found = eye_colours(_painted_eye(model, 190), model.mean_shape[LEFT_EYE], model.iris[0])
+    found = _left_eye(model, _painted_eye(model, 190))
     # A mean of eyes is greyer and lighter than any: a quarter as much colour again, and four fifths of the light.
     np.testing.assert_allclose(found.iris, 0.8 * (100 + 1.25 * (np.array([70, 90, 140]) - 100)), atol=1)
     np.testing.assert_allclose(found.sclera, 190, atol=1)
@@ -236,7 +241,7 @@ def test_colours_of_a_painted_eye_are_found(model: AppearanceModel) -> None:
 def test_the_sky_in_a_donors_eye_is_no_colour_of_it(model: AppearanceModel) -> None:
     picture = _painted_eye(model, 1.0)
     picture[picture[:, :, 0] == 1.0] = (150, 180, 240)
-    sclera = eye_colours(picture, model.mean_shape[LEFT_EYE], model.iris[0]).sclera
+    sclera = _left_eye(model, picture).sclera
     assert np.ptp(sclera) < 2 and sclera.mean() == pytest.approx(190, abs=2)
 
 
@@ -246,14 +251,12 @@ def test_both_eyes_of_a_face_have_the_same_colours(fitting: FitModel) -> None:
 
 
 def test_whites_do_not_glare(model: AppearanceModel) -> None:
-    found = eye_colours(_painted_eye(model, 250), model.mean_shape[LEFT_EYE], model.iris[0])
+    found = _left_eye(model, _painted_eye(model, 250))
     np.testing.assert_allclose(found.sclera, 1.15 * 170, atol=1)
 
 
 def test_the_iris_beside_a_white_that_is_too_bright_is_darkened_with_it(model: AppearanceModel) -> None:
-    usual, bright = (
-        eye_colours(_painted_eye(model, white), model.mean_shape[LEFT_EYE], model.iris[0]).iris for white in (190, 250)
-    )
+    usual, bright = (_left_eye(model, _painted_eye(model, white)).iris for white in (190, 250))
     np.testing.assert_allclose(bright, usual * 190 / 250, rtol=0.02)
 
 
