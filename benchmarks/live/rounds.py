@@ -19,7 +19,7 @@ REPEAT_BAR = 2.0
 """Seconds for which a filtered frame may be repeated."""
 _TRANSPORT = 0.5
 """Seconds by which the receiver may see the last repeated frame later than it left: encoder, busy machine."""
-_PATIENCE = 40.0
+_PATIENCE = 240.0
 """Seconds after which a round has failed."""
 _SLATE = 0.8
 """Share of a placeholder that has one brightness, at least; a picture of the scene is far below."""
@@ -88,15 +88,21 @@ class Round:
     @property
     def problems(self) -> list[str]:
         """Bars that were missed."""
+        found = self.faults
+        if self.recovery is not None and self.recovery > RECOVERY_BAR:
+            found.append(f"the first fresh picture came after {self.recovery:.1f} s")
+        if self.repeated > REPEAT_BAR + _TRANSPORT:
+            found.append(f"a picture was repeated for {self.repeated:.1f} s")
+        return found
+
+    @property
+    def faults(self) -> list[str]:
+        """What may not be on any machine, however busy."""
         found = []
         if self.recovery is None:
             found.append(f"no fresh picture within {_PATIENCE:.0f} s")
-        elif self.recovery > RECOVERY_BAR:
-            found.append(f"the first fresh picture came after {self.recovery:.1f} s")
-        if self.recovery is not None and not self.size_right:
+        elif not self.size_right:
             found.append("the picture has another size than the camera's")
-        if self.repeated > REPEAT_BAR + _TRANSPORT:
-            found.append(f"a picture was repeated for {self.repeated:.1f} s")
         if self.strangers:
             found.append(f"{self.strangers} pictures are neither the camera's nor placeholders")
         return found
