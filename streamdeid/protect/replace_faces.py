@@ -85,7 +85,7 @@ class ReplaceFaces:
         self._identities: dict[int, Points] = {}
         """By person: y (d,), for as long as the person is known."""
         self.decoded = DecodedFaces(fitting) if decoded is None else decoded
-        """For a part of the stream that follows: a new face takes 0.2 s to decode."""
+        """For a part of the stream that follows: a new face takes a twentieth of a second to decode."""
         self.levels: Counter[Level] = Counter()
         """Faces covered, by protection level."""
         self.persons: dict[int, Counter[Level]] = {}

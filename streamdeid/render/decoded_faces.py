@@ -1,4 +1,4 @@
-"""The new faces of who was seen last, kept decoded: one takes 0.2 s, and is needed in every frame.
+"""The new faces of who was seen last, kept decoded: one takes as long as two frames, and is needed in every one.
 
 They are made of a surrogate's vector and of nothing of the person or the scene, so they outlive a part of a stream.
 """
