@@ -28,7 +28,7 @@ from streamdeid.analysis.records import (
 )
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
-from streamdeid.core.protocols import Detector, LooksAgain
+from streamdeid.core.protocols import Begins, Detector, LooksAgain
 from streamdeid.core.square_pixels import in_words
 from streamdeid.errors import FailedClosed, InputError
 from streamdeid.report.redaction_report import FileSide
@@ -147,6 +147,11 @@ class Kept:
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
         return [self._stored(face) for face in self._detect(frame)]
+
+    def begin(self, frame: Frame) -> None:
+        """Let the detector begin with a frame, if it can."""
+        if isinstance(self._detect, Begins):
+            self._detect.begin(frame)
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
         """What the detector says when it looks again; one that cannot: that there may be a face."""

@@ -8,11 +8,17 @@ from fractions import Fraction
 
 import pytest
 
+from streamdeid.aam.fit import FitModel
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.detection.guard import Watch
 from streamdeid.errors import FailedClosed
+from streamdeid.runs import files
+from streamdeid.runs.analysed import Kept
+from streamdeid.settings import Settings
+from streamdeid.surrogates.gallery import Gallery
+from streamdeid.surrogates.models import Models
 from tests.live_fakes import planes
 from tests.patience import PATIENCE
 
@@ -42,6 +48,9 @@ class Told:
 
     def search_all(self) -> None:
         self.seen.append("search all")
+
+    def close(self) -> None:
+        self.seen.append("close")
 
     def look_again(self, frame: Frame, track: int, box: object, others: object, /) -> None:
         self.seen.append((frame.index, track))
@@ -108,6 +117,28 @@ def test_a_frame_that_was_begun_and_never_ends_is_late_when_it_is_waited_for() -
     hangs.go.set()
 
 
+def test_a_detector_that_a_file_which_failed_left_at_work_is_not_the_next_ones_where_it_hangs(
+    fitting: FitModel, gallery: Gallery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Told] = []
+
+    def detector(_: Settings) -> Told:
+        made.append(Told())
+        return made[-1]
+
+    monkeypatch.setattr(files, "default_detector", detector)
+    monkeypatch.setattr(files, "load_models", lambda _: Models(fitting, gallery))
+    with files.FileRun(Settings(method="blackout", detector_deadline=0.3)) as run:
+        first = run.start().detect
+        first.begin(frame(1))
+        assert run.start().detect is first and made[0].seen == [1, "forget"]
+        made[0].go.clear()
+        first.begin(frame(2))
+        second = run.start().detect
+        assert second is not first and first.hung and len(second(frame(2))) == 2
+        made[0].go.set()
+
+
 class Begun:
     """A detector that can begin."""
 
@@ -134,6 +165,14 @@ def test_a_cut_and_a_last_frame_are_told_once_before_the_detector_begins() -> No
     seen(first)
     seen(frame(1))
     assert told[3:] == ["asked 0", "asked 1"] and seen.cuts == 1
+
+
+def test_a_detector_whose_faces_are_kept_begins_too() -> None:
+    told: list[str] = []
+    kept = Kept(Begun(told), lambda face: face)
+    kept.begin(frame(2))
+    Kept(lambda _: [], lambda face: face).begin(frame(2))
+    assert told == ["begin 2"] and kept(frame(2)) == []
 
 
 def test_a_detector_that_cannot_begin_is_asked_as_ever() -> None:
