@@ -21,7 +21,7 @@ from benchmarks.command_line import parser_of
 from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.errors import StreamdeidError
 from streamdeid.protect.levels import Cause, Level
-from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
+from streamdeid.runs.components import assemble, lookahead_frames, open_source, timed_detector
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
@@ -34,7 +34,7 @@ def one(path: Path, frames: int | None) -> dict[str, Any]:
     settings = Settings()
     source = open_source(path, settings)
     info = source.info
-    with contextlib.closing(default_detector(settings)) as detect:
+    with contextlib.closing(timed_detector(settings)) as detect:
         stream = assemble(
             settings, load_models(None), detect, size=(info.width, info.height), rate=info.average_rate, tested=False
         )

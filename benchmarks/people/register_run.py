@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchmarks.people.register_clips import Recording
 from benchmarks.people.run import OWN, POSED, level_of
 from streamdeid.protect.replace_faces import ReplaceFaces
-from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source, secret
+from streamdeid.runs.components import assemble, lookahead_frames, open_source, secret, timed_detector
 from streamdeid.runs.step import Step, filtered
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
@@ -45,7 +45,7 @@ def sighted(recording: Recording, settings: Settings) -> Sighted:
     shown: dict[str, Counter[str]] = defaultdict(Counter)
     persons: dict[int, Counter[str]] = defaultdict(Counter)
     frames = faces = 0
-    with contextlib.closing(default_detector(settings)) as detect:
+    with contextlib.closing(timed_detector(settings)) as detect:
         size = (info.width, info.height)
         stream = assemble(settings, models, detect, key=secret(settings), size=size, rate=info.average_rate)
         assert isinstance(stream.inner, ReplaceFaces)

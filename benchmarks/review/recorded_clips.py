@@ -15,7 +15,7 @@ from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, F
 from streamdeid.lab.attacks import gaps
 from streamdeid.lab.attacks.gaps import CLASSES, Box
 from streamdeid.runs.analysed import record_of
-from streamdeid.runs.components import assemble, default_detector, lookahead_frames, open_source
+from streamdeid.runs.components import assemble, lookahead_frames, open_source, timed_detector
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models
@@ -59,7 +59,7 @@ def recorded(video: Path, models: Models, settings: Settings) -> Clip:
     records: list[FrameRecord] = []
     moments: list[Moment] = []
     exposed: list[tuple[int, Box]] = []
-    with contextlib.closing(default_detector(settings)) as own:
+    with contextlib.closing(timed_detector(settings)) as own:
         size = info.width, info.height
         stream = assemble(settings, models, own, size=size, rate=info.average_rate)
         step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)

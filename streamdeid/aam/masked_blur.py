@@ -12,7 +12,7 @@ FLOOR = np.float32(8)
 
 _HALVED, _THIRD = 6.0, 12.0
 """Blurs, pixels, from which a picture of half and of a third of the size does: they differ by .02 grey levels in a
-decoded face, .4 at most."""
+decoded face, .2 at most."""
 
 
 def under_gain(picture: Pixels, gain: Pixels) -> Pixels:

@@ -29,7 +29,8 @@ for ten thousand."""
 _LOOK = 0.25
 """Seconds between looks at the clock while an answer is waited for. A look counts twice that at most: time in which the
 whole process was not run (Ctrl-Z, a container that is paused) is no detector's. Neither is, from the second look on,
-time in which its thread waited for a processor, on a machine with far more to do."""
+time in which its thread waited for a processor, on a machine with far more to do; with a deadline of two looks and less
+from the first."""
 _CLOSING = 3.0
 """Seconds that a detector may take to stop."""
 
@@ -126,7 +127,8 @@ class TimedDetector:
 
     def _answer(self) -> _Answer:
         """What was told, as soon as it is. Raises Empty when the deadline is over."""
-        left, thread, waited = self._deadline, self._thread.native_id, -1.0
+        left, thread = self._deadline, self._thread.native_id
+        waited = _waited(thread) if left <= 2 * _LOOK else -1.0
         while True:
             began = time.monotonic()
             try:
@@ -171,7 +173,7 @@ class TimedDetector:
         left to do for one that hung."""
         if not self._finish.alive:
             return
-        self._usable = False
+        self._usable, self._begun = False, None
         failed: list[BaseException] = []
         if self._stop is not None:
             self._asked.put(partial(_attempt, self._stop, failed))

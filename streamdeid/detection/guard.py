@@ -144,6 +144,8 @@ class Watch:
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
         """What a detector that can look again says of a place in a frame; one that cannot: that there may be a face.
         None of a place outside. Raises FailedClosed in any doubt."""
+        if self._begun is not None:  # what it sees now is of the next frame, and what was begun would be lost
+            raise FailedClosed(f"frame {frame.index} is asked about while the detector is at work on {self._begun}")
         if _outside(box, frame):
             return None
         if not isinstance(self._detect, LooksAgain):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -86,7 +87,11 @@ def load() -> YuNet | None:
     # Its loops are OpenMP's, and two threads wait for one another in a busy loop: 160 x 160 pixels cost 22 ms of CPU
     # time on two threads and 2.0 ms on one. The setting belongs to the calling thread, so each call makes it anew.
     found = YuNet(partial(called, find), lambda: threads(1))
-    YuNet(partial(called, first), lambda: threads(1))(np.zeros((32, 32, 3), np.uint8))
+    # In a thread of its own: whoever makes a detector keeps the threads of its own OpenMP.
+    read = YuNet(partial(called, first), lambda: threads(1))
+    reader = threading.Thread(target=read, args=(np.zeros((32, 32, 3), np.uint8),))
+    reader.start()
+    reader.join()
     return found
 
 

@@ -30,11 +30,11 @@ from streamdeid.lab.tables import Chapter, Table
 from streamdeid.runs.components import (
     WRITABLE,
     assemble,
-    default_detector,
     lookahead_frames,
     open_sink,
     open_source,
     secret,
+    timed_detector,
 )
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
@@ -100,8 +100,8 @@ def video_chapters(
         return vectors
 
     with (
-        contextlib.closing(default_detector(settings)) as detect,
-        contextlib.closing(default_detector(settings)) as two,
+        contextlib.closing(timed_detector(settings)) as detect,
+        contextlib.closing(timed_detector(settings)) as two,
     ):
         tools = _Tools(models, detect, two, key, (describe, describe))
         most = (_MOST_QUICK, _MOST_QUICK, _MOST_QUICK // 2) if quick else (_MOST, _MOST_LONG, _MOST_CONTRAST)

@@ -96,6 +96,12 @@ def in_time(detect: Detector, settings: Settings, stop: Callable[[], None] | Non
     return detect if isinstance(detect, TimedDetector) else TimedDetector(detect, settings.detector_deadline, stop)
 
 
+def timed_detector(settings: Settings) -> TimedDetector:
+    """The detector of a run with its deadline. To close it ends it in its own thread, whatever that is at."""
+    detect = default_detector(settings)
+    return in_time(detect, settings, detect.close)
+
+
 def photograph_detector(detect: MediapipeFaces) -> Callable[[NDArray[np.uint8]], Sequence[Face]]:
     """`still_detector` as a function of RGB photographs, uint8 (h, w, 3), that have nothing to do with each other."""
     least = Settings().threshold

@@ -219,7 +219,17 @@ def test_a_blur_that_was_made_ready_is_the_one_that_is_made_step_by_step(model: 
         mask = getattr(zones, zone)
         wanted = _one_after_the_other(picture, mask, shares)
         for found in (zones.blurred(picture, zone, shares), masked_blur(picture, mask, shares)):
-            assert float(np.abs(found - wanted)[mask > 0.5].max()) < 0.01, "a hundredth of the logarithm"
+            away = np.abs(found - wanted).max(axis=2)
+            near = cv2.GaussianBlur(mask, (0, 0), shares[-1] * mask.shape[1], borderType=cv2.BORDER_CONSTANT) > 0.05
+            print(
+                zone,
+                shares,
+                away[mask > 0.5].max(),
+                away[near].max(),
+                float(np.median(away[near])),
+                np.ptp(wanted[near]),
+            )
+            assert away[mask > 0.5].max() < 0.01, "a hundredth of the logarithm"
         assert zones.blurred(picture[:, :, :1], zone, shares).shape == (*mask.shape, 1)
 
 

@@ -175,6 +175,24 @@ def test_a_detector_whose_faces_are_kept_begins_too() -> None:
     assert told == ["begin 2"] and kept(frame(2)) == []
 
 
+def test_nobody_looks_again_while_the_detector_is_at_the_next_frame() -> None:
+    seen = Watch(Begun([]), lambda levels: False, lambda: None)
+    seen.begin(frame(5))
+    with pytest.raises(FailedClosed, match="frame 4 is asked about while the detector is at work on 5"):
+        seen.look_again(frame(4), 1, (0.0, 0.0, 5.0, 5.0), ())
+    assert seen(frame(5)) == [] and seen.look_again(frame(4), 1, (0.0, 0.0, 5.0, 5.0), ()) is not None
+
+
+def test_a_detector_that_was_closed_answers_nothing_that_was_begun() -> None:
+    told = Told()
+    detect, three = TimedDetector(told, PATIENCE, told.close), frame(3)
+    detect.begin(three)
+    detect.close()
+    assert told.seen == [3, "close"]
+    with pytest.raises(FailedClosed, match="was stopped"):
+        detect(three)
+
+
 def test_a_detector_that_cannot_begin_is_asked_as_ever() -> None:
     told: list[str] = []
     seen = Watch(lambda _: told.append("asked") or [], lambda levels: not told, lambda: told.append("cut"))

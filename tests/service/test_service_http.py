@@ -329,6 +329,7 @@ def test_who_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
             reads.sendall(request)
             if reads.recv(12) == b"HTTP/1.1 200":
                 break
+            reads.close()
             time.sleep(0.05)
         began = time.monotonic()
         while time.monotonic() < began + 1.0:

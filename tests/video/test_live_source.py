@@ -26,7 +26,7 @@ from streamdeid.video.live import camera as camera_module
 from streamdeid.video.live import source as live_source
 from streamdeid.video.live.camera import Camera, Lost, Picture
 from streamdeid.video.live.source import LiveSource
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 from tests.rtsp import GstServer, gst_missing
 from tests.synthetic_video import encode, picture, set_display_matrix
 
@@ -121,7 +121,7 @@ def test_a_file_comes_at_its_own_pace_and_ends(tmp_path: Path) -> None:
     with opened(str(path), realtime=True) as source:
         begun = time.monotonic()
         arrivals = some(source, 20)
-        assert time.monotonic() - begun > 0.7
+        assert 0.7 < time.monotonic() - begun < 30, "its pace is 0.76 s"
         assert source.take(5) is None and source.ended
         assert source.state().dropped == 0 and source.state().frames == 20
     assert rise(arrivals) and arrivals[0].frame.time == 0 and arrivals[0].rate == 25
@@ -223,11 +223,12 @@ def test_who_cannot_be_reached_is_named_without_password() -> None:
 
 @pytest.mark.parametrize("scheme", ["rtsp", "http", "tcp"])
 def test_a_server_that_never_answers_is_given_up_in_time(scheme: str) -> None:
+    begun = time.monotonic()
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         line = refusal(f"{scheme}://127.0.0.1:{silent.getsockname()[1]}/x")
-    assert line.endswith("no answer within 1 s")
+    assert line.endswith("no answer within 1 s") and time.monotonic() - begun < 30, "late, not so late"
 
 
 @pytest.fixture
@@ -503,9 +504,11 @@ def test_what_nobody_expected_is_a_lost_camera_and_tells_no_password(monkeypatch
 def test_a_hanging_reader_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     free = threading.Event()
     play(monkeypatch, lambda number: DrawnCamera(lambda: [int(free.wait(PATIENCE))]))
+    begun = time.monotonic()
     with opened("rtsp://drawn/x") as source:
         assert source.take(0.1) is None
-    assert source.take(0.1) is None and "live-source" in {one.name for one in threading.enumerate()}
+    assert time.monotonic() - begun < 30 and source.take(0.1) is None
+    assert "live-source" in {one.name for one in threading.enumerate()}
     free.set()
 
 
@@ -573,8 +576,7 @@ def test_a_killed_or_stopped_server_is_found_again(clips: tuple[Path, Path], tra
         arrivals = some(source, 5)
         descriptors = len(os.listdir("/proc/self/fd"))
         shaky.kill()
-        while source.take(0.1) is not None or source.state().connected:
-            pass
+        eventually(lambda: source.take(0.1) is None and not source.state().connected)
         assert source.state().reason
         shaky.cam = clips[1]
         shaky.start()
@@ -582,8 +584,7 @@ def test_a_killed_or_stopped_server_is_found_again(clips: tuple[Path, Path], tra
         assert arrivals[-1].frame.planes.size == (320, 240) and arrivals[-1].connection == 2
         arrivals += some(source, 5)
         shaky.stop()
-        while source.take(0.1) is not None or source.state().connected:
-            pass
+        eventually(lambda: source.take(0.1) is None and not source.state().connected)
         assert source.state().reason == "nothing came for 1 s"
         shaky.cont()
         arrivals.append(back_again(source, time.monotonic()))
