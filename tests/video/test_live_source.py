@@ -127,10 +127,8 @@ def test_a_file_comes_at_its_own_pace_and_ends(tmp_path: Path) -> None:
     assert rise(arrivals) and arrivals[0].frame.time == 0 and arrivals[0].rate == 25
     assert abs(float(arrivals[-1].frame.time) - 0.76) < 0.02
     for arrival, frame in zip(arrivals, FileSource(path), strict=True):
-        assert (
-            np.array_equal(arrival.frame.planes.y, frame.planes.y)
-            and arrival.frame.planes.colour == frame.planes.colour
-        )
+        planes = arrival.frame.planes
+        assert np.array_equal(planes.y, frame.planes.y) and planes.colour == frame.planes.colour
 
 
 def test_a_slow_reader_gets_the_newest_two(tmp_path: Path) -> None:
