@@ -98,8 +98,8 @@ class FileRun:
         """Models and detector. Raises SettingsError and ModelError."""
         if self._tools is not None:
             self._tools.detect.forget()  # a file that failed may have left it at work, and it may hang there
-        if self._tools is not None and self._tools.detect.hung:
-            self._tools = replace(self._tools, detect=self._detector())
+            if self._tools.detect.hung:
+                self._tools = replace(self._tools, detect=self._detector())
         if self._tools is None:
             models = load_models(self.settings.models)
             let_go_of_code()

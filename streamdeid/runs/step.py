@@ -65,12 +65,6 @@ class Step(Generic[Origin]):
         if isinstance(self._detect, Foresees):
             self._detect.foresee(frame, following)
 
-    def begin(self, frame: Frame) -> None:
-        """Let the detector begin with the next frame, if it can, while the oldest one is rendered: rendering asks
-        nobody. It is analysed next."""
-        if isinstance(self._detect, Begins):
-            self._detect.begin(frame)
-
     def decide(self) -> tuple[PendingFrame[Origin], Plans]:
         """Decide about the oldest frame that waits, as far as is known by now; it waits no longer."""
         pending = self.waiting.popleft()
@@ -78,10 +72,10 @@ class Step(Generic[Origin]):
 
     def render(self, following: Frame | None = None) -> Done[Origin]:
         """Decide about the oldest frame that waits, and render it. following: the next one to be analysed, where it is
-        known and was foreseen; the detector begins with it meanwhile."""
+        known and was foreseen; a detector that can begins with it meanwhile, since rendering asks nobody."""
         pending, plans = self.decide()
-        if following is not None:
-            self.begin(following)
+        if following is not None and isinstance(self._detect, Begins):
+            self._detect.begin(following)
         return Done(pending, plans, as_stored(pending.frame, self._deidentifier.render(pending, plans)))
 
 
