@@ -1,12 +1,13 @@
 """Labelled clips made harder at run time (for `recall --made`), with their labels moved along.
 
-Nobody has labelled clips of dome cameras or of five frames a second, so they are made of those that are labelled: what
-is known of the heads stays known, and the unchanged clip is the control. Pixels must be square."""
+Nobody has labelled clips of dome cameras, of infrared light or of five frames a second, so they are made of those that
+are labelled: what is known of the heads stays known, and the unchanged clip is the control. Pixels must be square."""
 
 from __future__ import annotations
 
 import functools
 import math
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
@@ -24,13 +25,19 @@ from streamdeid.lab.attacks.gaps import Box
 from streamdeid.video.files.source import FileSource
 
 UNCHANGED = "unchanged"
-VARIANTS = BLOCKS, FIVE, TURNED, FISHEYE = "blocks", "five", "turned", "fisheye"
-"""Strong compression; five to seven frames a second; a quarter turn clockwise, of the pixels; a barrel distortion."""
+VARIANTS = BLOCKS, FIVE, TURNED, FISHEYE, GREY, DIM, SOFT, HALF, MIRRORED = (
+    "blocks", "five", "turned", "fisheye", "grey", "dim", "soft", "half", "mirrored",
+)  # fmt: skip
+"""Strong compression; five to seven frames a second; a quarter turn clockwise, of the pixels; a barrel distortion; a
+camera by infrared light; half the light, with a sensor's noise; half the detail; half the size; left and right
+exchanged, which shows how much was tuned to these very pixels."""
 _COARSE, _FINE = 44, 12
 """Quality (libx264's crf) of `blocks`, and of what is to lose nothing to the encoder."""
 _PER_SECOND = 5
 _AFTER = 2.0
 """Seconds that are kept after the last label, for the filter's look-ahead."""
+_LIGHT, _LUMA_NOISE, _CHROMA_NOISE = 0.5, 4.0, 2.5
+"""Share of the light, and of the colour, that `dim` leaves, and its noise: standard deviations in grey levels."""
 BARREL = -0.3
 """Of a picture's corner: it comes as much nearer to the middle. Below -1/3 the picture would fold."""
 
@@ -120,6 +127,74 @@ def bent_box(corners: Corners, size: Size) -> Corners:
     return float(left), float(top), float(right), float(bottom)
 
 
+def grey(planes: Planes) -> Planes:
+    """A picture without colour."""
+    return Planes(planes.y, np.full_like(planes.u, 128), np.full_like(planes.v, 128), planes.colour)
+
+
+def dim(planes: Planes) -> Planes:
+    """A picture with half the light, and noise that is its own: another one in each frame, the same in each run."""
+    random = np.random.default_rng(zlib.crc32(planes.y.tobytes()))
+    black = 0 if planes.colour.full_range else 16
+    kinds = (planes.y, black, _LUMA_NOISE), (planes.u, 128, _CHROMA_NOISE), (planes.v, 128, _CHROMA_NOISE)
+    y, u, v = (
+        np.clip(zero + _LIGHT * (plane.astype(np.float64) - zero) + random.normal(0, noise, plane.shape), 0, 255)
+        for plane, zero, noise in kinds
+    )
+    return Planes(*(np.asarray(np.rint(plane), np.uint8) for plane in (y, u, v)), planes.colour)
+
+
+def soft(planes: Planes) -> Planes:
+    """A picture from a camera of half the resolution, enlarged."""
+    y, u, v = (
+        np.asarray(cv2.resize(_halved(plane), plane.shape[::-1], interpolation=cv2.INTER_LINEAR), np.uint8)
+        for plane in (planes.y, planes.u, planes.v)
+    )
+    return Planes(y, u, v, planes.colour)
+
+
+def half(planes: Planes) -> Planes:
+    """A picture half as large, with even sides."""
+    width, height = _half_of(planes.size)
+    y, u, v = (
+        np.asarray(cv2.resize(plane, size, interpolation=cv2.INTER_AREA), np.uint8)
+        for plane, size in (
+            (planes.y, (width, height)),
+            (planes.u, (width // 2, height // 2)),
+            (planes.v, (width // 2, height // 2)),
+        )
+    )
+    return Planes(y, u, v, planes.colour)
+
+
+def half_box(corners: Corners, size: Size) -> Corners:
+    """A box of a picture of a size in that picture half as large."""
+    across, down = (new / old for new, old in zip(_half_of(size), size, strict=True))
+    x0, y0, x1, y1 = corners
+    return x0 * across, y0 * down, x1 * across, y1 * down
+
+
+def mirrored(planes: Planes) -> Planes:
+    """A picture with left and right exchanged."""
+    y, u, v = (np.ascontiguousarray(plane[:, ::-1]) for plane in (planes.y, planes.u, planes.v))
+    return Planes(y, u, v, planes.colour)
+
+
+def mirrored_box(corners: Corners, size: Size) -> Corners:
+    """A box of a picture of a size in that picture mirrored."""
+    x0, y0, x1, y1 = corners
+    return size[0] - x1, y0, size[0] - x0, y1
+
+
+def _halved(plane: Plane) -> Plane:
+    size = max(1, plane.shape[1] // 2), max(1, plane.shape[0] // 2)
+    return np.asarray(cv2.resize(plane, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def _half_of(size: Size) -> Size:
+    return size[0] // 4 * 2, size[1] // 4 * 2
+
+
 def _zoom(size: Size) -> float:
     """How much a bent picture is enlarged so that the middles of its longer sides' edges stay where they are."""
     shorter = min(size) / math.hypot(*size)
@@ -146,5 +221,9 @@ def _sources(size: Size) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     return across.astype(np.float32), down.astype(np.float32)
 
 
-CHANGES: dict[str, Callable[[Planes], Planes]] = {TURNED: turned, FISHEYE: bent}
-MOVES: dict[str, Callable[[Corners, Size], Corners]] = {TURNED: turned_box, FISHEYE: bent_box}
+CHANGES: dict[str, Callable[[Planes], Planes]] = {
+    TURNED: turned, FISHEYE: bent, GREY: grey, DIM: dim, SOFT: soft, HALF: half, MIRRORED: mirrored,
+}  # fmt: skip
+MOVES: dict[str, Callable[[Corners, Size], Corners]] = {
+    TURNED: turned_box, FISHEYE: bent_box, HALF: half_box, MIRRORED: mirrored_box,
+}  # fmt: skip

@@ -100,7 +100,7 @@ class Place:
     raw: Box = (0.0, 0.0, 0.0, 0.0)
     """Last box as the detector gave it."""
     surveyed: float | None = None
-    """What the third network said of the place in this frame."""
+    """The most that the third network said of the place in this frame."""
     _opinion: float | None = None
     """Mean of the last `_LOOKS` things that it said ..."""
     _opinions: int = 0
@@ -248,8 +248,8 @@ class Place:
 
     def opined(self, opinion: float | None) -> None:
         """Note what the third network says of the place: 1 and more for a face; None where it cannot tell."""
-        self.surveyed = opinion
         if opinion is not None:
+            self.surveyed = opinion if self.surveyed is None else max(opinion, self.surveyed)
             self._opinions += 1
             last = opinion if self._opinion is None else self._opinion
             self._opinion = last + (opinion - last) / min(self._opinions, _LOOKS)

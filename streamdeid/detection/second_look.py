@@ -174,10 +174,10 @@ def stretched(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.asarray(cv2.LUT(rgb, table), np.uint8)
 
 
-def view(planes: Planes, box: Box, width: int, side: int) -> NDArray[np.uint8]:
+def view(planes: Planes, box: Box, width: int, side: int, outside: int = cv2.BORDER_REFLECT) -> NDArray[np.uint8]:
     """A square RGB picture, uint8 (side, side, 3), in whose middle the box is `width` pixels wide (its longer side).
 
-    What lies outside the picture mirrors what lies inside its border.
+    outside: what is seen outside the picture, OpenCV's word for it; it mirrors what lies inside the border.
     """
     scale = width / max(box[2] - box[0], box[3] - box[1])
     left, top, reach = _seen(box, width, side)
@@ -190,9 +190,20 @@ def view(planes: Planes, box: Box, width: int, side: int) -> NDArray[np.uint8]:
     fx, fy = rgb.shape[1] / (xs[1] - xs[0]), rgb.shape[0] / (ys[1] - ys[0])
     above, below = (max(0, round(b * fy)) for b in (ys[0] - top, top + reach - ys[1]))
     before, behind = (max(0, round(b * fx)) for b in (xs[0] - left, left + reach - xs[1]))
-    framed = cv2.copyMakeBorder(rgb, above, below, before, behind, cv2.BORDER_REFLECT)
+    framed = cv2.copyMakeBorder(rgb, above, below, before, behind, outside)
     how = cv2.INTER_AREA if framed.shape[0] > side else cv2.INTER_LINEAR
     return np.asarray(cv2.resize(framed, (side, side), interpolation=how), np.uint8)
+
+
+def shown(size: tuple[int, int], box: Box, times: float) -> float:
+    """Share of a view that is picture: of a square about a box, `times` as large as its longer side, all in pixels of a
+    picture of a size (width, height)."""
+    half = times * max(box[2] - box[0], box[3] - box[1]) / 2
+    inside = 1.0
+    for low, high, limit in ((box[0], box[2], size[0]), (box[1], box[3], size[1])):
+        middle = (low + high) / 2
+        inside *= max(0.0, min(middle + half, limit) - max(middle - half, 0.0)) / (2 * half)
+    return inside
 
 
 def _seen(box: Box, width: int, side: int) -> tuple[int, int, int]:

@@ -42,7 +42,7 @@ def pictures() -> Iterator[Planes]:
 
 def bright(planes: Planes) -> Corners:
     """The box around what is bright."""
-    rows, columns = np.nonzero(planes.y > 140)
+    rows, columns = np.nonzero(planes.y > 0.6 * planes.y.max())
     return float(columns.min()), float(rows.min()), float(columns.max() + 1), float(rows.max() + 1)
 
 
@@ -69,13 +69,35 @@ def test_each_variant_is_what_its_name_says(clip: tuple[Path, truth.Clip], tmp_p
     paths = {name: made.make(name, *clip, tmp_path)[0] for name in made.VARIANTS}
     infos = {name: FileSource(path).info for name, path in paths.items()}
     assert (infos[made.TURNED].width, infos[made.TURNED].height) == (HEIGHT, WIDTH)
-    assert {(info.width, info.height) for name, info in infos.items() if name != made.TURNED} == {SIZE}
+    assert (infos[made.HALF].width, infos[made.HALF].height) == (WIDTH // 2, HEIGHT // 2)
+    others = {(info.width, info.height) for name, info in infos.items() if name not in (made.TURNED, made.HALF)}
+    assert others == {SIZE}
     assert infos[made.FIVE].average_rate == 5 and infos[made.BLOCKS].average_rate == 25
     first = next(pictures()).y.astype(float)
     lost = {name: np.abs(next(iter(FileSource(paths[name]))).planes.y - first).mean() for name in ("five", "blocks")}
     assert lost["blocks"] > 2 * lost["five"], "the noise is gone"
     corner = next(iter(FileSource(paths[made.FISHEYE]))).planes.y[:6, :6]
     assert corner.mean() < 22, "a bent picture has black corners"
+
+
+def test_what_light_and_lens_do_to_a_picture() -> None:
+    rng = np.random.default_rng(1)
+    y, u, v = (rng.integers(40, 200, shape).astype(np.uint8) for shape in ((HEIGHT, WIDTH), (120, 160), (120, 160)))
+    planes = Planes(y, u, v)
+    without = made.grey(planes)
+    assert (without.y == y).all() and (without.u == 128).all() and (without.v == 128).all()
+    dark, again = made.dim(planes), made.dim(planes)
+    assert (dark.y == again.y).all() and (dark.u == again.u).all(), "the same in each run"
+    darker = dark.y - (16 + 0.5 * (y - 16.0))
+    assert abs(darker.mean()) < 0.1 and 3.5 < darker.std() < 4.5
+    assert abs(float((dark.v - (128 + 0.5 * (v - 128.0))).mean())) < 0.1
+    other = made.dim(Planes(np.roll(y, 1), u, v))
+    assert np.corrcoef((other.u.astype(float) - dark.u).ravel(), darker[::2, ::2].ravel())[0, 1] < 0.1
+    assert (other.u != dark.u).mean() > 0.5, "another noise in each frame"
+    coarse = made.soft(planes)
+    assert coarse.size == planes.size and coarse.y.std() < 0.6 * y.std()
+    other_way = made.mirrored(planes)
+    assert (other_way.y == y[:, ::-1]).all() and (other_way.u == u[:, ::-1]).all() and (other_way.v == v[:, ::-1]).all()
 
 
 def test_the_unchanged_clip_is_the_file_itself(clip: tuple[Path, truth.Clip], tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.shipped_models import CENTERFACE, network
 from streamdeid.detection.close_look import CloseLook
+from streamdeid.detection.second_look import shown
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
 
@@ -63,6 +64,30 @@ def test_in_the_dark_it_does_not_say_that_there_is_none(
     rgb, box = picture
     planes, (x0, y0, x1, y1) = reduced((rgb * 0.05).astype(np.uint8), box, 80 / (box[2] - box[0]))
     assert look(planes, (x0, y1, x1, 2 * y1 - y0)) is None
+
+
+def test_it_does_not_say_that_there_is_none_where_it_sees_little_of_the_picture(
+    look: CloseLook, picture: tuple[NDArray[np.uint8], Box]
+) -> None:
+    rgb, box = picture
+    planes, _ = reduced(np.full_like(rgb, 90), box, 80 / (box[2] - box[0]))
+    planes.y[:, np.arange(planes.y.shape[1]) // 30 % 2 == 0] = 200  # stripes are no face, and bright enough to say so
+    width, height = planes.size
+    inside = (width / 2 - 40, height / 2 - 40, width / 2 + 40, height / 2 + 40)
+    said = look(planes, inside)
+    assert said is not None and said < 0.9
+    large = (width / 2 - height / 2, 0.0, width / 2 + height / 2, float(height))
+    assert shown(planes.size, large, 4) < 0.4 and look(planes, large) is None
+    assert shown(planes.size, inside, 4) > 0.4
+
+
+def test_the_share_of_a_view_that_is_picture() -> None:
+    size = (640, 360)
+    assert shown(size, (300.0, 160.0, 340.0, 200.0), 4) == 1.0
+    assert shown(size, (-20.0, 160.0, 20.0, 200.0), 4) == 0.5
+    assert shown(size, (-20.0, -20.0, 20.0, 20.0), 4) == 0.25
+    assert shown(size, (140.0, 0.0, 500.0, 360.0), 4) == pytest.approx(640 * 360 / 1440**2)
+    assert shown(size, (-300.0, 160.0, -260.0, 200.0), 4) == 0.0
 
 
 def test_a_place_at_the_border_can_be_looked_at(look: CloseLook, picture: tuple[NDArray[np.uint8], Box]) -> None:

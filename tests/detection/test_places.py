@@ -269,6 +269,17 @@ def test_a_third_network_that_sees_no_face_takes_belief_away_and_a_sure_one_give
     assert one.believed > 0.7
 
 
+def test_the_most_that_the_third_network_said_in_a_frame_is_told() -> None:
+    """In a dissolve the survey saw a face, and the close look of the same frame none."""
+    one = place(0.8)
+    one.sighted(sighting(0.8))
+    for said, told in ((1.5, 1.5), (0.2, 1.5), (None, 1.5), (2.0, 2.0)):
+        one.opined(said)
+        assert one.surveyed == told
+    one.next_frame()
+    assert one.surveyed is None
+
+
 def test_a_sure_third_network_makes_up_for_two_that_hardly_see_a_face() -> None:
     one = place(0.3)
     one.evidence = 0.25

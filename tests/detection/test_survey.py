@@ -110,11 +110,18 @@ def test_a_face_of_another_size_says_nothing_of_a_box(side: float, face: bool) -
     assert (surveyed(0.5, side=side).opinion((30.0, 30.0, 54.0, 54.0)) > 1) == face
 
 
-def test_what_is_too_small_too_large_or_too_dark_gets_no_opinion() -> None:
+def test_what_is_too_small_gets_no_opinion() -> None:
     assert surveyed(0.5).opinion((40.0, 40.0, 46.0, 46.0)) is None
-    assert surveyed(0.5, scale=4.0).opinion((40.0, 40.0, 130.0, 130.0)) is None
-    assert surveyed(0.5, contrast=20).opinion((30.0, 30.0, 54.0, 54.0)) is None
     assert surveyed(0.5).opinion((-90.0, -90.0, -60.0, -60.0)) is None
+
+
+def test_what_is_too_large_or_too_dark_is_not_denied_but_a_face_there_counts() -> None:
+    large, dark = (10.0, 10.0, 74.0, 74.0), (30.0, 30.0, 54.0, 54.0)
+    assert surveyed(0.2, scale=2.0, side=64.0).opinion(large) is None
+    assert surveyed(0.2, scale=2.0, side=64.0, at=(20, 20)).opinion(large) is None
+    assert surveyed(0.5, scale=2.0, side=64.0, at=(20, 20)).opinion(large) == pytest.approx(0.5 / 0.375)
+    assert surveyed(0.1, contrast=20).opinion(dark) is None
+    assert surveyed(0.5, contrast=20).opinion(dark) == surveyed(0.5).opinion(dark)
 
 
 def test_drawn_people_are_found_where_they_are_with_their_points() -> None:
