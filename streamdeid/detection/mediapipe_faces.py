@@ -30,7 +30,7 @@ from streamdeid.detection.quarter_turns import TURNS, aside, boxes_turned_back, 
 from streamdeid.detection.region import Region
 from streamdeid.detection.second_look import SecondLook
 from streamdeid.detection.survey import Survey
-from streamdeid.detection.tiles import INPUT, SEEN, Rounds, Tile, least_face, tiles_of, with_turned
+from streamdeid.detection.tiles import INPUT, SEEN, Rounds, Tile, close_tiles, least_face, tiles_of, with_turned
 
 Box = tuple[float, float, float, float]
 
@@ -163,9 +163,11 @@ class MediapipeFaces:
         if self._turns:
             self._tiles = with_turned(self._tiles)
         self._rounds = Rounds(self._tiles, self._interval)
-        self._places = []
         if self._survey is not None:
             self._survey.lay_out(size)
+            if self._survey.finer and self._min_face is None:
+                self._tiles += close_tiles(size, least)
+        self._places = []
 
     def _follow(self, planes: Planes, place: Place) -> None:
         """Find a face's landmarks where they were in the last frame."""

@@ -45,6 +45,17 @@ _LARGER, _WIDE, _LONGEST = 1.5, 1920, 2.0
 many times at most."""
 _SHAPE = 9 / 16
 """Shorter side over the longer one of the pictures that the side is given for."""
+_REDUCED, _FINER, _FINEST = 0.7, 2.0, 2560
+"""A picture of which the network sees less than the first share of each side is looked at in windows, too: up to so
+many times finer, and as finely as if it were no wider than this."""
+_SEAM = 48
+"""Pixels of the network's picture that neighbouring windows share: faces up to this size are whole in one of them. It
+says nothing of larger ones, which it knows from the whole picture."""
+_LARGER_WINDOW = 1.05
+"""Times the side that the network's picture of a window may have, for fewer windows."""
+_WINDOWS, _CALM_WINDOWS = 2, 4
+"""Times as long between two windows as between two looks at the whole picture, and while nothing is in doubt. Who is
+far away stays for long; those who are there at the start are found in the first frames."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +65,25 @@ class Surveyed:
     faces: tuple[Keypoints, ...]
     """Those of a score of `FOUND` and up, in pixels of the frame."""
     _seen: Seen
+    """Its cells and sides in pixels of the frame."""
     _scale: float
     """Pixels of the network's picture for one of the frame."""
     _green: NDArray[np.uint8]
     """(h, w): of the picture that was given to the network, before that was enlarged."""
     _unit: float
     """Pixels of that for one of the frame."""
+    _corner: tuple[int, int] = (0, 0)
+    """Where its upper left corner lies in the frame, pixels."""
+    _window: Box | None = None
+    """What it shows of the frame, pixels, where that is not all."""
 
     def opinion(self, box: Box) -> float | None:
         """How much a face is in a box, pixels of the frame, over the bar for its size: below 1 for none. None for one
-        that is too small for the network to say, or too large or too dark to say that there is none."""
-        x0, y0, x1, y1 = box
+        that is too small for the network to say, or too large or too dark to say that there is none, and for one that
+        is not seen, or large, in a window."""
+        x0, y0, x1, y1 = (v - self._corner[axis] for v, axis in zip(box, (0, 1, 0, 1), strict=True))
         width = max(x1 - x0, y1 - y0) * self._scale
-        if width < _BARS[0][0]:
+        if width < _BARS[0][0] or (self._window is not None and (width > _SEAM or not _within(box, self._window))):
             return None
         scores, (wide, high) = self._seen.scores, self._seen.cell
         x, y = (x0 + x1) / 2, (y0 + y1) / 2
@@ -80,53 +97,110 @@ class Surveyed:
 
     def _contrast(self, box: Box) -> float:
         """`contrast` of what is in a box; 0 outside the picture."""
-        x0, y0, x1, y1 = (max(0, round(v * self._unit)) for v in box)
+        x0, y0, x1, y1 = (
+            max(0, round((v - self._corner[axis]) * self._unit)) for v, axis in zip(box, (0, 1, 0, 1), strict=True)
+        )
         return contrast(self._green[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)])
 
 
 class Survey:
-    """Looks at a whole picture every so many seconds."""
+    """Looks at a whole picture every so many seconds, and at a large one in windows between."""
 
     def __init__(self, weights: bytes, seconds: float, side: int) -> None:
         """seconds: between two looks; the first is due at once. side: longer side of the network's picture, pixels, if
         the picture is as wide as 16:9; one that is higher is reduced to as many pixels."""
         self._weights, self._seconds, self._side = weights, Fraction(seconds), side
-        self._network: CenterFace | None = None
-        self._shape: tuple[int, int] | None = None
+        self._networks: dict[tuple[int, int], CenterFace] = {}
+        self._whole: Box | None = None
+        self._scale = self._fine = 1.0
+        self._windows: list[Box] = []
         self._last: Fraction | None = None
+        self._last_window: Fraction | None = None
+        self._turn = 0
 
     def lay_out(self, size: tuple[int, int]) -> None:
         """The next pictures have this size, width and height."""
         longest = max(size)
         most = self._side * min(1.0, math.sqrt(_SHAPE * longest / min(size)))
         side = min(most, _LARGER * longest) if longest <= _WIDE else most * min(longest / _WIDE, _LONGEST)
-        self._shape, self._network = (round(size[0] * side / longest), round(size[1] * side / longest)), None
+        self._whole, self._scale = (0.0, 0.0, float(size[0]), float(size[1])), side / longest
+        self._networks = {}
+        self._fine = min(1.0, _FINER * self._scale, _FINEST / longest)
+        self._windows = windows(size, self._fine, most) if self._scale < _REDUCED else []
         self.restart()
 
+    @property
+    def finer(self) -> bool:
+        """Whether the pictures are looked at in windows, too."""
+        return bool(self._windows)
+
     def restart(self) -> None:
-        """Look at the next picture: it has nothing to do with the last."""
-        self._last = None
+        """Look at the next picture, and at the windows of those after it: it has nothing to do with the last."""
+        self._last = self._last_window = None
+        self._turn = 0
 
     def __call__(self, planes: Planes, time: Fraction, calm: bool = False) -> Surveyed | None:
-        """What there is in a frame of this time, seconds; None when it is not due. calm: all that is known is sure, so
-        that it is due later. A clock that goes back starts anew."""
-        pause = _CALM * self._seconds if calm else self._seconds
-        if self._shape is None or (self._last is not None and 0 <= time - self._last < pause):
+        """What there is in a frame of this time, seconds, or in a window of it; None when nothing is due. calm: all
+        that is known is sure, so that it is due later. A clock that goes back starts anew."""
+        if self._whole is None:
             return None
-        self._last = time
-        if self._network is None:
-            self._network = CenterFace(self._weights, self._shape)
-        width, height = planes.size
-        scale = min(1.0, self._network.size[0] / width)
-        rgb = rectangle_to_rgb(planes, 0, 0, width, height, scale, quick=True)
-        seen = self._network(rgb, FOUND)
-        units = width / rgb.shape[1], height / rgb.shape[0]
+        if _passed(self._last, time, _CALM * self._seconds if calm else self._seconds):
+            self._last = time
+            return self._surveyed(planes, self._whole, self._scale)
+        pause = (_CALM_WINDOWS if calm else _WINDOWS) * self._seconds
+        if self._windows and (self._turn < len(self._windows) or _passed(self._last_window, time, pause)):
+            self._last_window, window = time, self._windows[self._turn % len(self._windows)]
+            self._turn += 1
+            return self._surveyed(planes, window, self._fine, window)
+        return None
+
+    def _surveyed(self, planes: Planes, region: Box, scale: float, window: Box | None = None) -> Surveyed:
+        """What there is in a region of a picture, pixels, at a scale. window: the region, if it is not all."""
+        x0, y0, x1, y1 = (round(v) for v in region)
+        shape = round((x1 - x0) * scale), round((y1 - y0) * scale)
+        network = self._networks.get(shape)
+        if network is None:
+            network = self._networks[shape] = CenterFace(self._weights, shape)
+        rgb = rectangle_to_rgb(planes, x0, y0, x1, y1, min(1.0, network.size[0] / (x1 - x0)), quick=True)
+        seen = network(rgb, FOUND)
+        units = (x1 - x0) / rgb.shape[1], (y1 - y0) / rgb.shape[0]
         unit = (units[0] + units[1]) / 2
-        faces = tuple(seen.faces.keypoints(row, unit=unit) for row in range(len(seen.faces.scores)))
+        found = (seen.faces.keypoints(row, (x0, y0), unit) for row in range(len(seen.faces.scores)))
         cell = seen.cell[0] * units[0], seen.cell[1] * units[1]
-        enlarged = self._network.size[0] / width
+        enlarged = network.size[0] / (x1 - x0)
+        faces = tuple(one for one in found if window is None or _small(one.box, window, _SEAM / enlarged))
         seen = Seen(seen.faces, seen.scores, np.float32(unit) * seen.sides, cell)
-        return Surveyed(faces, seen, enlarged, rgb[:, :, 1], 1 / unit)
+        return Surveyed(faces, seen, enlarged, rgb[:, :, 1], 1 / unit, (x0, y0), window)
+
+
+def windows(size: tuple[int, int], scale: float, side: float) -> list[Box]:
+    """Regions of a picture of a size (width, height), pixels, with even corners, that a network sees at a scale in
+    pictures of about a longer side, rows from the top; neighbours share `_SEAM` of its pixels."""
+    shorter = side * min(size) / max(size)
+    sides = (side, shorter) if size[0] >= size[1] else (shorter, side)
+    columns, rows = (_spans(length, scale, most) for length, most in zip(size, sides, strict=True))
+    return [(left, top, right, bottom) for top, bottom in rows for left, right in columns]
+
+
+def _spans(length: int, scale: float, most: float) -> list[tuple[float, float]]:
+    """One side of the picture in equal, overlapping pieces."""
+    count = max(1, math.ceil(length * scale / (_LARGER_WINDOW * most) - 1e-9))
+    piece = min(length, math.ceil((length + (count - 1) * _SEAM / scale) / count / 2) * 2)
+    starts = (2 * round((length - piece) * row / max(count - 1, 1) / 2) for row in range(count))
+    return [(float(start), float(min(start + piece, length))) for start in starts]
+
+
+def _passed(last: Fraction | None, time: Fraction, pause: Fraction) -> bool:
+    return last is None or not 0 <= time - last < pause
+
+
+def _within(box: Box, window: Box) -> bool:
+    return box[0] >= window[0] and box[1] >= window[1] and box[2] <= window[2] and box[3] <= window[3]
+
+
+def _small(box: Box, window: Box, most: float) -> bool:
+    """Whether a face is no larger than a seam, and whole in a window, all in pixels."""
+    return max(box[2] - box[0], box[3] - box[1]) <= most and _within(box, window)
 
 
 def contrast(grey: NDArray[np.uint8]) -> float:

@@ -24,6 +24,8 @@ _OVERLAP = 0.3
 _STEP = 5.0
 """Largest ratio between neighbouring scales. A face is whole in some tile up to 57 of the network's pixels, and found
 from 12 on, so nothing falls between two scales."""
+_LEAST_FOLLOWED = 12.0
+"""Width in pixels of the smallest face that the detector follows: a smaller one is none to speak of."""
 _WHOLE_EVERY = 3
 """Frames within which the whole picture is looked at: that finds large faces, which matter most."""
 _TURNED_EVERY = 16
@@ -72,6 +74,14 @@ def tiles_of(size: tuple[int, int], least: float) -> tuple[Tile, ...]:
         for step in range(1, steps + 1):
             tiles += _level(size, whole * (fine / whole) ** (step / steps))
     return tuple(tiles)
+
+
+def close_tiles(size: tuple[int, int], least: float) -> tuple[Tile, ...]:
+    """Tiles in which faces are followed that are smaller than those of `least` pixels that all of the picture is
+    searched for: half as large, and 12 pixels or more. None where that is no finer. The survey finds such faces; to
+    search for them would cost four times as much, and find more that is none than faces."""
+    scale = min(1.0, SEEN / max(least / 2, _LEAST_FOLLOWED))
+    return tuple(_level(size, scale)) if scale > 1.01 * min(1.0, SEEN / least) else ()
 
 
 def with_turned(tiles: Sequence[Tile]) -> tuple[Tile, ...]:

@@ -57,7 +57,7 @@ class KnownTrack:
     best: float | None = None
     """... and the most that the mean of the better half of so many in a row was. None before there are as many."""
     sides: tuple[float, float] = (0.0, 0.0)
-    """Sides of its largest face, pixels."""
+    """Sides of its largest face that was shown, pixels."""
     beside: set[int] = field(default_factory=set)
     """Tracks whose faces were seen on the same head's place, or near it, at the same time as its own."""
     path: deque[Place] = field(default_factory=lambda: deque(maxlen=MOTION))
@@ -82,6 +82,14 @@ class KnownTrack:
     def away(self, time: float) -> float:
         """Seconds from a time to the nearest sighting."""
         return min((abs(one.place.time - time) for one in self.sightings), default=math.inf)
+
+    def sighted(self, place: Place) -> None:
+        """Note a face in a frame that is shown: seen when that was new, or when it was looked at again."""
+        self.path.append(place)
+        self.seen, self.lost = place.time, False
+        x0, y0, x1, y1 = place.box.tolist()
+        # Without them the places after a face that only a look had seen were boxes of no size.
+        self.sides = max(self.sides[0], x1 - x0), max(self.sides[1], y1 - y0)
 
     def opined(self, opinion: float) -> None:
         """Note what the third network said of it."""

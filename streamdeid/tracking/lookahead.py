@@ -202,8 +202,7 @@ class LookAhead:
             if found is not None and found.keypoints is not None:
                 seen = replace(track, box=found.box, face=found, missed=0, sides=None, cut=False)
                 if not self._on_a_head(replace(seen, face=None), heads):
-                    known.path.append(Place(now.time, np.array(found.box, dtype=np.float64)))
-                    known.seen, known.lost = now.time, False
+                    known.sighted(Place(now.time, np.array(found.box, dtype=np.float64)))
                     covered.append(seen)
             elif found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(track):
                 covered.append(replace(track, face=found))
@@ -259,10 +258,7 @@ class LookAhead:
         known = self._known[track.number]
         known.held = False
         if track.face is not None:
-            known.path.append(Place(now.time, faces[track.number]))
-            known.seen, known.lost = now.time, False
-            x0, y0, x1, y1 = track.face.box
-            known.sides = max(known.sides[0], x1 - x0), max(known.sides[1], y1 - y0)
+            known.sighted(Place(now.time, faces[track.number]))
             return track
         if not known.path:  # lost before it was known to be a face: where it is seen again tells where it was
             early = self._before(known, now, later)

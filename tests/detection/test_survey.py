@@ -5,18 +5,19 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from streamdeid.core import shipped_models
-from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.shipped_models import CENTERFACE, network
 from streamdeid.detection import centerface
 from streamdeid.detection.centerface import CenterFace, Seen
-from streamdeid.detection.five_points import FiveFaces
+from streamdeid.detection.five_points import FiveFaces, as_detected
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
-from streamdeid.detection.survey import FOUND, Survey, Surveyed
+from streamdeid.detection.survey import FOUND, Survey, Surveyed, windows
 from streamdeid.errors import ModelError
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
@@ -168,5 +169,89 @@ def test_the_picture_that_it_sees(size: tuple[int, int], expected: tuple[int, in
     survey = Survey(WEIGHTS, 0.5, 960)
     survey.lay_out(size)
     survey(planes_from_rgb(np.zeros((size[1], size[0], 3), np.uint8)), Fraction(0))
-    assert isinstance(survey._network, CenterFace)
-    assert survey._network.size == expected
+    ((_, ran),) = survey._networks.items()
+    assert isinstance(ran, CenterFace)
+    assert ran.size == expected
+
+
+@pytest.mark.parametrize("size", [(1920, 1080), (1080, 1920), (2560, 1440), (3840, 2160), (1919, 1081)])
+def test_a_small_face_is_whole_in_some_window(size: tuple[int, int]) -> None:
+    survey = Survey(WEIGHTS, 0.5, 960)
+    survey.lay_out(size)
+    assert survey.finer
+    scale = survey._fine
+    assert scale > 1.2 * survey._scale
+    regions = windows(size, scale, 960)
+    assert 2 <= len(regions) <= 9
+    assert min(r[0] for r in regions) == min(r[1] for r in regions) == 0
+    assert max(r[2] for r in regions) == size[0] and max(r[3] for r in regions) == size[1]
+    assert all(r[0] % 2 == r[1] % 2 == 0 for r in regions)
+    face = 44 / scale
+    for x in np.linspace(0, size[0] - face, 41):
+        for y in np.linspace(0, size[1] - face, 41):
+            assert any(r[0] <= x and x + face <= r[2] and r[1] <= y and y + face <= r[3] for r in regions), (x, y)
+
+
+@pytest.mark.parametrize(("size", "side"), [((1280, 720), 960), ((640, 480), 640), ((640, 352), 960)])
+def test_pictures_that_are_seen_nearly_whole_have_no_windows(size: tuple[int, int], side: int) -> None:
+    survey = Survey(WEIGHTS, 0.5, side)
+    survey.lay_out(size)
+    assert not survey.finer
+
+
+def test_windows_are_looked_at_one_after_another_and_then_seldom() -> None:
+    """The first frame as a whole, each of the next ones in one window, and from then on one window a second."""
+    survey = Survey(WEIGHTS, 0.5, 96)  # small, so that it is quick
+    survey.lay_out((320, 180))
+    planes = planes_from_rgb(np.full((180, 320, 3), 90, np.uint8))
+    looks: list[tuple[int, Surveyed]] = []
+
+    def look(frames: range, calm: bool = False) -> None:
+        seen = ((frame, survey(planes, Fraction(frame, 20), calm)) for frame in frames)
+        looks.extend((frame, one) for frame, one in seen if one is not None)
+
+    look(range(0, 60))
+    whole = [frame for frame, seen in looks if seen._window is None]
+    assert whole == [0, 10, 20, 30, 40, 50]
+    count = len(survey._windows)
+    pieces = [(frame, seen._window) for frame, seen in looks if seen._window is not None]
+    assert [frame for frame, _ in pieces[:count]] == list(range(1, count + 1)) and count < 10
+    assert [window for _, window in pieces[:count]] == survey._windows
+    assert [after - before for (before, _), (after, _) in zip(pieces[count:], pieces[count + 1 :], strict=False)] == [
+        20
+    ]
+    looks.clear()
+    look(range(60, 160), calm=True)
+    assert len([1 for _, seen in looks if seen._window is not None]) == 2
+    survey.restart()
+    looks.clear()
+    look(range(160, 161 + count))
+    assert [seen._window for _, seen in looks] == [None, *survey._windows]
+
+
+def test_a_face_in_a_window_is_where_it_is_in_the_frame() -> None:
+    """A drawn face of 20 pixels in a large picture, which the whole picture shows at half the size."""
+    models = load_models(None)
+    one = next(iter(synthetic_people(models.fitting, models.gallery, people=1, size=(320, 180))))
+    x0, y0, x1, y1 = one.truths[0].box
+    scale = 24 / (x1 - x0)
+    person = rectangle_to_rgb(one.frame.planes, 0, 0, 320, 180, 1.0)
+    small = cv2.resize(person, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    left, top = 1400, 700
+    rgb = np.full((1080, 1920, 3), small[0, 0], np.uint8)
+    rgb[top : top + small.shape[0], left : left + small.shape[1]] = small
+    box = (left + scale * x0, top + scale * y0, left + scale * x1, top + scale * y1)
+    survey = Survey(WEIGHTS, 0.5, 960)
+    survey.lay_out((1920, 1080))
+    planes = planes_from_rgb(rgb)
+    seen = [survey(planes, Fraction(frame, 100)) for frame in range(5)]
+    assert all(one is not None for one in seen)
+    found = [face for one in seen[1:] if one is not None for face in one.faces]
+    assert len(found) == 1
+    assert found[0].box == pytest.approx(box, abs=8)
+    assert (np.abs(found[0].points.mean(axis=0) - [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2]) < 8).all()
+    opinions = [one.opinion(as_detected(box)) for one in seen[1:] if one is not None]
+    assert [opinion is not None and opinion > 1 for opinion in opinions] == [False, False, False, True]
+    assert opinions[:3] == [None, None, None], "what a window does not show it says nothing of"
+    large = (left - 100.0, top - 100.0, left + 100.0, top + 100.0)
+    assert seen[4] is not None and seen[4].opinion(large) is None

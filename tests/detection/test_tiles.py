@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamdeid.detection.tiles import INPUT, Rounds, Tile, least_face, tiles_of
+from streamdeid.detection.tiles import INPUT, SEEN, Rounds, Tile, close_tiles, least_face, tiles_of
 
 SIZES = [(1280, 720), (1920, 1080), (640, 352), (360, 288), (1080, 1920), (512, 512), (161, 97), (3840, 2160)]
 
@@ -57,6 +57,21 @@ def test_a_smaller_least_face_means_more_tiles() -> None:
     counts = [len(tiles_of((1280, 720), least)) for least in (100.0, 40.0, 20.0, 10.0)]
     assert counts == sorted(counts)
     assert counts[0] < counts[-1]
+
+
+@pytest.mark.parametrize("size", [(1920, 1080), (2560, 1440), (3840, 2160), (1080, 1920)])
+def test_smaller_faces_than_are_searched_for_are_followed_in_close_tiles(size: tuple[int, int]) -> None:
+    least = least_face(size)
+    close = close_tiles(size, least)
+    for x in range(0, size[0] - 20, 97):
+        box = (x, size[1] / 2, x + least / 2, size[1] / 2 + least / 2)
+        assert max(seen(tile, box) for tile in close) >= SEEN - 1e-9
+    assert max(tile.x1 - tile.x0 for tile in close) * close[0].scale <= INPUT + 1
+
+
+def test_where_the_smallest_faces_are_searched_for_there_are_no_close_tiles() -> None:
+    assert close_tiles((1280, 720), 12) == ()
+    assert all(tile.scale == 1 for tile in close_tiles((1280, 720), 16))
 
 
 @pytest.mark.parametrize("interval", [1, 2, 5, 32])

@@ -157,3 +157,18 @@ def test_a_face_that_is_seen_on_the_head_of_another_one_is_that_one() -> None:
 def replace_points(found: Face) -> Face:
     """The face with keypoints, so that it has a head."""
     return Face(found.box, found.score, evidence=1.0, keypoints=Keypoints(found.box, np.full((5, 2), 1.0), 0.9))
+
+
+def test_places_after_a_face_that_only_a_look_has_seen_have_its_size() -> None:
+    """A track that was too faint to be shown, then lost, and a face later on: a look finds it before any other."""
+    frames: list[list[Face]] = [[face(300, evidence=0.0)]] * 20 + [[]] * 22 + [[face(300)]] * 30
+
+    def at_times(index: int, box: Box) -> Face | None:
+        return somebody(index, box) if index % 3 == 0 else None
+
+    shown, asked = run(frames, at_times, [HEAD] * len(frames))
+    boxes = [track.box for tracks in shown for track in tracks] + [box for _, box in asked]
+    assert not any(shown[:20]) and any(
+        track.face is not None and track.face.again for tracks in shown[20:42] for track in tracks
+    )
+    assert min(min(x1 - x0, y1 - y0) for x0, y0, x1, y1 in boxes) >= 30
