@@ -25,19 +25,22 @@ from streamdeid.lab.attacks.gaps import Box
 from streamdeid.video.files.source import FileSource
 
 UNCHANGED = "unchanged"
-VARIANTS = BLOCKS, FIVE, TURNED, FISHEYE, GREY, DIM, SOFT, HALF, MIRRORED = (
-    "blocks", "five", "turned", "fisheye", "grey", "dim", "soft", "half", "mirrored",
+VARIANTS = BLOCKS, FIVE, TURNED, FISHEYE, GREY, DIM, SOFT, HALF, MIRRORED, WALL = (
+    "blocks", "five", "turned", "fisheye", "grey", "dim", "soft", "half", "mirrored", "wall",
 )  # fmt: skip
 """Strong compression; five to seven frames a second; a quarter turn clockwise, of the pixels; a barrel distortion; a
-camera by infrared light; half the light, with a sensor's noise; half the detail; half the size; left and right
-exchanged, which shows how much was tuned to these very pixels."""
+camera by infrared light; half the grey levels, with a sensor's noise; half the detail; half the size; left and right
+exchanged, which shows how much was tuned to these very pixels; the clip side by side and row by row until the picture
+is about 1,920 pixels wide, so that the same heads are small in a large one."""
 _COARSE, _FINE = 44, 12
 """Quality (libx264's crf) of `blocks`, and of what is to lose nothing to the encoder."""
 _PER_SECOND = 5
 _AFTER = 2.0
 """Seconds that are kept after the last label, for the filter's look-ahead."""
 _LIGHT, _LUMA_NOISE, _CHROMA_NOISE = 0.5, 4.0, 2.5
-"""Share of the light, and of the colour, that `dim` leaves, and its noise: standard deviations in grey levels."""
+"""Share of the grey levels, and of the colour, that `dim` leaves, and its noise: standard deviations in grey levels."""
+_WIDE = 1920
+"""Longer side that `wall` comes near to, pixels."""
 BARREL = -0.3
 """Of a picture's corner: it comes as much nearer to the middle. Below -1/3 the picture would fold."""
 
@@ -62,7 +65,7 @@ def make(variant: str, video: Path, clip: Clip, directory: Path) -> tuple[Path, 
     path = directory / f"{clip.name}-{variant}.mp4"
     encode(frames, path, rate / step, _COARSE if variant == BLOCKS else _FINE)
     heads = {
-        place: [moved(head, variant, size, place) for head in clip.heads[frame]]
+        place: [one for head in clip.heads[frame] for one in repeated(moved(head, variant, size, place), variant, size)]
         for frame, place in places.items()
         if frame in clip.heads
     }
@@ -92,6 +95,30 @@ def moved(head: Head, variant: str, size: Size, frame: int) -> Head:
     if head.face and box.side < CLASSES[0][0]:
         return Head(box, "small", False)
     return replace(head, box=box)
+
+
+def repeated(head: Head, variant: str, size: Size) -> list[Head]:
+    """A head in each copy of a picture of a size in a wall; in all other variants there is one."""
+    if variant != WALL:
+        return [head]
+    width, height = (side & ~1 for side in size)
+    x0, y0, x1, y1 = head.box.corners
+    copies = [(width * column, height * row) for row in range(_times(size)) for column in range(_times(size))]
+    boxes = (Box(head.box.frame, x0 + x, y0 + y, x1 + x, y1 + y, head.box.score) for x, y in copies)
+    return [replace(head, box=box) for box in boxes]
+
+
+def wall(planes: Planes) -> Planes:
+    """A picture repeated in columns and as many rows; an odd row or column at its end is lost."""
+    times = _times(planes.size)
+    width, height = (side & ~1 for side in planes.size)
+    y = np.tile(planes.y[:height, :width], (times, times))
+    u, v = (np.tile(plane[: height // 2, : width // 2], (times, times)) for plane in (planes.u, planes.v))
+    return Planes(y, u, v, planes.colour)
+
+
+def _times(size: Size) -> int:
+    return max(1, round(_WIDE / max(size)))
 
 
 def turned(planes: Planes) -> Planes:
@@ -133,7 +160,7 @@ def grey(planes: Planes) -> Planes:
 
 
 def dim(planes: Planes) -> Planes:
-    """A picture with half the light, and noise that is its own: another one in each frame, the same in each run."""
+    """A picture with half the grey levels, and noise: another one in each frame, the same in each run."""
     random = np.random.default_rng(zlib.crc32(planes.y.tobytes()))
     black = 0 if planes.colour.full_range else 16
     kinds = (planes.y, black, _LUMA_NOISE), (planes.u, 128, _CHROMA_NOISE), (planes.v, 128, _CHROMA_NOISE)
@@ -223,6 +250,7 @@ def _sources(size: Size) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 
 CHANGES: dict[str, Callable[[Planes], Planes]] = {
     TURNED: turned, FISHEYE: bent, GREY: grey, DIM: dim, SOFT: soft, HALF: half, MIRRORED: mirrored,
+    WALL: wall,
 }  # fmt: skip
 MOVES: dict[str, Callable[[Corners, Size], Corners]] = {
     TURNED: turned_box, FISHEYE: bent_box, HALF: half_box, MIRRORED: mirrored_box,

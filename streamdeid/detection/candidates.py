@@ -62,6 +62,13 @@ def part_of(box: tuple[float, float, float, float], faces: Sequence[tuple[float,
     return bool(covered(one, larger).max(initial=0.0) > _INSIDE)
 
 
+def seen_before(tile: int, seen: Sequence[Candidate], joined: Sequence[Candidate]) -> set[int]:
+    """Rows of `joined` that some tile with a lower number saw, too, among all that was seen."""
+    boxes = np.array([one.box for one in seen if one.tile < tile]).reshape(-1, 4)
+    shared = overlap(np.array([one.box for one in joined]).reshape(-1, 4), boxes).max(axis=1, initial=0.0)
+    return {row for row, one in enumerate(joined) if one.tile < tile or shared[row] > _SAME}
+
+
 def covered(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Share of the area of boxes (n, 4) that lies in boxes (m, 4), (n, m)."""
     return np.asarray(_intersection(a, b) / np.maximum(_area(a)[:, None], 1e-9), np.float64)

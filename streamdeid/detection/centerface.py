@@ -57,8 +57,7 @@ class CenterFace:
     def __init__(self, weights: bytes, size: tuple[int, int]) -> None:
         """size: width and height that pictures are enlarged or reduced to, pixels; rounded up to multiples of 32. A
         network is made for one size: after another one OpenCV's answers are wrong, without a word."""
-        width, height = (max(1, math.ceil(side / _SIDE)) * _SIDE for side in size)
-        self._size = width, height
+        self._size = rounded(size)
         self._network = cv2.dnn.readNetFromONNX(np.frombuffer(weights, np.uint8))
 
     @property
@@ -78,6 +77,12 @@ class CenterFace:
             longer = np.exp(np.max(sides, axis=0)) * (_CELL * max(unit))
         faces = _decoded(np.asarray(scores[0], np.float64), sides, places, points, least, np.array(unit))
         return Seen(faces, np.asarray(scores[0], np.float32), longer, (_CELL * unit[0], _CELL * unit[1]))
+
+
+def rounded(size: tuple[int, int]) -> tuple[int, int]:
+    """Width and height of the network's picture for one of a size, pixels."""
+    width, height = (max(1, math.ceil(side / _SIDE)) * _SIDE for side in size)
+    return width, height
 
 
 def _decoded(

@@ -19,7 +19,7 @@ from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.heads import seconds
 from streamdeid.core.shipped_models import CENTERFACE, network
 from streamdeid.detection import yunet
-from streamdeid.detection.candidates import Candidate, joined, overlap, part_of
+from streamdeid.detection.candidates import Candidate, joined, overlap, part_of, seen_before
 from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
@@ -98,7 +98,7 @@ class MediapipeFaces:
         self._min_face, self._interval = min_face, interval
         self._size: tuple[int, int] | None = None
         self._tiles: tuple[Tile, ...] = ()
-        self._rounds = Rounds((), interval)
+        self._rounds, self._close = Rounds((), interval), 0
         self._places: list[Place] = []
 
     def __call__(self, frame: Frame, /) -> Sequence[Face]:
@@ -117,7 +117,8 @@ class MediapipeFaces:
         belongs = matched(self._places, candidates)
         self._check(planes, set(belongs.values()), due)
         known = {row: self._places[place] for row, place in belongs.items()}
-        for row in sorted(range(len(candidates)), key=lambda row: (candidates[row].turn, -_area(candidates[row].box))):
+        new = seen_before(self._close, seen, candidates)
+        for row in sorted(known.keys() | new, key=lambda row: (candidates[row].turn, -_area(candidates[row].box))):
             self._sight(planes, known.get(row), candidates[row])
         self._find_again(planes)
         self._look_over(frame)
@@ -135,7 +136,8 @@ class MediapipeFaces:
         found = None
         for turn in dict.fromkeys((self._turn_at(box), 0, *(place.turn for place in self._places))):
             points = self._look.keypoints(frame.planes, box, others, turn)
-            opinion = None if self._close_look is None else self._close_look(frame.planes, box, turn)
+            # Where nobody was seen yet, "perhaps" would hide half a picture before somebody large comes.
+            opinion = None if self._close_look is None else self._close_look(frame.planes, box, turn, anyway=True)
             if (found := looked_again(box, points, opinion)) is not None:
                 break
         return found if found is not None and _inside(found.box, frame.planes.size) else None
@@ -146,7 +148,7 @@ class MediapipeFaces:
         self.search_all()
 
     def search_all(self) -> None:
-        """Search all of the next picture: what is not found there is never found."""
+        """Search all of the next picture, but for windows: what is not found there may never be found."""
         self._rounds.restart()
         if self._survey is not None:
             self._survey.restart()
@@ -163,6 +165,7 @@ class MediapipeFaces:
         if self._turns:
             self._tiles = with_turned(self._tiles)
         self._rounds = Rounds(self._tiles, self._interval)
+        self._close = len(self._tiles)  # the tiles from this one on only follow
         if self._survey is not None:
             self._survey.lay_out(size)
             if self._survey.finer and self._min_face is None:
@@ -228,7 +231,8 @@ class MediapipeFaces:
         for found in seen.faces:
             box = as_detected(found.box)
             opinion = seen.opinion(box)
-            evidence = _SURE if opinion is None else float(np.clip(_SURE + _RISE * (opinion - _LIKELY), 0.0, 1.0))
+            told = _LIKELY if opinion is None else opinion if seen.denies(box) else max(opinion, _LIKELY)
+            evidence = float(np.clip(_SURE + _RISE * (told - _LIKELY), 0.0, 1.0))
             shared = overlap(np.array([box]), np.array([one.box for one in self._places]).reshape(-1, 4))[0]
             if shared.max(initial=0.0) >= _SAME_FACE:
                 place = self._places[int(shared.argmax())]

@@ -177,7 +177,7 @@ def stretched(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def view(planes: Planes, box: Box, width: int, side: int, outside: int = cv2.BORDER_REFLECT) -> NDArray[np.uint8]:
     """A square RGB picture, uint8 (side, side, 3), in whose middle the box is `width` pixels wide (its longer side).
 
-    outside: what is seen outside the picture, OpenCV's word for it; it mirrors what lies inside the border.
+    outside: what is seen outside the picture, OpenCV's word for it; by default what lies inside its border, mirrored.
     """
     scale = width / max(box[2] - box[0], box[3] - box[1])
     left, top, reach = _seen(box, width, side)

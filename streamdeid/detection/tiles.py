@@ -79,7 +79,7 @@ def tiles_of(size: tuple[int, int], least: float) -> tuple[Tile, ...]:
 def close_tiles(size: tuple[int, int], least: float) -> tuple[Tile, ...]:
     """Tiles in which faces are followed that are smaller than those of `least` pixels that all of the picture is
     searched for: half as large, and 12 pixels or more. None where that is no finer. The survey finds such faces; to
-    search for them would cost four times as much, and find more that is none than faces."""
+    search for all of them costs four times as much, and found more that was none than faces."""
     scale = min(1.0, SEEN / max(least / 2, _LEAST_FOLLOWED))
     return tuple(_level(size, scale)) if scale > 1.01 * min(1.0, SEEN / least) else ()
 

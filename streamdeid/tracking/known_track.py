@@ -73,7 +73,9 @@ class KnownTrack:
     nothing: int = 0
     """Frames since a look at its place saw nothing, that one included; 0 where it did not."""
     trail: dict[float, Floats] | None = None
-    """Where its patch was found in frames before its start; None until it was looked for."""
+    """Where its patch was found in frames before the first sighting to come; None until it was looked for ..."""
+    trail_of: int = 0
+    """... and the number of that sighting's frame."""
     again: int = 0
     """Number of the frame of the sighting after a gap ..."""
     back: dict[float, Floats] = field(default_factory=dict)
@@ -83,13 +85,14 @@ class KnownTrack:
         """Seconds from a time to the nearest sighting."""
         return min((abs(one.place.time - time) for one in self.sightings), default=math.inf)
 
-    def sighted(self, place: Place) -> None:
-        """Note a face in a frame that is shown: seen when that was new, or when it was looked at again."""
+    def sighted(self, place: Place, again: bool = False) -> None:
+        """Note a face in a frame that is shown. again: it was seen when that frame was looked at again."""
         self.path.append(place)
         self.seen, self.lost = place.time, False
         x0, y0, x1, y1 = place.box.tolist()
-        # Without them the places after a face that only a look had seen were boxes of no size.
-        self.sides = max(self.sides[0], x1 - x0), max(self.sides[1], y1 - y0)
+        # A look can see somebody larger; but without any sides the places that follow were boxes of no size.
+        if not again or not any(self.sides):
+            self.sides = max(self.sides[0], x1 - x0), max(self.sides[1], y1 - y0)
 
     def opined(self, opinion: float) -> None:
         """Note what the third network said of it."""

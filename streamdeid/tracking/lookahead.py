@@ -182,7 +182,7 @@ class LookAhead:
                 place = self._before(known, now, later)
                 if place is not None:
                     box, cut = place
-                    early = Track(number, box, None, missed=1, ambiguous=False, sides=_first_sides(known), cut=cut)
+                    early = Track(number, box, None, missed=1, ambiguous=False, sides=_first_sides(known, now), cut=cut)
                     if not self._on_a_head(early, heads):
                         lost.append(early)
         self._known = {n: k for n, k in self._known.items() if n in present or k.start > now.index}
@@ -202,7 +202,7 @@ class LookAhead:
             if found is not None and found.keypoints is not None:
                 seen = replace(track, box=found.box, face=found, missed=0, sides=None, cut=False)
                 if not self._on_a_head(replace(seen, face=None), heads):
-                    known.sighted(Place(now.time, np.array(found.box, dtype=np.float64)))
+                    known.sighted(Place(now.time, np.array(found.box, dtype=np.float64)), again=True)
                     covered.append(seen)
             elif found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(track):
                 covered.append(replace(track, face=found))
@@ -262,7 +262,7 @@ class LookAhead:
             return track
         if not known.path:  # lost before it was known to be a face: where it is seen again tells where it was
             early = self._before(known, now, later)
-            return None if early is None else _at(track, early, _first_sides(known))
+            return None if early is None else _at(track, early, _first_sides(known, now))
         others = [box for number, box in faces.items() if number != track.number]
         found = self._followed(known, now, others)
         after = list(itertools.islice((one for one in known.sightings if one.index > now.index), MOTION))
@@ -344,14 +344,15 @@ class LookAhead:
         return found
 
     def _before(self, known: KnownTrack, now: Noted, later: Sequence[Noted]) -> tuple[Box, bool] | None:
-        """Where a track was before it started, as `_limited`; None outside the picture, and before the patch was
-        anywhere."""
-        places = [one.place for one in itertools.islice(known.sightings, MOTION)]
-        if not places:
+        """Where a track was before it was first seen in a frame that is shown, as `_limited`; None outside the picture,
+        and before the patch was anywhere."""
+        # What was too faint to be shown lies before: it is no place to go back from.
+        after = list(itertools.islice((one for one in known.sightings if one.index > now.index), MOTION))
+        if not after:
             return None
-        sides = _first_sides(known) or (0.0, 0.0)
-        if known.trail is None:
-            known.trail = self._backwards((now, *later), known.start, places)
+        places, sides = [one.place for one in after], _sides(after[0])
+        if known.trail is None or known.trail_of != after[0].index:
+            known.trail, known.trail_of = self._backwards((now, *later), after[0].index, places), after[0].index
         sure = known.surest >= CERTAIN or self._goes_on(known)
         if places[0].time - now.time > _FOUND_LATE and not sure:
             return None
@@ -380,9 +381,11 @@ def _heads(tracks: Sequence[Track]) -> dict[int, Floats]:
     return {number: np.array(box) for number, box in seen.items() if box is not None}
 
 
-def _first_sides(known: KnownTrack) -> tuple[float, float] | None:
-    """Sides of a track's first face, pixels."""
-    if not known.sightings:
-        return None
-    x0, y0, x1, y1 = known.sightings[0].place.box.tolist()
+def _first_sides(known: KnownTrack, now: Noted) -> tuple[float, float] | None:
+    """Sides of a track's first face after a frame, pixels."""
+    return next((_sides(one) for one in known.sightings if one.index > now.index), None)
+
+
+def _sides(one: Sighting) -> tuple[float, float]:
+    x0, y0, x1, y1 = one.place.box.tolist()
     return x1 - x0, y1 - y0

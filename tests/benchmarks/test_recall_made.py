@@ -61,8 +61,13 @@ def test_a_label_follows_its_head(clip: tuple[Path, truth.Clip], tmp_path: Path,
     assert labels.name == f"drawn, {variant}" and len(labels.heads) == len(LABELLED)
     frames = list(FileSource(path))
     for frame, heads in labels.heads.items():
-        assert heads[0].box.frame == frame and heads[0].face
-        assert bright(frames[frame].planes) == pytest.approx(heads[0].box.corners, abs=2.5), frame
+        assert all(head.box.frame == frame and head.face for head in heads)
+        assert len(heads) == (36 if variant == made.WALL else 1)
+        corners = np.array([head.box.corners for head in heads])
+        around = *corners[:, :2].min(axis=0), *corners[:, 2:].max(axis=0)
+        assert bright(frames[frame].planes) == pytest.approx(around, abs=2.5), frame
+        middles = (corners[:, :2] + corners[:, 2:]) / 2
+        assert all(frames[frame].planes.y[int(y), int(x)] > 80 for x, y in middles)
 
 
 def test_each_variant_is_what_its_name_says(clip: tuple[Path, truth.Clip], tmp_path: Path) -> None:
@@ -70,7 +75,9 @@ def test_each_variant_is_what_its_name_says(clip: tuple[Path, truth.Clip], tmp_p
     infos = {name: FileSource(path).info for name, path in paths.items()}
     assert (infos[made.TURNED].width, infos[made.TURNED].height) == (HEIGHT, WIDTH)
     assert (infos[made.HALF].width, infos[made.HALF].height) == (WIDTH // 2, HEIGHT // 2)
-    others = {(info.width, info.height) for name, info in infos.items() if name not in (made.TURNED, made.HALF)}
+    assert (infos[made.WALL].width, infos[made.WALL].height) == (6 * WIDTH, 6 * HEIGHT)
+    resized = made.TURNED, made.HALF, made.WALL
+    others = {(info.width, info.height) for name, info in infos.items() if name not in resized}
     assert others == {SIZE}
     assert infos[made.FIVE].average_rate == 5 and infos[made.BLOCKS].average_rate == 25
     first = next(pictures()).y.astype(float)
@@ -92,7 +99,6 @@ def test_what_light_and_lens_do_to_a_picture() -> None:
     assert abs(darker.mean()) < 0.1 and 3.5 < darker.std() < 4.5
     assert abs(float((dark.v - (128 + 0.5 * (v - 128.0))).mean())) < 0.1
     other = made.dim(Planes(np.roll(y, 1), u, v))
-    assert np.corrcoef((other.u.astype(float) - dark.u).ravel(), darker[::2, ::2].ravel())[0, 1] < 0.1
     assert (other.u != dark.u).mean() > 0.5, "another noise in each frame"
     coarse = made.soft(planes)
     assert coarse.size == planes.size and coarse.y.std() < 0.6 * y.std()

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamdeid.detection.candidates import Candidate, covered, joined, overlap, part_of
+from streamdeid.detection.candidates import Candidate, covered, joined, overlap, part_of, seen_before
 from streamdeid.detection.tiles import Tile
 
 TILES = (Tile(0, 0, 640, 480, 0.3), Tile(0, 0, 256, 256, 0.75), Tile(192, 0, 448, 256, 0.75))
@@ -49,6 +49,15 @@ def test_a_nose_is_a_part_of_a_face_and_a_neighbour_is_not() -> None:
     assert not part_of(face, [(150.0, 150.0, 200.0, 200.0)])  # a large face is never a part of a small one
     assert not part_of(face, [face])
     assert not part_of(face, [])
+
+
+def test_what_only_a_later_tile_saw_is_told_apart() -> None:
+    everywhere, late, early = one(100, 100, 50, 0.9, 2), one(300, 100, 50, 0.9, 2), one(400, 300, 50, 0.6, 1)
+    seen = [everywhere, one(102, 101, 50, 0.5, 0), late, early]
+    candidates = joined(seen, TILES)
+    assert [row.box[0] for row in candidates if row.tile == 2] == [102, 300]
+    assert {candidates[row].box[0] for row in seen_before(2, seen, candidates)} == {102, 400}
+    assert seen_before(2, [late], [late]) == set() and seen_before(2, [], []) == set()
 
 
 boxes = st.tuples(*[st.floats(0, 500)] * 2, *[st.floats(1, 200)] * 2).map(

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.shipped_models import CENTERFACE, network
+from streamdeid.detection import close_look
 from streamdeid.detection.close_look import CloseLook
-from streamdeid.detection.second_look import shown
+from streamdeid.detection.second_look import shown, view
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
 
@@ -77,8 +78,43 @@ def test_it_does_not_say_that_there_is_none_where_it_sees_little_of_the_picture(
     said = look(planes, inside)
     assert said is not None and said < 0.9
     large = (width / 2 - height / 2, 0.0, width / 2 + height / 2, float(height))
-    assert shown(planes.size, large, 4) < 0.4 and look(planes, large) is None
-    assert shown(planes.size, inside, 4) > 0.4
+    assert shown(planes.size, large, 4) < 0.38 < shown(planes.size, inside, 4)
+    assert look(planes, large) is None
+    again = look(planes, large, anyway=True)
+    assert again is not None and again < 0.9
+    corner = look(planes, (0.0, 0.0, 60.0, 60.0))
+    assert corner is not None and corner < 0.9, "a clock in a corner of the picture is denied as before"
+
+
+def test_a_face_that_fills_the_picture_is_told(look: CloseLook, picture: tuple[NDArray[np.uint8], Box]) -> None:
+    rgb, box = picture
+    x0, y0, x1, y1 = (round(v / 2) * 2 for v in box)
+    side = (x1 - x0 + y1 - y0) // 2
+    cut = np.ascontiguousarray(rgb[y0 - side // 4 : y1 + side // 4, x0 - side // 4 : x1 + side // 4])
+    near = cv2.resize(cut, (cut.shape[1] // 2 * 4, cut.shape[0] // 2 * 4))
+    scale = near.shape[1] / cut.shape[1]
+    place = tuple(scale * v for v in (side // 4, side // 4, side // 4 + x1 - x0, side // 4 + y1 - y0))
+    planes = planes_from_rgb(near)
+    assert shown(planes.size, place, 4) < 0.38
+    said = look(planes, place)
+    assert said is not None and said > 1.2
+
+
+def test_outside_the_picture_its_border_goes_on(
+    look: CloseLook, picture: tuple[NDArray[np.uint8], Box], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mirrored, a head at the border has a twin."""
+    rgb, box = picture
+    planes, place = reduced(rgb, box, 80 / (box[2] - box[0]))
+    borders: list[int] = []
+
+    def noted(*given: object) -> NDArray[np.uint8]:
+        borders.append(int(str(given[4])))
+        return view(planes, place, 24, 96)
+
+    monkeypatch.setattr(close_look, "view", noted)
+    look(planes, place)
+    assert borders == [cv2.BORDER_REPLICATE]
 
 
 def test_the_share_of_a_view_that_is_picture() -> None:

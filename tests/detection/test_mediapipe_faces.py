@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -14,8 +15,9 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face, Keypoints
-from streamdeid.core.frames import Frame
+from streamdeid.core.frames import Frame, Planes
 from streamdeid.detection import yunet
+from streamdeid.detection.candidates import Candidate
 from streamdeid.detection.five_points import FiveFaces
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.networks import Networks
@@ -273,3 +275,73 @@ def test_a_function_of_a_picture_is_a_detector(model: AppearanceModel) -> None:
 def test_what_is_no_box_fails_closed(row: tuple[float, ...]) -> None:
     with pytest.raises(FailedClosed, match="no box"):
         PluggedIn(lambda image: [row], landmarks=False)(frame(drawn_faces.room((64, 48))))
+
+
+@pytest.fixture
+def large() -> Iterator[MediapipeFaces]:
+    """A detector with windows that has seen an empty wall of 1920 x 1080."""
+    detector = MediapipeFaces(survey=0.5)
+    detector(wall(0))
+    yield detector
+    detector.close()
+
+
+def wall(index: int) -> Frame:
+    return Frame(planes_from_rgb(np.full((1080, 1920, 3), 110, np.uint8)), Fraction(index, 20), index)
+
+
+@pytest.mark.parametrize("searched", [False, True])
+def test_in_close_tiles_known_places_are_followed_and_nobody_new_is_found(
+    large: MediapipeFaces, monkeypatch: pytest.MonkeyPatch, searched: bool
+) -> None:
+    """searched: an ordinary tile sees the new one, too."""
+    box, beside = (400.0, 300.0, 414.0, 314.0), (440.0, 310.0, 454.0, 324.0)
+    close = large._tile_for(box)
+    assert close >= large._close and large._tiles[close].scale == 1.0
+    place = Place(box, 0.6, close)
+    place.evidence = 0.8
+    large._places = [place]
+
+    def search(planes: Planes, number: int) -> list[Candidate]:
+        boxes = [box, beside] if number == close else [beside] if number == 0 and searched else []
+        return [Candidate(one, np.zeros((6, 2)), 0.6, number, False) for one in boxes]
+
+    monkeypatch.setattr(large, "_search", search)
+    monkeypatch.setattr(large._rounds, "due", lambda wanted: sorted({0, *wanted}))
+    large(wall(1))
+    assert place.missed == 0 and place.tile == close
+    assert [one.box for one in large._places if one is not place] == ([beside] if searched else [])
+
+
+def test_close_tiles_are_searched_in_no_round_and_only_where_all_sizes_are_looked_for() -> None:
+    for least, there in ((None, True), (24.0, False)):
+        detector = MediapipeFaces(survey=0.5, min_face=least)
+        try:
+            detector(wall(0))
+            assert (len(detector._tiles) > detector._close) == there
+            assert {n for _ in range(600) for n in detector._rounds.due(set())} == set(range(detector._close))
+        finally:
+            detector.close()
+    small = MediapipeFaces(survey=0.5)
+    try:
+        small(Frame(planes_from_rgb(np.full((720, 1280, 3), 110, np.uint8)), Fraction(0), 0))
+        assert len(small._tiles) == small._close, "a survey sees small faces large enough there"
+    finally:
+        small.close()
+
+
+def test_a_face_that_the_survey_could_not_have_denied_is_no_less_one_for_being_seen(
+    large: MediapipeFaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dark or close by: a score just above the bar must not count less than none that can be told."""
+    box = (400.0, 300.0, 500.0, 400.0)
+    face = Keypoints(box, np.full((5, 2), 450.0), 0.4)
+    evidence = []
+    for opinion, denies in ((None, False), (1.05, False), (1.05, True), (1.6, True)):
+        seen = SimpleNamespace(faces=(face,), opinion=lambda _, said=opinion: said, denies=lambda _, sure=denies: sure)
+        monkeypatch.setattr(large, "_survey", lambda *_, seen=seen: seen)
+        monkeypatch.setattr(large._look, "keypoints", lambda *_: None)
+        large._places = []
+        large._look_over(wall(1))
+        evidence.append(large._places[0].evidence)
+    assert evidence[0] == evidence[1] > evidence[2] and evidence[3] > 0.65

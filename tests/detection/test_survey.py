@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import cv2
@@ -17,7 +20,7 @@ from streamdeid.detection import centerface
 from streamdeid.detection.centerface import CenterFace, Seen
 from streamdeid.detection.five_points import FiveFaces, as_detected
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
-from streamdeid.detection.survey import FOUND, Survey, Surveyed, windows
+from streamdeid.detection.survey import FOUND, Survey, Surveyed, limits, windows
 from streamdeid.errors import ModelError
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
@@ -174,7 +177,7 @@ def test_the_picture_that_it_sees(size: tuple[int, int], expected: tuple[int, in
     assert ran.size == expected
 
 
-@pytest.mark.parametrize("size", [(1920, 1080), (1080, 1920), (2560, 1440), (3840, 2160), (1919, 1081)])
+@pytest.mark.parametrize("size", [(1920, 1080), (1080, 1920), (2560, 1440), (3840, 2160), (1919, 1081), (1917, 1077)])
 def test_a_small_face_is_whole_in_some_window(size: tuple[int, int]) -> None:
     survey = Survey(WEIGHTS, 0.5, 960)
     survey.lay_out(size)
@@ -186,7 +189,7 @@ def test_a_small_face_is_whole_in_some_window(size: tuple[int, int]) -> None:
     assert min(r[0] for r in regions) == min(r[1] for r in regions) == 0
     assert max(r[2] for r in regions) == size[0] and max(r[3] for r in regions) == size[1]
     assert all(r[0] % 2 == r[1] % 2 == 0 for r in regions)
-    face = 44 / scale
+    face = 48 / scale
     for x in np.linspace(0, size[0] - face, 41):
         for y in np.linspace(0, size[1] - face, 41):
             assert any(r[0] <= x and x + face <= r[2] and r[1] <= y and y + face <= r[3] for r in regions), (x, y)
@@ -199,38 +202,95 @@ def test_pictures_that_are_seen_nearly_whole_have_no_windows(size: tuple[int, in
     assert not survey.finer
 
 
-def test_windows_are_looked_at_one_after_another_and_then_seldom() -> None:
-    """The first frame as a whole, each of the next ones in one window, and from then on one window a second."""
-    survey = Survey(WEIGHTS, 0.5, 96)  # small, so that it is quick
-    survey.lay_out((320, 180))
+def looks(survey: Survey, times: Sequence[Fraction], calm: bool = False) -> list[tuple[Fraction, int | None]]:
+    """When it looks, and at which window; None for the whole picture."""
     planes = planes_from_rgb(np.full((180, 320, 3), 90, np.uint8))
-    looks: list[tuple[int, Surveyed]] = []
+    corners = [(int(x0), int(y0)) for x0, y0, _, _ in survey._windows]
+    seen = [(time, survey(planes, time, calm)) for time in times]
+    return [(t, None if one._window is None else corners.index(one._corner)) for t, one in seen if one is not None]
 
-    def look(frames: range, calm: bool = False) -> None:
-        seen = ((frame, survey(planes, Fraction(frame, 20), calm)) for frame in frames)
-        looks.extend((frame, one) for frame, one in seen if one is not None)
 
-    look(range(0, 60))
-    whole = [frame for frame, seen in looks if seen._window is None]
-    assert whole == [0, 10, 20, 30, 40, 50]
-    count = len(survey._windows)
-    pieces = [(frame, seen._window) for frame, seen in looks if seen._window is not None]
-    assert [frame for frame, _ in pieces[:count]] == list(range(1, count + 1)) and count < 10
-    assert [window for _, window in pieces[:count]] == survey._windows
-    assert [after - before for (before, _), (after, _) in zip(pieces[count:], pieces[count + 1 :], strict=False)] == [
-        20
+@pytest.fixture
+def windowed() -> Survey:
+    """A survey of 320 x 180 pixels in windows; small, so that it is quick."""
+    survey = Survey(WEIGHTS, 0.5, 96)
+    survey.lay_out((320, 180))
+    return survey
+
+
+def test_windows_are_looked_at_one_after_another_and_then_seldom(windowed: Survey) -> None:
+    """The first frame as a whole, all windows soon after it, and from then on one window a second."""
+    count = len(windowed._windows)
+    seen = looks(windowed, [Fraction(frame, 20) for frame in range(100)])
+    assert [time for time, window in seen if window is None] == [Fraction(k, 2) for k in range(10)]
+    windows_seen = [(time, window) for time, window in seen if window is not None]
+    assert [window for _, window in windows_seen[:count]] == list(range(count)) and count >= 4
+    assert windows_seen[count - 1][0] <= Fraction(count + 2, 20)
+    assert [window for _, window in windows_seen[count:]] == [
+        number % count for number in range(len(windows_seen) - count)
     ]
-    looks.clear()
-    look(range(60, 160), calm=True)
-    assert len([1 for _, seen in looks if seen._window is not None]) == 2
-    survey.restart()
-    looks.clear()
-    look(range(160, 161 + count))
-    assert [seen._window for _, seen in looks] == [None, *survey._windows]
+    times = [time for time, _ in windows_seen[count - 1 :]]
+    assert all(1 <= after - before <= Fraction(11, 10) for before, after in pairwise(times)) and len(times) >= 4
+
+
+def test_windows_are_looked_at_less_often_while_all_is_calm(windowed: Survey) -> None:
+    looks(windowed, [Fraction(frame, 20) for frame in range(40)])
+    seen = looks(windowed, [Fraction(frame, 20) for frame in range(40, 160)], calm=True)
+    assert len([window for _, window in seen if window is not None]) in (2, 3)
+
+
+def test_with_few_frames_a_second_the_whole_picture_and_windows_take_turns(windowed: Survey) -> None:
+    seen = [window for _, window in looks(windowed, [Fraction(frame) for frame in range(8)])]
+    assert seen == [None, 0, None, 1, None, 2, None, 3]
+
+
+def test_after_a_restart_and_when_the_clock_goes_back_all_windows_are_owed_the_next_one_first(windowed: Survey) -> None:
+    count = len(windowed._windows)
+    looks(windowed, [Fraction(0), Fraction(1, 20)])
+    windowed.restart()
+    seen = [window for _, window in looks(windowed, [Fraction(1) + Fraction(k, 20) for k in range(count + 1)])]
+    assert seen == [None, *((1 + k) % count for k in range(count))]
+    back = [window for _, window in looks(windowed, [Fraction(k, 20) for k in range(count + 1)])]
+    assert back == seen
+
+
+def test_another_size_in_mid_stream_has_windows_of_its_own(windowed: Survey) -> None:
+    looks(windowed, [Fraction(0), Fraction(1, 20)])
+    windowed.lay_out((96, 54))
+    assert not windowed.finer
+    assert windowed(planes_from_rgb(np.full((54, 96, 3), 90, np.uint8)), Fraction(1, 10)) is not None
+    assert windowed(planes_from_rgb(np.full((54, 96, 3), 90, np.uint8)), Fraction(2, 10)) is None
+
+
+def test_windows_of_nearly_one_size_share_a_network() -> None:
+    survey = Survey(WEIGHTS, 0.5, 96)
+    survey.lay_out((321, 181))
+    planes = planes_from_rgb(np.full((181, 321, 3), 90, np.uint8))
+    for frame in range(20):
+        survey(planes, Fraction(frame, 20))
+    assert len(survey._networks) == 2
+
+
+def test_nobody_is_cut_where_a_window_ends_with_the_picture() -> None:
+    size = (1920, 1080)
+    assert limits((0.0, 0.0, 984.0, 564.0), size) == (-np.inf, -np.inf, 984.0, 564.0)
+    assert limits((936.0, 516.0, 1920.0, 1080.0), size) == (936.0, 516.0, np.inf, np.inf)
+
+
+def test_a_window_denies_nobody_beside_its_seam() -> None:
+    """There hair and shoulders are cut off; a face that it sees there counts."""
+    none, face = surveyed(0.1), surveyed(0.5)
+    box = (30.0, 30.0, 54.0, 54.0)
+    for seam, denied in ((20.0, False), (10.0, True), (-np.inf, True)):
+        window = (seam, -np.inf, np.inf, np.inf)
+        opinion = replace(none, _window=window).opinion(box)
+        assert (opinion is not None and opinion < 1) == denied
+        assert replace(face, _window=window).opinion(box) == face.opinion(box)
+    assert replace(face, _window=(31.0, -np.inf, np.inf, np.inf)).opinion(box) is None
 
 
 def test_a_face_in_a_window_is_where_it_is_in_the_frame() -> None:
-    """A drawn face of 20 pixels in a large picture, which the whole picture shows at half the size."""
+    """A drawn face of 24 pixels in a large picture, which the whole picture shows at half the size."""
     models = load_models(None)
     one = next(iter(synthetic_people(models.fitting, models.gallery, people=1, size=(320, 180))))
     x0, y0, x1, y1 = one.truths[0].box
@@ -244,7 +304,7 @@ def test_a_face_in_a_window_is_where_it_is_in_the_frame() -> None:
     survey = Survey(WEIGHTS, 0.5, 960)
     survey.lay_out((1920, 1080))
     planes = planes_from_rgb(rgb)
-    seen = [survey(planes, Fraction(frame, 100)) for frame in range(5)]
+    seen = [survey(planes, Fraction(frame, 20)) for frame in range(5)]
     assert all(one is not None for one in seen)
     found = [face for one in seen[1:] if one is not None for face in one.faces]
     assert len(found) == 1

@@ -71,7 +71,7 @@ def test_smaller_faces_than_are_searched_for_are_followed_in_close_tiles(size: t
 
 def test_where_the_smallest_faces_are_searched_for_there_are_no_close_tiles() -> None:
     assert close_tiles((1280, 720), 12) == ()
-    assert all(tile.scale == 1 for tile in close_tiles((1280, 720), 16))
+    assert {tile.scale for tile in close_tiles((1280, 720), 16)} == {1.0}
 
 
 @pytest.mark.parametrize("interval", [1, 2, 5, 32])

@@ -159,16 +159,41 @@ def replace_points(found: Face) -> Face:
     return Face(found.box, found.score, evidence=1.0, keypoints=Keypoints(found.box, np.full((5, 2), 1.0), 0.9))
 
 
-def test_places_after_a_face_that_only_a_look_has_seen_have_its_size() -> None:
-    """A track that was too faint to be shown, then lost, and a face later on: a look finds it before any other."""
-    frames: list[list[Face]] = [[face(300, evidence=0.0)]] * 20 + [[]] * 22 + [[face(300)]] * 30
+FAINT: list[list[Face]] = [[face(300, evidence=0.0)]] * 20 + [[]] * 22 + [[face(300)]] * 30
+"""A track that was too faint to be shown, then lost, and a face later on."""
 
+
+def test_places_after_a_face_that_only_a_look_has_seen_have_its_size() -> None:
     def at_times(index: int, box: Box) -> Face | None:
         return somebody(index, box) if index % 3 == 0 else None
 
-    shown, asked = run(frames, at_times, [HEAD] * len(frames))
+    shown, asked = run(FAINT, at_times, [HEAD] * len(FAINT))
     boxes = [track.box for tracks in shown for track in tracks] + [box for _, box in asked]
-    assert not any(shown[:20]) and any(
-        track.face is not None and track.face.again for tracks in shown[20:42] for track in tracks
-    )
-    assert min(min(x1 - x0, y1 - y0) for x0, y0, x1, y1 in boxes) >= 30
+    assert not any(shown[:20])
+    assert any(track.face is not None and track.face.again for tracks in shown[20:42] for track in tracks)
+    assert min(min(x1 - x0, y1 - y0) for x0, y0, x1, y1 in boxes) >= 59.9
+
+
+def test_a_look_that_saw_somebody_larger_does_not_enlarge_the_places_that_follow() -> None:
+    def larger(index: int, box: Box) -> Face | None:
+        x0, y0, x1, y1 = box
+        wide = x0 - 30, y0 - 30, x1 + 30, y1 + 30
+        keypoints = Keypoints(wide, np.full((5, 2), 1.0), 0.8)
+        return Face(wide, 0.8, evidence=0.8, keypoints=keypoints, again=True) if index == 22 else None
+
+    _, asked = run(GAP, larger, [HEAD] * len(GAP))
+    assert max(x1 - x0 for index, (x0, _, x1, _) in asked if index > 22) < 1.3 * 60
+
+
+def test_who_was_too_faint_before_is_followed_back_from_where_they_are_seen_next() -> None:
+    """Somebody who walks: what was seen before is no place to go back from."""
+    frames: list[list[Face]] = [[face(100 + 4 * i, evidence=0.0)] for i in range(20)]
+    frames += [[]] * 22 + [[face(100 + 4 * i)] for i in range(42, 72)]
+    shown, asked = run(frames, perhaps)
+    looked = {index: box for index, box in asked if 20 <= index < 42}
+    assert looked
+    for index, (x0, _, x1, _) in looked.items():
+        assert x1 - x0 >= 59.9
+        if index >= 37:  # further back nobody knows; motion says about where
+            assert abs((x0 + x1) / 2 - (130 + 4 * index)) < 30, index
+    assert all(box[2] - box[0] >= 59.9 for tracks in shown[20:42] for box in (track.box for track in tracks))
