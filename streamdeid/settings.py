@@ -105,8 +105,8 @@ class Settings:
     )  # fmt: skip
     survey: float | None = setting(
         None, "time between two looks of a third network at the whole picture, 0 for none: it finds faces that the "
-        "detector does not, and what is none", FACES, metavar="S", least=0.0, most=60.0, unit="seconds",
-        shown="0.5; live: 2",
+        "detector does not, and what is none; at a large picture it also looks in windows", FACES, metavar="S",
+        least=0.0, most=60.0, unit="seconds", shown="0.5; live: 2",
     )  # fmt: skip
     detector_deadline: float = setting(
         10.0, "time after which a detector that does not answer has failed", FACES, metavar="S", least=0.1, most=600.0,
