@@ -45,17 +45,16 @@ _LARGER, _WIDE, _LONGEST = 1.5, 1920, 2.0
 many times at most."""
 _SHAPE = 9 / 16
 """Shorter side over the longer one of the pictures that the side is given for."""
-_REDUCED, _FINER, _FINEST = 0.7, 2.0, 2560
-"""A picture of which the network sees less than the first share of each side is looked at in windows, too: up to so
-many times finer, and as finely as if it were no wider than this. Of 237 faces of 12 to 24 pixels in clips repeated
-until they are 1,920 pixels wide 154 were open without windows and close tiles, and 27 with them."""
+_REDUCED = 0.7
+"""A picture of which the network sees less than this share of each side is looked at in windows, too, four of its own
+size and nearly twice as fine. Of 237 faces of 12 to 24 pixels in clips repeated until they are 1,920 pixels wide 154
+were open without windows and close tiles, and 27 with them. Windows of another size, with a network of their own,
+held 137 MiB more in 1080p."""
 _SEAM = 48
 """Pixels of the network's picture that neighbouring windows share: faces up to this size are whole in one of them. It
 says nothing of larger ones, which it knows from the whole picture."""
 _BESIDE_SEAM = 0.5
 """Widths of a face beside it that a window has to show before it denies one there."""
-_LARGER_WINDOW = 1.05
-"""Times the side that the network's picture of a window may have: 1080p has four windows then, not nine."""
 _OWED, _WINDOWS, _CALM_WINDOWS = Fraction(1, 10), 2, 4
 """Pauses before a window over those between two looks at the whole picture: in the first round after a start or a cut,
 then, and while nothing is in doubt. Who is far away stays for long, and those who are there at the start are found
@@ -125,9 +124,10 @@ class Survey:
         """seconds: between two looks; the first is due at once. side: longer side of the network's picture, pixels, if
         the picture is as wide as 16:9; one that is higher is reduced to as many pixels."""
         self._weights, self._seconds, self._side = weights, Fraction(seconds), side
-        self._networks: dict[tuple[int, int], CenterFace] = {}
+        self._network: CenterFace | None = None
         self._size: tuple[int, int] | None = None
-        self._scale = self._fine = 1.0
+        self._shape = 0, 0
+        self._scale = 1.0
         self._windows: list[Box] = []
         self._last: Fraction | None = None
         self._last_window: Fraction | None = None
@@ -139,9 +139,9 @@ class Survey:
         longest = max(size)
         most = self._side * min(1.0, math.sqrt(_SHAPE * longest / min(size)))
         side = min(most, _LARGER * longest) if longest <= _WIDE else most * min(longest / _WIDE, _LONGEST)
-        self._size, self._scale, self._networks = size, side / longest, {}
-        self._fine = min(1.0, _FINER * self._scale, _FINEST / longest)
-        self._windows = windows(size, self._fine, most) if self._scale < _REDUCED else []
+        self._size, self._scale, self._network = size, side / longest, None
+        self._shape = rounded((round(size[0] * self._scale), round(size[1] * self._scale)))
+        self._windows = windows(size, self._shape)[1] if self._scale < _REDUCED else []
         self._next = 0
         self.restart()
 
@@ -167,21 +167,18 @@ class Survey:
         window = bool(self._windows) and _passed(self._last_window, time, pause * self._seconds)
         if whole and not (window and self._turn_of_window):  # where both are always due, they take turns
             self._last, self._turn_of_window = time, True
-            return self._surveyed(planes, (0.0, 0.0, float(self._size[0]), float(self._size[1])), self._scale)
+            return self._surveyed(planes, (0.0, 0.0, float(self._size[0]), float(self._size[1])))
         if not window:
             return None
         self._last_window, self._turn_of_window = time, False
         number, self._next = self._next, (self._next + 1) % len(self._windows)
         self._owed = max(0, self._owed - 1)
-        return self._surveyed(planes, self._windows[number], self._fine, limits(self._windows[number], self._size))
+        return self._surveyed(planes, self._windows[number], limits(self._windows[number], self._size))
 
-    def _surveyed(self, planes: Planes, region: Box, scale: float, window: Box | None = None) -> Surveyed:
-        """What there is in a region of a picture, pixels, at a scale. window: its limits, if it is not all."""
+    def _surveyed(self, planes: Planes, region: Box, window: Box | None = None) -> Surveyed:
+        """What there is in a region of a picture, pixels. window: its limits, if it is not all."""
         x0, y0, x1, y1 = (round(v) for v in region)
-        shape = rounded((round((x1 - x0) * scale), round((y1 - y0) * scale)))
-        network = self._networks.get(shape)
-        if network is None:
-            network = self._networks[shape] = CenterFace(self._weights, shape)
+        network = self._network = self._network or CenterFace(self._weights, self._shape)
         rgb = rectangle_to_rgb(planes, x0, y0, x1, y1, min(1.0, network.size[0] / (x1 - x0)), quick=True)
         seen = network(rgb, FOUND)
         units = (x1 - x0) / rgb.shape[1], (y1 - y0) / rgb.shape[0]
@@ -194,24 +191,21 @@ class Survey:
         return Surveyed(faces, seen, enlarged, rgb[:, :, 1], 1 / unit, (x0, y0), window)
 
 
-def windows(size: tuple[int, int], scale: float, side: float) -> list[Box]:
-    """Regions of a picture of a size (width, height), pixels, that a network sees at a scale in pictures of about a
-    longer side, rows from the top. Their left and upper edges are even; neighbours share `_SEAM` of its pixels or
-    more."""
-    shorter = side * min(size) / max(size)
-    sides = (side, shorter) if size[0] >= size[1] else (shorter, side)
-    columns, rows = (_spans(length, scale, most) for length, most in zip(size, sides, strict=True))
-    return [(left, top, right, bottom) for top, bottom in rows for left, right in columns]
+def windows(size: tuple[int, int], seen: tuple[int, int]) -> tuple[float, list[Box]]:
+    """The scale, at most 1, at which a picture of a size (width, height) fits into two rows of two of the network's
+    pictures of the size `seen`, pixels, whose neighbours share `_SEAM` of its pixels or more; and what they show of the
+    picture, in its pixels, rows from the top. Left and upper edges are even."""
+    scale = min(1.0, *((2 * there - _SEAM) / length for there, length in zip(seen, size, strict=True)))
+    columns, rows = (_spans(length, there / scale) for length, there in zip(size, seen, strict=True))
+    return scale, [(left, top, right, bottom) for top, bottom in rows for left, right in columns]
 
 
-def _spans(length: int, scale: float, most: float) -> list[tuple[float, float]]:
-    """One side of the picture in equal, overlapping pieces."""
-    count = max(1, math.ceil(length * scale / (_LARGER_WINDOW * most) - 1e-9))
-    if count == 1:
+def _spans(length: int, piece: float) -> list[tuple[float, float]]:
+    """Both ends of one side of the picture, or all of it where one piece is enough."""
+    if piece >= length:
         return [(0.0, float(length))]
-    piece = 2 * math.ceil((length + (count - 1) * _SEAM / scale) / count / 2) + 2
-    starts = [2 * math.floor((length - piece) * row / (count - 1) / 2) for row in range(count)]
-    return [(float(start), float(start + piece)) for start in starts[:-1]] + [(float(starts[-1]), float(length))]
+    start = 2 * math.floor((length - piece) / 2)
+    return [(0.0, float(length - start)), (float(start), float(length))]
 
 
 def limits(window: Box, size: tuple[int, int]) -> Box:

@@ -172,23 +172,26 @@ def test_the_picture_that_it_sees(size: tuple[int, int], expected: tuple[int, in
     survey = Survey(WEIGHTS, 0.5, 960)
     survey.lay_out(size)
     survey(planes_from_rgb(np.zeros((size[1], size[0], 3), np.uint8)), Fraction(0))
-    ((_, ran),) = survey._networks.items()
-    assert isinstance(ran, CenterFace)
-    assert ran.size == expected
+    assert isinstance(survey._network, CenterFace)
+    assert survey._network.size == expected
 
 
-@pytest.mark.parametrize("size", [(1920, 1080), (1080, 1920), (2560, 1440), (3840, 2160), (1919, 1081), (1917, 1077)])
-def test_a_small_face_is_whole_in_some_window(size: tuple[int, int]) -> None:
-    survey = Survey(WEIGHTS, 0.5, 960)
+@pytest.mark.parametrize("side", [960, 640])
+@pytest.mark.parametrize(
+    "size", [(1920, 1080), (1080, 1920), (2560, 1440), (3840, 2160), (1919, 1081), (1917, 1077), (4000, 600)]
+)
+def test_a_small_face_is_whole_in_some_window(size: tuple[int, int], side: int) -> None:
+    survey = Survey(WEIGHTS, 0.5, side)
     survey.lay_out(size)
     assert survey.finer
-    scale = survey._fine
-    assert scale > 1.2 * survey._scale
-    regions = windows(size, scale, 960)
-    assert 2 <= len(regions) <= 9
+    scale, regions = windows(size, survey._shape)
+    assert 1.7 < scale / survey._scale <= 2
+    assert survey._windows == regions and len(regions) == 4
     assert min(r[0] for r in regions) == min(r[1] for r in regions) == 0
     assert max(r[2] for r in regions) == size[0] and max(r[3] for r in regions) == size[1]
     assert all(r[0] % 2 == r[1] % 2 == 0 for r in regions)
+    for x0, y0, x1, y1 in regions:
+        assert abs((x1 - x0) * scale - survey._shape[0]) <= 3 and abs((y1 - y0) * scale - survey._shape[1]) <= 3
     face = 48 / scale
     for x in np.linspace(0, size[0] - face, 41):
         for y in np.linspace(0, size[1] - face, 41):
@@ -260,15 +263,6 @@ def test_another_size_in_mid_stream_has_windows_of_its_own(windowed: Survey) -> 
     assert not windowed.finer
     assert windowed(planes_from_rgb(np.full((54, 96, 3), 90, np.uint8)), Fraction(1, 10)) is not None
     assert windowed(planes_from_rgb(np.full((54, 96, 3), 90, np.uint8)), Fraction(2, 10)) is None
-
-
-def test_windows_of_nearly_one_size_share_a_network() -> None:
-    survey = Survey(WEIGHTS, 0.5, 96)
-    survey.lay_out((321, 181))
-    planes = planes_from_rgb(np.full((181, 321, 3), 90, np.uint8))
-    for frame in range(20):
-        survey(planes, Fraction(frame, 20))
-    assert len(survey._networks) == 2
 
 
 def test_nobody_is_cut_where_a_window_ends_with_the_picture() -> None:
