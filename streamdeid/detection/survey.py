@@ -18,6 +18,8 @@ from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
 from streamdeid.detection.centerface import CenterFace, Seen, rounded
+from streamdeid.detection.five_points import as_detected
+from streamdeid.detection.tiles import least_face
 
 Box = tuple[float, float, float, float]
 
@@ -51,8 +53,9 @@ size and nearly twice as fine. Of 237 faces of 12 to 24 pixels in clips repeated
 were open without windows and close tiles, and 35 with them. Windows of another size, with a network of their own,
 held 137 MiB more in 1080p."""
 _SEAM = 48
-"""Pixels of the network's picture that neighbouring windows share: faces up to this size are whole in one of them. It
-says nothing of larger ones, which it knows from the whole picture."""
+"""Pixels of the network's picture that neighbouring windows share: faces up to this size are whole in one of them. In
+windows it speaks of smaller ones only than the tiles search for, too: they are what the windows are for, and of larger
+things it saw a coat of arms again and again."""
 _BESIDE_SEAM = 0.5
 """Widths of a face beside it that a window has to show before it denies one there."""
 _OWED, _WINDOWS, _CALM_WINDOWS = Fraction(1, 10), 2, 4
@@ -79,15 +82,18 @@ class Surveyed:
     _corner: tuple[int, int] = (0, 0)
     """Where its upper left corner lies in the frame, pixels."""
     _window: Box | None = None
-    """What it shows of the frame, pixels, where that is not all; infinite where it ends with the frame."""
+    """What it shows of the frame, pixels, where that is not all; infinite where it ends with the frame ..."""
+    _most: float = math.inf
+    """... and the longer side of the largest face that it speaks of then, pixels of the frame."""
 
     def opinion(self, box: Box) -> float | None:
         """How much a face is in a box, pixels of the frame, over the bar for its size: below 1 for none. None for one
-        that is too small for the network to say, for one that is not all in the window, or larger than its seam, and
-        where it cannot deny a face and sees none."""
+        that is too small for the network to say, for one that is not all in the window, or too large for it, and where
+        it cannot deny a face and sees none."""
         x0, y0, x1, y1 = (v - self._corner[axis] for v, axis in zip(box, (0, 1, 0, 1), strict=True))
-        width = max(x1 - x0, y1 - y0) * self._scale
-        if width < _BARS[0][0] or (self._window is not None and (width > _SEAM or not _within(box, self._window))):
+        side = max(x1 - x0, y1 - y0)
+        width = side * self._scale
+        if width < _BARS[0][0] or side > self._most or (self._window is not None and not _within(box, self._window)):
             return None
         scores, (wide, high) = self._seen.scores, self._seen.cell
         x, y = (x0 + x1) / 2, (y0 + y1) / 2
@@ -186,9 +192,10 @@ class Survey:
         found = (seen.faces.keypoints(row, (x0, y0), unit) for row in range(len(seen.faces.scores)))
         cell = seen.cell[0] * units[0], seen.cell[1] * units[1]
         enlarged = network.size[0] / (x1 - x0)
-        faces = tuple(one for one in found if window is None or _small(one.box, window, _SEAM / enlarged))
+        most = math.inf if window is None else min(_SEAM / enlarged, least_face(planes.size))
+        faces = tuple(one for one in found if window is None or _small(as_detected(one.box), window, most))
         seen = Seen(seen.faces, seen.scores, np.float32(unit) * seen.sides, cell)
-        return Surveyed(faces, seen, enlarged, rgb[:, :, 1], 1 / unit, (x0, y0), window)
+        return Surveyed(faces, seen, enlarged, rgb[:, :, 1], 1 / unit, (x0, y0), window, most)
 
 
 def windows(size: tuple[int, int], seen: tuple[int, int]) -> tuple[float, list[Box]]:
@@ -228,7 +235,7 @@ def _within(box: Box, window: Box) -> bool:
 
 
 def _small(box: Box, window: Box, most: float) -> bool:
-    """Whether a face is no larger than a seam, and whole in a window, all in pixels."""
+    """Whether a face has at most this longer side, and is whole in a window, all in pixels."""
     return max(box[2] - box[0], box[3] - box[1]) <= most and _within(box, window)
 
 

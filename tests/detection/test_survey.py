@@ -284,11 +284,11 @@ def test_a_window_denies_nobody_beside_its_seam() -> None:
 
 
 def test_a_face_in_a_window_is_where_it_is_in_the_frame() -> None:
-    """A drawn face of 24 pixels in a large picture, which the whole picture shows at half the size."""
+    """A drawn face of 17 pixels in a large picture, which the whole picture shows at half the size."""
     models = load_models(None)
     one = next(iter(synthetic_people(models.fitting, models.gallery, people=1, size=(320, 180))))
     x0, y0, x1, y1 = one.truths[0].box
-    scale = 24 / (x1 - x0)
+    scale = 17 / (x1 - x0)
     person = rectangle_to_rgb(one.frame.planes, 0, 0, 320, 180, 1.0)
     small = cv2.resize(person, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
     left, top = 1400, 700
