@@ -173,25 +173,21 @@ def dim(planes: Planes) -> Planes:
 
 def soft(planes: Planes) -> Planes:
     """A picture from a camera of half the resolution, enlarged."""
-    y, u, v = (
-        np.asarray(cv2.resize(_halved(plane), plane.shape[::-1], interpolation=cv2.INTER_LINEAR), np.uint8)
-        for plane in (planes.y, planes.u, planes.v)
-    )
+    y, u, v = (_softened(plane) for plane in (planes.y, planes.u, planes.v))
     return Planes(y, u, v, planes.colour)
+
+
+def _softened(plane: Plane) -> Plane:
+    height, width = plane.shape
+    coarse = _reduced(plane, (max(1, width // 2), max(1, height // 2)))
+    return np.asarray(cv2.resize(coarse, (width, height), interpolation=cv2.INTER_LINEAR), np.uint8)
 
 
 def half(planes: Planes) -> Planes:
     """A picture half as large, with even sides."""
     width, height = _half_of(planes.size)
-    y, u, v = (
-        np.asarray(cv2.resize(plane, size, interpolation=cv2.INTER_AREA), np.uint8)
-        for plane, size in (
-            (planes.y, (width, height)),
-            (planes.u, (width // 2, height // 2)),
-            (planes.v, (width // 2, height // 2)),
-        )
-    )
-    return Planes(y, u, v, planes.colour)
+    u, v = (_reduced(plane, (width // 2, height // 2)) for plane in (planes.u, planes.v))
+    return Planes(_reduced(planes.y, (width, height)), u, v, planes.colour)
 
 
 def half_box(corners: Corners, size: Size) -> Corners:
@@ -213,8 +209,7 @@ def mirrored_box(corners: Corners, size: Size) -> Corners:
     return size[0] - x1, y0, size[0] - x0, y1
 
 
-def _halved(plane: Plane) -> Plane:
-    size = max(1, plane.shape[1] // 2), max(1, plane.shape[0] // 2)
+def _reduced(plane: Plane, size: Size) -> Plane:
     return np.asarray(cv2.resize(plane, size, interpolation=cv2.INTER_AREA), np.uint8)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +85,10 @@ class KnownTrack:
     def away(self, time: float) -> float:
         """Seconds from a time to the nearest sighting."""
         return min((abs(one.place.time - time) for one in self.sightings), default=math.inf)
+
+    def to_come(self, index: int) -> list[Sighting]:
+        """The first sightings after a frame, as many as motion is read from."""
+        return list(islice((one for one in self.sightings if one.index > index), MOTION))
 
     def sighted(self, place: Place, again: bool = False) -> None:
         """Note a face in a frame that is shown. again: it was seen when that frame was looked at again."""

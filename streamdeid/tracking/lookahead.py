@@ -24,7 +24,6 @@ used here:
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -39,7 +38,6 @@ from streamdeid.tracking.association import iou
 from streamdeid.tracking.evident import evident, refuted
 from streamdeid.tracking.known_track import CERTAIN, KnownTrack, Sighting
 from streamdeid.tracking.lost_faces import (
-    MOTION,
     Bounded,
     Place,
     between,
@@ -265,7 +263,7 @@ class LookAhead:
             return None if early is None else _at(track, early, _first_sides(known, now))
         others = [box for number, box in faces.items() if number != track.number]
         found = self._followed(known, now, others)
-        after = list(itertools.islice((one for one in known.sightings if one.index > now.index), MOTION))
+        after = known.to_come(now.index)
         known.held = found is not None and bool(after)
         if found is not None:
             known.path.append(Place(now.time, found))
@@ -347,7 +345,7 @@ class LookAhead:
         """Where a track was before it was first seen in a frame that is shown, as `_limited`; None outside the picture,
         and before the patch was anywhere."""
         # What was too faint to be shown lies before: it is no place to go back from.
-        after = list(itertools.islice((one for one in known.sightings if one.index > now.index), MOTION))
+        after = known.to_come(now.index)
         if not after:
             return None
         places, sides = [one.place for one in after], _sides(after[0])
@@ -383,7 +381,7 @@ def _heads(tracks: Sequence[Track]) -> dict[int, Floats]:
 
 def _first_sides(known: KnownTrack, now: Noted) -> tuple[float, float] | None:
     """Sides of a track's first face after a frame, pixels."""
-    return next((_sides(one) for one in known.sightings if one.index > now.index), None)
+    return next(map(_sides, known.to_come(now.index)), None)
 
 
 def _sides(one: Sighting) -> tuple[float, float]:
