@@ -24,6 +24,7 @@ import pytest
 from streamdeid.core.frames import Colour, DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed, OutputError
 from streamdeid.video.live import backoff
+from streamdeid.video.live.encoder.child import EncoderChild
 from streamdeid.video.live.sink import LiveSink
 from tests.patience import PATIENCE, clock
 from tests.rtsp import GstServer, gst_missing
@@ -79,7 +80,8 @@ class _Feed:
 
 @contextlib.contextmanager
 def _sink(output: Path | str, **wishes: object) -> Iterator[LiveSink]:
-    sink = LiveSink(str(output), **wishes)  # type: ignore[arg-type]
+    """A sink that waits for a slow machine's first opening, unless the test is about that."""
+    sink = LiveSink(str(output), **{"open_timeout": PATIENCE, **wishes})  # type: ignore[arg-type]
     try:
         yield sink
     finally:
@@ -97,7 +99,12 @@ def _until(condition: Callable[[], object], limit: float = PATIENCE) -> float:
 
 def _written(sink: LiveSink, count: int, limit: float = PATIENCE) -> float:
     goal = sink.state().written + count
-    return _until(lambda: sink.state().written >= goal, limit)
+
+    def there() -> bool:
+        assert not sink._queue.failed, sink.state().reason  # nothing will come any more
+        return sink.state().written >= goal
+
+    return _until(there, limit)
 
 
 def _decoded(path: Path | str | io.BytesIO, form: str | None = None) -> list[av.VideoFrame]:
@@ -261,6 +268,13 @@ def test_trying_on_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
         time.sleep(0.5)
         assert not feed.error and sink.child_pid == child  # a refusal costs no new process
         assert "refused" in str(sink.state().reason) and sink.state().unsent > 5
+
+
+def test_a_killed_process_that_takes_long_to_end_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended, asked = EncoderChild.reaped, itertools.count()
+    monkeypatch.setattr(EncoderChild, "reaped", lambda child: next(asked) > 5 and ended(child))
+    _refused("rtsp://u:geheim@127.0.0.1:9/x", "refused")
+    _until(lambda: not _children())  # not a dead process in the system's list for good
 
 
 def test_a_raw_frame_is_refused(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ _IN_FLIGHT = 2
 """Frames that the process may have at once: one is encoded while the next is on its way."""
 _START_TIMEOUT = 20.0
 _FILE_CHECK = 2.0
+_REAP_PAUSE = 0.05
 _MOST_FAILURES = 50
 """Openings that one process may fail, so that nothing FFmpeg leaks can add up over days."""
 
@@ -291,6 +292,8 @@ class LiveWriter:
         self._queue.lost(self._queue.state().reason, len(self._in_flight))
         self._in_flight.clear()
         self._queue.release()
+        while self.processes.reap():  # on a busy machine a killed process may need longer; nobody waits for this thread
+            time.sleep(_REAP_PAUSE)
 
 
 def _shape(item: Waiting) -> tuple[tuple[int, int], Colour, Fraction | None]:

@@ -16,7 +16,6 @@ from streamdeid.video.live.encoder.pipe import Replies, Reply
 _PIPE_BYTES = 1024 * 1024
 """The most that Linux gives an ordinary user; larger frames go through in pieces."""
 _PIECE = 1024 * 1024
-_KILL_TIMEOUT = 1.0
 _TICK = 0.003
 
 
@@ -156,7 +155,7 @@ class EncoderProcesses:
         return spent + seconds, memory
 
     def release(self, patience: float) -> None:
-        """End all and wait for each. patience: seconds that the one that runs has to end in order."""
+        """End all; `reap` tells when they have ended. patience: seconds for the one that runs to end in order."""
         if (child := self.current) is not None:
             child.leave()
             limit, seconds = time.monotonic() + patience, child.usage()[0]
@@ -166,6 +165,3 @@ class EncoderProcesses:
             self.current, self._spent = None, self._spent + seconds
             child.kill()
             self._dying.append(child)
-        limit = time.monotonic() + _KILL_TIMEOUT
-        while self.reap() and time.monotonic() < limit:
-            time.sleep(_TICK)
