@@ -24,8 +24,9 @@ from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
 from streamdeid.detection.looked_again import looked_again
+from streamdeid.detection.matching import matched
 from streamdeid.detection.networks import Networks
-from streamdeid.detection.places import WAITED_FOR, Place, matched, remembered, without_twins
+from streamdeid.detection.places import WAITED_FOR, Place, remembered, without_twins
 from streamdeid.detection.quarter_turns import TURNS, aside, boxes_turned_back, turned, turned_back
 from streamdeid.detection.region import Region
 from streamdeid.detection.second_look import SecondLook
@@ -125,8 +126,7 @@ class MediapipeFaces:
         self._ask_for_points(planes)
         self._one_to_a_head()
         self._look_closely(planes)
-        shown = [place for place in self._places if place.missed == 0 and place.possible and not place.second]
-        faces = [_face_at(place) for place in shown]
+        faces = [_face_at(one) for one in self._places if one.missed == 0 and one.possible and not one.second]
         self._places = remembered(self._places)
         return [face for face in faces if _inside(face.box, planes.size)]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streamdeid.core.faces import NO_FACE, Keypoints, Points
-from streamdeid.detection.candidates import Candidate, overlap
+from streamdeid.detection.candidates import Candidate
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import outline_of
 from streamdeid.detection.quarter_turns import turn_of
@@ -17,8 +17,6 @@ from streamdeid.detection.region import Region
 
 Box = tuple[float, float, float, float]
 
-_SAME_PLACE = 0.25
-"""IoU from which a candidate is what was here in the last frames."""
 _FORGOTTEN = 50
 """Frames after which a place where nothing is seen any more is forgotten."""
 WAITED_FOR = 8
@@ -110,6 +108,7 @@ class Place:
     _since_asked: int = 0
     _keypoints: Keypoints | None = None
     _key_raw: Box = (0.0, 0.0, 0.0, 0.0)
+    _key_outline: Points | None = None
     _key_tile: int = -1
     _key_age: int = 0
     _verified: int = -1
@@ -173,6 +172,8 @@ class Place:
         """The landmark model sees it: a mesh (478, 3), and where to look in the next frame."""
         self.mesh, self.region, self._without, self.outline = (mesh, presence), region, 0, outline_of(mesh)
         self.turn = turn_of(region.angle)
+        if not self._key_age:
+            self._key_outline = self.outline
 
     def next_frame(self) -> None:
         """A frame has passed."""
@@ -206,6 +207,7 @@ class Place:
     def keyed(self, found: Keypoints | None) -> None:
         """Note what the second network sees here now."""
         self._keypoints, self._key_raw, self._key_tile, self._key_age = found, self.raw, self.tile, 0
+        self._key_outline = self.outline
         if found is not None and found.score >= _POINTS and self.mesh is not None:
             self._verified = 0 if _apart(self.mesh[0], found) <= _APART else -1
         self._correct()
@@ -289,12 +291,16 @@ class Place:
         self.box = x0, y0, x1, y1
 
     def _moved_keypoints(self, found: Keypoints) -> Keypoints:
-        """Points moved and scaled as the detector's box was since they were found."""
-        if self.raw == self._key_raw:
+        """Points moved and scaled as the mesh's box was since they were found, or the detector's where there is none:
+        that may be twice as large for one face in the next frame, and the points were, too."""
+        if self._key_outline is not None and self.outline is not None:
+            before, now, alike = self._key_outline, self.outline, True
+        else:
+            before, now = np.reshape(self._key_raw, (2, 2)), np.reshape(self.raw, (2, 2))
+            alike = self._key_tile == self.tile  # boxes of two tiles differ in size for one face
+        if np.array_equal(before, now):
             return found
-        before, now = np.reshape(self._key_raw, (2, 2)), np.reshape(self.raw, (2, 2))
-        # Boxes of two tiles differ in size for one face.
-        scale = float((now[1] - now[0]).max() / (before[1] - before[0]).max()) if self._key_tile == self.tile else 1.0
+        scale = float((now[1] - now[0]).max() / (before[1] - before[0]).max()) if alike else 1.0
         middle, then = now.mean(axis=0), before.mean(axis=0)
         box = (np.reshape(found.box, (2, 2)) - then) * scale + middle
         x0, y0, x1, y1 = (float(v) for v in box.ravel())
@@ -351,24 +357,6 @@ class Place:
         """The detector looked and saw no face. True when that happened too often to follow the landmarks further."""
         self._doubts += 1
         return self._doubts >= _DOUBTED
-
-
-def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[int, int]:
-    """Which candidate belongs to which place: rows of `places` by rows of `candidates`, the nearest first; those of a
-    turned picture only where a head lies so."""
-    if not places or not candidates:
-        return {}
-    shared = overlap(np.array([one.box for one in candidates]), np.array([place.raw for place in places]))
-    found: dict[int, int] = {}
-    taken: set[int] = set()
-    for row, column in zip(*np.unravel_index(np.argsort(-shared, axis=None), shared.shape), strict=True):
-        if shared[row, column] < _SAME_PLACE:
-            break
-        turn = candidates[row].turn
-        if int(row) not in found and int(column) not in taken and turn in (0, places[column].turn):
-            found[int(row)] = int(column)
-            taken.add(int(column))
-    return found
 
 
 def remembered(places: Iterable[Place]) -> list[Place]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from streamdeid.core.faces import Keypoints
 from streamdeid.detection.candidates import Candidate
-from streamdeid.detection.places import Place, matched, remembered, without_twins
+from streamdeid.detection.places import Place, remembered, without_twins
 from streamdeid.detection.region import Region
 
 
@@ -184,14 +182,6 @@ def test_what_comes_back_to_a_place_after_a_while_is_judged_anew() -> None:
     assert one.evidence == pytest.approx(0.9)
 
 
-def test_each_candidate_gets_the_nearest_place_and_each_place_one_candidate() -> None:
-    places = [place(x=100), place(x=160)]
-    found = matched(places, [sighting(0.5, x=155), sighting(0.5, x=104), sighting(0.5, x=500)])
-    assert found == {0: 1, 1: 0}
-    assert matched([], [sighting(0.5)]) == {}
-    assert matched(places, []) == {}
-
-
 def test_old_places_are_forgotten() -> None:
     one = place()
     for _ in range(51):
@@ -229,6 +219,24 @@ def test_points_tell_how_large_the_face_is_in_a_generous_box_and_go_along_with_i
     assert found.box[2] - found.box[0] == pytest.approx(55.0)
     assert (found.box[0] + found.box[2]) / 2 == pytest.approx(160.0)
     assert one.box[2] - one.box[0] == pytest.approx(55.0)
+
+
+def test_points_go_along_with_the_mesh_however_the_detectors_box_jumps() -> None:
+    one = place(0.9, side=40.0)
+    mesh = np.zeros((478, 3))
+    mesh[:, 0], mesh[:, 1] = np.linspace(105, 135, 478), np.linspace(102, 138, 478)
+    here = Region((120.0, 120.0), 60.0, 0.0)
+    one.keyed(Keypoints((104.0, 100.0, 136.0, 140.0), np.full((5, 2), 120.0), 0.9))
+    one.meshed(mesh, 0.99, here)
+    one.next_frame()
+    one.meshed(mesh + np.array((2.0, 1.0, 0.0)), 0.99, here)
+    one.sighted(sighting(0.4, side=90.0, x=60.0))  # the same face, by another scale
+    assert one.keypoints is not None
+    np.testing.assert_allclose(one.keypoints.box, (106.0, 101.0, 138.0, 141.0), atol=1e-6)
+    np.testing.assert_allclose(one.keypoints.points, np.tile((122.0, 121.0), (5, 1)))
+    one.next_frame()  # without a mesh there is only the detector's box
+    one.sighted(sighting(0.4, side=90.0, x=160.0))
+    assert one.keypoints is not None and one.keypoints.box[0] > 150
 
 
 def test_points_are_asked_for_again_when_they_have_aged_and_at_last_told_no_more() -> None:
@@ -344,12 +352,3 @@ def test_a_head_that_the_third_network_denies_is_tried_in_other_turns_and_begins
     assert one.turn == 1 and one.evidence == pytest.approx((one.score + 0.8) / 2) and one.keypoints is not None
     one.looked_closely(2.0)
     assert not one.turns_due()
-
-
-def test_what_is_seen_in_a_turned_picture_belongs_to_a_head_that_lies_so() -> None:
-    one = place(0.9)
-    upright = sighting(0.8)
-    aside = replace(upright, turn=1)
-    assert matched([one], [aside]) == {} and matched([one], [aside, upright]) == {1: 0}
-    one.turn = 1
-    assert matched([one], [aside]) == {0: 0} and matched([one], [upright]) == {0: 0}

@@ -1,0 +1,46 @@
+"""Which of the places that are known a candidate of the detector belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.core.faces import Points
+from streamdeid.detection.candidates import Candidate, overlap
+from streamdeid.detection.places import Place
+
+_SAME_PLACE = 0.25
+"""IoU from which a candidate is what was here in the last frames."""
+
+
+def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[int, int]:
+    """Which candidate belongs to which place: rows of `places` by rows of `candidates`, the nearest first; those of a
+    turned picture only where a head lies so, and those whose middle is in one place's mesh to no other's. Boxes are up
+    to twice as large as faces: where two people stood close, each place got the other's, and one a redaction over both
+    heads in the end."""
+    if not places or not candidates:
+        return {}
+    boxes = np.array([one.box for one in candidates])
+    shared = overlap(boxes, np.array([place.raw for place in places]))
+    shared[_in_others(boxes, places)] = 0
+    found: dict[int, int] = {}
+    taken: set[int] = set()
+    for row, column in zip(*np.unravel_index(np.argsort(-shared, axis=None), shared.shape), strict=True):
+        if shared[row, column] < _SAME_PLACE:
+            break
+        turn = candidates[row].turn
+        if int(row) not in found and int(column) not in taken and turn in (0, places[column].turn):
+            found[int(row)] = int(column)
+            taken.add(int(column))
+    return found
+
+
+def _in_others(boxes: Points, places: Sequence[Place]) -> NDArray[np.bool_]:
+    """Where the middle of a box (n, 4) is in the mesh of another of m places, and not in this one's, as (n, m)."""
+    meshes = [np.full((2, 2), np.nan) if place.outline is None else place.outline for place in places]
+    low, high = (np.array([mesh[end] for mesh in meshes]) for end in (0, 1))
+    middle = (boxes[:, None, :2] + boxes[:, None, 2:]) / 2
+    held = ((middle >= low) & (middle <= high)).all(axis=2)
+    return np.asarray(~held & np.any(held, axis=1, keepdims=True) & np.isfinite(low[:, 0]), np.bool_)

@@ -1,0 +1,56 @@
+"""Which candidate of the detector belongs to which place that is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from streamdeid.detection.candidates import Candidate
+from streamdeid.detection.matching import matched
+from streamdeid.detection.places import Place
+from streamdeid.detection.region import Region
+
+Box = tuple[float, float, float, float]
+
+
+def seen(box: Box, score: float = 0.5) -> Candidate:
+    return Candidate(box, np.zeros((6, 2)), score, 3, False)
+
+
+def place(box: Box, face: Box | None = None) -> Place:
+    """Where the detector saw a box, with a mesh that fills `face` in this frame."""
+    one = Place(box, 0.9, 3)
+    if face is not None:
+        mesh = np.zeros((478, 3))
+        mesh[:, 0], mesh[:, 1] = np.linspace(face[0], face[2], 478), np.linspace(face[1], face[3], 478)
+        one.meshed(mesh, 0.99, Region(((face[0] + face[2]) / 2, (face[1] + face[3]) / 2), 60.0, 0.0))
+    return one
+
+
+def test_each_candidate_gets_the_nearest_place_and_each_place_one_candidate() -> None:
+    places = [place((100.0, 100.0, 160.0, 160.0)), place((160.0, 100.0, 220.0, 160.0))]
+    boxes = (155.0, 100.0, 215.0, 160.0), (104.0, 100.0, 164.0, 160.0), (500.0, 100.0, 560.0, 160.0)
+    assert matched(places, [seen(box) for box in boxes]) == {0: 1, 1: 0}
+    assert matched([], [seen(boxes[0])]) == {}
+    assert matched(places, []) == {}
+
+
+def test_what_is_seen_in_a_turned_picture_belongs_to_a_head_that_lies_so() -> None:
+    one = place((100.0, 100.0, 160.0, 160.0))
+    upright = seen((100.0, 100.0, 160.0, 160.0))
+    aside = replace(upright, turn=1)
+    assert matched([one], [aside]) == {} and matched([one], [aside, upright]) == {1: 0}
+    one.turn = 1
+    assert matched([one], [aside]) == {0: 0} and matched([one], [upright]) == {0: 0}
+
+
+def test_two_people_close_together_do_not_take_each_others_boxes() -> None:
+    """As in a frame of subway_cctv_three: boxes twice as large as the faces."""
+    left = place((565.0, 79.0, 641.0, 154.0), face=(553.0, 101.0, 581.0, 134.0))
+    right = place((551.0, 70.0, 622.0, 141.0), face=(602.0, 105.0, 640.0, 150.0))
+    on_right, on_left = seen((576.0, 80.0, 648.0, 152.0)), seen((536.0, 80.0, 600.0, 144.0))
+    assert matched([left, right], [on_right, on_left]) == {0: 1, 1: 0}
+    assert matched([left], [on_right]) == {0: 0}  # nobody else is known whose it could be
+    without = place(left.raw)
+    assert matched([without, right], [on_right]) == {0: 0}  # what lies before no mesh may be anybody's
