@@ -121,3 +121,12 @@ def test_what_makes_skin_pale_makes_no_white_blue(face: NewFace) -> None:
     plain, cast = (_rgb(lit_eye(face, 0, here, _COLOUR).sclera) for here in (np.zeros(3, np.float32), blue))
     ratio = np.log(cast / plain)
     assert 0 < ratio[2] - ratio[0] < 0.45 * (blue[2] - blue[0])
+
+
+def test_under_a_yellow_lamp_whites_are_yellow(face: NewFace) -> None:
+    lamp = np.array([0.1, 0.0, -0.3], np.float32)
+    plain, lit = (_rgb(lit_eye(face, 0, here, _COLOUR).sclera) for here in (np.zeros(3, np.float32), lamp))
+    ratio = np.log(lit / plain)
+    assert 0.65 * (lamp[0] - lamp[2]) < ratio[0] - ratio[2] < 0.85 * (lamp[0] - lamp[2])
+    steps = [_rgb(lit_eye(face, 0, s * lamp, _COLOUR).sclera)[2] for s in np.linspace(-1, 1, 41, dtype=np.float32)]
+    assert np.abs(np.diff(steps)).max() < 5  # no jump between the two
