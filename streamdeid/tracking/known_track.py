@@ -114,6 +114,11 @@ class KnownTrack:
         return sum(better) / max(len(better), 1)
 
     @property
+    def denied(self) -> bool:
+        """Whether the third network sees no face in it any more: it went over to a wall, or the head turned away."""
+        return len(self.opinions) >= _OPINIONS and self.liked < _FEWER[1]
+
+    @property
     def never(self) -> bool:
         """Whether the third network looked at it and never saw a face."""
         if len(self.opinions) == _MANY and sum(self.opinions) < _SELDOM * _MANY and self.surest < CERTAIN:

@@ -8,7 +8,8 @@ used here:
   else's face had passed there;
 * a track that starts is followed backwards: its patch (`tracking.patches`) as far as it is found again, then a little
   further its motion, run back in time; as long as it lies in the picture, and not beyond the last scene cut;
-* what the third network looked at and never took for a face is none, however sure the others are;
+* what the third network looked at and never took for a face is none, however sure the others are; nor is what it
+  takes for none in all of its last looks, if the others do not find it evident for a second before and after;
 * without any look-ahead a track that might be a face is covered for its first two frames in any case;
 * a lost face is followed by its patch, too. Where that fails, a gap after which the face was found again is bridged
   from both sides: by the next sighting's patch, followed backwards, and by motion between the places known. A face that
@@ -165,8 +166,9 @@ class LookAhead:
             while known.sightings and known.sightings[0].place.time < now.time - _AROUND:
                 known.sightings.popleft()
             around = [one for one in known.sightings if one.place.time <= now.time + _AROUND]
+            passed = known.sure < _PLENTY and self._refuted(around)
             known.face = self._evident(known, around) or (
-                known.face and not (known.sure < _PLENTY and self._refuted(around)) and not known.never
+                known.face and not passed and not known.never and not known.denied
             )
         faces = {track.number: np.array(track.face.box, dtype=np.float64) for track in tracks if track.face is not None}
         shown = [track for track in tracks if self._known[track.number].face or (not later and self._young(track, now))]

@@ -320,6 +320,19 @@ def test_what_the_others_are_certain_of_takes_three_opinions() -> None:
         assert all(bool(tracks) == covered for tracks in run(opinions(*said, evidence=0.9))), said
 
 
+@pytest.mark.parametrize("ahead", [0, RATE])
+@pytest.mark.parametrize(
+    ("said", "evidence", "stays"), [(0.05, 0.26, False), (0.05, 0.6, True), (0.5, 0.26, True)], ids=str
+)
+def test_what_was_a_face_and_went_over_to_a_wall_is_none_any_more(
+    ahead: int, said: float, evidence: float, stays: bool
+) -> None:
+    face_then = [seen(300, surveyed=2.0 if index % 4 == 0 else None) for index in range(20)]
+    wall_now = [seen(300, evidence=evidence, surveyed=said if index % 4 == 0 else None) for index in range(80)]
+    shown = [bool(tracks) for tracks in run([[one] for one in face_then + wall_now], ahead=ahead)]
+    assert all(shown[:30]) and all(shown[-20:]) == stays == any(shown[-20:])
+
+
 def test_live_it_is_covered_until_then() -> None:
     shown = run([[seen(300, evidence=0.6, surveyed=0.2 if index == 12 else None)] for index in range(30)], ahead=0)
     assert [len(tracks) for tracks in shown] == [1] * 12 + [0] * 18
