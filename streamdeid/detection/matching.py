@@ -1,7 +1,8 @@
-"""Which of the places that are known a candidate of the detector belongs to."""
+"""Which of the places that are known a candidate of the detector belongs to, and which two are one."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from streamdeid.core.faces import Points
 from streamdeid.detection.candidates import Candidate, overlap
 from streamdeid.detection.places import Place
+from streamdeid.detection.region import Region
 
 _SAME_PLACE = 0.25
 """IoU from which a candidate is what was here in the last frames."""
@@ -17,14 +19,14 @@ _SAME_PLACE = 0.25
 
 def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[int, int]:
     """Which candidate belongs to which place: rows of `places` by rows of `candidates`, the nearest first; those of a
-    turned picture only where a head lies so, and those whose middle is in one place's mesh to no other's. Boxes are up
-    to twice as large as faces: where two people stood close, each place got the other's, and one a redaction over both
-    heads in the end."""
+    turned picture only where a head lies so, and those whose middle is in one place's mesh to no other with a mesh.
+    Boxes are up to twice as large as faces: where two people stood close, each place got the other's, and one a
+    redaction over both heads in the end."""
     if not places or not candidates:
         return {}
     boxes = np.array([one.box for one in candidates])
     shared = overlap(boxes, np.array([place.raw for place in places]))
-    shared[_in_others(boxes, places)] = 0
+    shared[_in_others(boxes, [one.turn for one in candidates], places)] = 0
     found: dict[int, int] = {}
     taken: set[int] = set()
     for row, column in zip(*np.unravel_index(np.argsort(-shared, axis=None), shared.shape), strict=True):
@@ -37,10 +39,29 @@ def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[in
     return found
 
 
-def _in_others(boxes: Points, places: Sequence[Place]) -> NDArray[np.bool_]:
-    """Where the middle of a box (n, 4) is in the mesh of another of m places, and not in this one's, as (n, m)."""
+def _in_others(boxes: Points, turns: Sequence[int], places: Sequence[Place]) -> NDArray[np.bool_]:
+    """Where the middle of a box (n, 4), seen after n turns, is in the mesh of another of m places that it could belong
+    to, and not in this one's, as (n, m)."""
     meshes = [np.full((2, 2), np.nan) if place.outline is None else place.outline for place in places]
     low, high = (np.array([mesh[end] for mesh in meshes]) for end in (0, 1))
     middle = (boxes[:, None, :2] + boxes[:, None, 2:]) / 2
-    held = ((middle >= low) & (middle <= high)).all(axis=2)
+    fits = np.array([[turn in (0, place.turn) for place in places] for turn in turns])
+    held = ((middle >= low) & (middle <= high)).all(axis=2) & fits
     return np.asarray(~held & np.any(held, axis=1, keepdims=True) & np.isfinite(low[:, 0]), np.bool_)
+
+
+def without_twins(places: Sequence[Place]) -> list[Place]:
+    """Two places whose landmarks were followed onto one face are one: the better seen is kept."""
+    kept: list[Place] = []
+    for place in sorted(places, key=lambda one: (one.region is None, -one.evidence, -one.score)):
+        if place.region is None or not any(
+            other.region is not None and _one(place.region, other.region) for other in kept
+        ):
+            kept.append(place)
+    return kept
+
+
+def _one(a: Region, b: Region) -> bool:
+    side = min(a.side, b.side)
+    apart = math.hypot(a.centre[0] - b.centre[0], a.centre[1] - b.centre[1])
+    return apart < 0.15 * side and abs(a.side - b.side) < 0.3 * side

@@ -24,9 +24,9 @@ from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
 from streamdeid.detection.looked_again import looked_again
-from streamdeid.detection.matching import matched
+from streamdeid.detection.matching import matched, without_twins
 from streamdeid.detection.networks import Networks
-from streamdeid.detection.places import WAITED_FOR, Place, remembered, without_twins
+from streamdeid.detection.places import WAITED_FOR, Place, remembered
 from streamdeid.detection.quarter_turns import TURNS, aside, boxes_turned_back, turned, turned_back
 from streamdeid.detection.region import Region
 from streamdeid.detection.second_look import SecondLook

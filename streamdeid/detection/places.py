@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,6 +59,8 @@ sides that it has at least. Meshes in boxes of 1.9 times the face are right, too
 _APART, _VERIFIED = 0.16, 12
 """Mean distance of five points of a mesh from the second network's, shares of the face's width, up to which both are
 of one face (docs/methods.md 8.2), and frames for which that is believed."""
+_GROWN = 1.5
+"""How much larger or smaller a mesh may have become for points to go along with it: one that collapses is no face's."""
 _THIRD = 0.5
 """Weight of what the third network says beside the two others."""
 _TWICE, _BELIEVED = 2, 0.5
@@ -173,7 +174,7 @@ class Place:
         self.mesh, self.region, self._without, self.outline = (mesh, presence), region, 0, outline_of(mesh)
         self.turn = turn_of(region.angle)
         if not self._key_age:
-            self._key_outline = self.outline
+            self._key_outline = self._outline_of_points()
 
     def next_frame(self) -> None:
         """A frame has passed."""
@@ -207,7 +208,7 @@ class Place:
     def keyed(self, found: Keypoints | None) -> None:
         """Note what the second network sees here now."""
         self._keypoints, self._key_raw, self._key_tile, self._key_age = found, self.raw, self.tile, 0
-        self._key_outline = self.outline
+        self._key_outline = self._outline_of_points()
         if found is not None and found.score >= _POINTS and self.mesh is not None:
             self._verified = 0 if _apart(self.mesh[0], found) <= _APART else -1
         self._correct()
@@ -290,21 +291,30 @@ class Place:
             x0, y0, x1, y1 = min(x0, x - half), min(y0, y - half), max(x1, x + half), max(y1, y + half)
         self.box = x0, y0, x1, y1
 
+    def _outline_of_points(self) -> Points | None:
+        """The box of this frame's mesh, if the points that were just found are in it: of a neighbour's they are not."""
+        if self.outline is None or self._keypoints is None:
+            return None
+        middle = np.reshape(self._keypoints.box, (2, 2)).mean(axis=0)
+        inside = (middle >= self.outline[0]).all() and (middle <= self.outline[1]).all()
+        return self.outline if inside else None
+
     def _moved_keypoints(self, found: Keypoints) -> Keypoints:
-        """Points moved and scaled as the mesh's box was since they were found, or the detector's where there is none:
-        that may be twice as large for one face in the next frame, and the points were, too."""
+        """Points moved and scaled as the mesh was since they were found, or the detector's box where no mesh goes
+        along: that may be twice as large for one face in the next frame, and the points were, too."""
         if self._key_outline is not None and self.outline is not None:
-            before, now, alike = self._key_outline, self.outline, True
-        else:
-            before, now = np.reshape(self._key_raw, (2, 2)), np.reshape(self.raw, (2, 2))
-            alike = self._key_tile == self.tile  # boxes of two tiles differ in size for one face
-        if np.array_equal(before, now):
+            moved = _moved(found, self._key_outline, self.outline, True)
+            size = np.ptp(self.outline, axis=0).max() / max(np.ptp(self._key_outline, axis=0).max(), 1e-6)
+            (x0, y0), (x1, y1) = np.reshape(self.raw, (2, 2))
+            x, y = np.reshape(moved.box, (2, 2)).mean(axis=0)
+            if 1 / _GROWN < size < _GROWN and x0 <= x <= x1 and y0 <= y <= y1:
+                return moved
+        if self.raw == self._key_raw:
             return found
-        scale = float((now[1] - now[0]).max() / (before[1] - before[0]).max()) if alike else 1.0
-        middle, then = now.mean(axis=0), before.mean(axis=0)
-        box = (np.reshape(found.box, (2, 2)) - then) * scale + middle
-        x0, y0, x1, y1 = (float(v) for v in box.ravel())
-        return Keypoints((x0, y0, x1, y1), (found.points - then) * scale + middle, found.score)
+        # Boxes of two tiles differ in size for one face.
+        return _moved(
+            found, np.reshape(self._key_raw, (2, 2)), np.reshape(self.raw, (2, 2)), self._key_tile == self.tile
+        )
 
     def turns_due(self) -> bool:
         """Whether the look that was just taken leaves a doubt, and the head is to be tried in other turns."""
@@ -359,26 +369,18 @@ class Place:
         return self._doubts >= _DOUBTED
 
 
+def _moved(found: Keypoints, before: Points, now: Points, scaled: bool) -> Keypoints:
+    """Points moved as the corners (2, 2) of a box were, and scaled as its longer side if that is wanted."""
+    scale = float((now[1] - now[0]).max() / max((before[1] - before[0]).max(), 1e-6)) if scaled else 1.0
+    middle, then = now.mean(axis=0), before.mean(axis=0)
+    box = (np.reshape(found.box, (2, 2)) - then) * scale + middle
+    x0, y0, x1, y1 = (float(v) for v in box.ravel())
+    return Keypoints((x0, y0, x1, y1), (found.points - then) * scale + middle, found.score)
+
+
 def remembered(places: Iterable[Place]) -> list[Place]:
     """The places that are kept for the next frame."""
     return [place for place in places if place.missed <= _FORGOTTEN]
-
-
-def without_twins(places: Sequence[Place]) -> list[Place]:
-    """Two places whose landmarks were followed onto one face are one: the better seen is kept."""
-    kept: list[Place] = []
-    for place in sorted(places, key=lambda one: (one.region is None, -one.evidence, -one.score)):
-        if place.region is None or not any(
-            other.region is not None and _one(place.region, other.region) for other in kept
-        ):
-            kept.append(place)
-    return kept
-
-
-def _one(a: Region, b: Region) -> bool:
-    side = min(a.side, b.side)
-    apart = math.hypot(a.centre[0] - b.centre[0], a.centre[1] - b.centre[1])
-    return apart < 0.15 * side and abs(a.side - b.side) < 0.3 * side
 
 
 def _apart(mesh: Points, found: Keypoints) -> float:

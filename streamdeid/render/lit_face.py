@@ -20,10 +20,10 @@ from streamdeid.render.new_face import NewFace
 _KNEE = 235.0
 """Grey level from which highlights are compressed, with their hue: a lamp that is brighter here than in the studio is
 not to burn out."""
-_EYE_TINT, _EYE_TINT_WARM, _WARM = 0.35, 0.75, 0.2
-"""Share of the colour of the light that eyes are shown in, and of a warm one, from so much less blue on (log): most of
-what it is taken for is the tone of the skin, and pale skin would make whites blue. But under lamps that are yellow grey
-whites look blue, and brown irises, too."""
+_EYE_TINT, _WARM, _MORE = 0.35, 0.1, 0.55
+"""Share of the colour of the light that eyes are shown in: most of what it is taken for is the tone of the skin, and
+pale skin would make whites blue. Of what a light lacks of blue beyond the second figure (log) they show the third more:
+under lamps that are yellow grey whites look blue, and brown irises, too."""
 
 
 def hairs(face: NewFace, zones: Zones) -> Pixels:
@@ -65,8 +65,7 @@ def lit_eye(face: NewFace, eye: int, here: Pixels, colour: Colour) -> EyeColours
     """Colours of an eye (0: image-left) under the light at its place, natural log of the gain (3,), YUV."""
     own = face.eyes[eye]
     level = np.float32(here @ LUMA if len(here) == 3 else here[0])
-    warm = float(np.clip((level - here[-1]) / _WARM, 0, 1))
-    tint = np.float32(_EYE_TINT + warm * (_EYE_TINT_WARM - _EYE_TINT))
+    tint = np.float32(_EYE_TINT + _MORE * max(0.0, 1 - _WARM / max(float(level - here[-1]), _WARM)))
     here = np.asarray(level + tint * (here - level), np.float32)
     colours = np.stack([own.sclera, own.iris, own.pupil])[None].astype(np.float32)
     out = np.empty_like(colours)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -36,6 +37,8 @@ class Sighting:
     index: int
     place: Place
     evidence: float
+    surveyed: float | None = None
+    """What the third network said of it."""
 
 
 @dataclass
@@ -48,7 +51,9 @@ class KnownTrack:
     sightings: deque[Sighting] = field(default_factory=deque)
     """From a second before the frame shown last to the newest frame."""
     face: bool = False
-    """Whether it is evidently a face."""
+    """Whether it is evidently a face, or was."""
+    gone: bool = False
+    """Whether, about the frame shown last, all three networks see none in it."""
     sure: int = 0
     """Its sightings that by themselves were."""
     surest: float = 0.0
@@ -114,9 +119,15 @@ class KnownTrack:
         return sum(better) / max(len(better), 1)
 
     @property
-    def denied(self) -> bool:
-        """Whether the third network sees no face in it any more: it went over to a wall, or the head turned away."""
-        return len(self.opinions) >= _OPINIONS and self.liked < _FEWER[1]
+    def shows(self) -> bool:
+        """Whether it is covered as a face."""
+        return self.face and not self.gone
+
+    def gone_from(self, around: Sequence[Sighting]) -> bool:
+        """Whether the third network sees no face in some sightings of it, or no longer: it went over to a wall, say."""
+        said = sorted(one.surveyed for one in around if one.surveyed is not None)
+        better = said[len(said) // 2 :]
+        return len(said) >= _OPINIONS and sum(better) < _FEWER[1] * len(better)
 
     @property
     def never(self) -> bool:

@@ -5,11 +5,10 @@ used here:
 
 * a track is shown from the moment on at which its sightings make it evident that it is a face, and for a second before;
   it stays one until it ends. Only where few sightings made it one, those that follow can speak against it: somebody
-  else's face had passed there;
+  else's face had passed there; and it is not covered while all three networks see none, for a second before and after;
 * a track that starts is followed backwards: its patch (`tracking.patches`) as far as it is found again, then a little
   further its motion, run back in time; as long as it lies in the picture, and not beyond the last scene cut;
-* what the third network looked at and never took for a face is none, however sure the others are; nor is what it
-  takes for none in all of its last looks, if the others do not find it evident for a second before and after;
+* what the third network looked at and never took for a face is none, however sure the others are;
 * without any look-ahead a track that might be a face is covered for its first two frames in any case;
 * a lost face is followed by its patch, too. Where that fails, a gap after which the face was found again is bridged
   from both sides: by the next sighting's patch, followed backwards, and by motion between the places known. A face that
@@ -144,7 +143,7 @@ class LookAhead:
             if track.face is not None:
                 place = Place(self._clock, np.array(track.face.box, dtype=np.float64))
                 surveyed = track.face.surveyed
-                known.sightings.append(Sighting(self._index, place, track.face.evidence))
+                known.sightings.append(Sighting(self._index, place, track.face.evidence, surveyed))
                 known.sure += track.face.evidence >= self._threshold
                 known.surest = max(known.surest, track.face.evidence)
                 if surveyed is not None:
@@ -166,19 +165,22 @@ class LookAhead:
             while known.sightings and known.sightings[0].place.time < now.time - _AROUND:
                 known.sightings.popleft()
             around = [one for one in known.sightings if one.place.time <= now.time + _AROUND]
-            passed = known.sure < _PLENTY and self._refuted(around)
+            against = self._refuted(around)
             known.face = self._evident(known, around) or (
-                known.face and not passed and not known.never and not known.denied
+                known.face and not (known.sure < _PLENTY and against) and not known.never
             )
+            known.gone = against and known.gone_from(around)
         faces = {track.number: np.array(track.face.box, dtype=np.float64) for track in tracks if track.face is not None}
-        shown = [track for track in tracks if self._known[track.number].face or (not later and self._young(track, now))]
+        shown = [
+            track for track in tracks if self._known[track.number].shows or (not later and self._young(track, now))
+        ]
         placed = [self._placed(track, now, later, faces) for track in shown]
-        heads = _heads([one for one in tracks if self._known[one.number].face])
+        heads = _heads([one for one in tracks if self._known[one.number].shows])
         lost = [one for one in placed if one is not None and not one.face and not self._on_a_head(one, heads)]
         covered = [one for one in placed if one is not None and one.face]
         present = {track.number for track in tracks}
         for number, known in self._known.items():
-            if number not in present and known.start > now.index and known.scene == now.scene and known.face:
+            if number not in present and known.start > now.index and known.scene == now.scene and known.shows:
                 place = self._before(known, now, later)
                 if place is not None:
                     box, cut = place

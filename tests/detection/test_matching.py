@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from streamdeid.detection.candidates import Candidate
-from streamdeid.detection.matching import matched
+from streamdeid.detection.matching import matched, without_twins
 from streamdeid.detection.places import Place
 from streamdeid.detection.region import Region
 
@@ -54,3 +54,13 @@ def test_two_people_close_together_do_not_take_each_others_boxes() -> None:
     assert matched([left], [on_right]) == {0: 0}  # nobody else is known whose it could be
     without = place(left.raw)
     assert matched([without, right], [on_right]) == {0: 0}  # what lies before no mesh may be anybody's
+
+
+def test_two_places_followed_onto_one_face_are_one() -> None:
+    near = (100.0, 100.0, 160.0, 160.0)
+    one, other, far = place(near), place(near), place((400.0, 100.0, 460.0, 160.0))
+    for each, evidence in ((one, 0.9), (other, 0.5), (far, 0.9)):
+        each.looked(evidence)
+    one.region, other.region = Region((130.0, 130.0), 90.0, 0.0), Region((134.0, 130.0), 92.0, 0.0)
+    far.region = Region((430.0, 130.0), 90.0, 0.0)
+    assert set(map(id, without_twins([other, one, far]))) == {id(one), id(far)}

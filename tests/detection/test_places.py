@@ -7,7 +7,7 @@ import pytest
 
 from streamdeid.core.faces import Keypoints
 from streamdeid.detection.candidates import Candidate
-from streamdeid.detection.places import Place, remembered, without_twins
+from streamdeid.detection.places import Place, remembered
 from streamdeid.detection.region import Region
 
 
@@ -190,15 +190,6 @@ def test_old_places_are_forgotten() -> None:
     assert remembered([one]) == []
 
 
-def test_two_places_followed_onto_one_face_are_one() -> None:
-    one, other, far = place(0.9), place(0.5), place(0.9, x=400)
-    for each, evidence in ((one, 0.9), (other, 0.5), (far, 0.9)):
-        each.looked(evidence)
-    one.region, other.region = Region((130.0, 130.0), 90.0, 0.0), Region((134.0, 130.0), 92.0, 0.0)
-    far.region = Region((430.0, 130.0), 90.0, 0.0)
-    assert set(map(id, without_twins([other, one, far]))) == {id(one), id(far)}
-
-
 def five(x: float, y: float, side: float, score: float = 0.8) -> Keypoints:
     """A face from hairline to chin as points show it, a square about its middle."""
     half = side / 2
@@ -237,6 +228,31 @@ def test_points_go_along_with_the_mesh_however_the_detectors_box_jumps() -> None
     one.next_frame()  # without a mesh there is only the detector's box
     one.sighted(sighting(0.4, side=90.0, x=160.0))
     assert one.keypoints is not None and one.keypoints.box[0] > 150
+
+
+def test_points_do_not_shrink_with_a_mesh_that_collapses() -> None:
+    one = place(0.9, side=50.0)
+    mesh = np.zeros((478, 3))
+    mesh[:, 0], mesh[:, 1] = np.linspace(105, 145, 478), np.linspace(105, 145, 478)
+    one.keyed(Keypoints((103.0, 103.0, 147.0, 147.0), np.full((5, 2), 125.0), 0.9))
+    one.meshed(mesh, 0.5, Region((125.0, 125.0), 60.0, 0.0))
+    one.next_frame()
+    one.meshed((mesh - 125) * 0.3 + 125, 0.5, Region((125.0, 125.0), 60.0, 0.0))
+    one.sighted(sighting(0.9, side=50.0))
+    assert one.keypoints is not None and one.keypoints.box == (103.0, 103.0, 147.0, 147.0)
+
+
+def test_points_beside_a_neighbours_mesh_go_along_with_the_detectors_box() -> None:
+    one = place(0.9, side=40.0)
+    mesh = np.zeros((478, 3))
+    mesh[:, 0], mesh[:, 1] = np.linspace(205, 235, 478), np.linspace(102, 138, 478)
+    one.keyed(Keypoints((104.0, 100.0, 136.0, 140.0), np.full((5, 2), 120.0), 0.9))
+    one.meshed(mesh, 0.5, Region((220.0, 120.0), 60.0, 0.0))
+    one.next_frame()
+    one.meshed(mesh + np.array((20.0, 0.0, 0.0)), 0.5, Region((240.0, 120.0), 60.0, 0.0))
+    one.sighted(sighting(0.4, side=40.0, x=103.0))
+    assert one.keypoints is not None
+    np.testing.assert_allclose(one.keypoints.box, (107.0, 100.0, 139.0, 140.0), atol=1e-6)
 
 
 def test_points_are_asked_for_again_when_they_have_aged_and_at_last_told_no_more() -> None:

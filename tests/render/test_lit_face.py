@@ -130,3 +130,5 @@ def test_under_a_yellow_lamp_whites_are_yellow(face: NewFace) -> None:
     assert 0.65 * (lamp[0] - lamp[2]) < ratio[0] - ratio[2] < 0.85 * (lamp[0] - lamp[2])
     steps = [_rgb(lit_eye(face, 0, s * lamp, _COLOUR).sclera)[2] for s in np.linspace(-1, 1, 41, dtype=np.float32)]
     assert np.abs(np.diff(steps)).max() < 5  # no jump between the two
+    brown = _rgb(lit_eye(face, 0, 0.3 * lamp, _COLOUR).sclera)  # may be the tone of a skin
+    assert 0 < np.log(brown / plain)[0] - np.log(brown / plain)[2] < 0.45 * 0.3 * (lamp[0] - lamp[2])

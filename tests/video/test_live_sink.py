@@ -271,8 +271,13 @@ def test_trying_on_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_killed_process_that_takes_long_to_end_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended, asked = EncoderChild.reaped, itertools.count()
-    monkeypatch.setattr(EncoderChild, "reaped", lambda child: next(asked) > 5 and ended(child))
+    ended, asked = EncoderChild.reaped, list[float]()
+
+    def late(child: EncoderChild) -> bool:
+        asked.append(time.monotonic())
+        return asked[-1] - asked[0] > 1.5 and ended(child)
+
+    monkeypatch.setattr(EncoderChild, "reaped", late)
     _refused("rtsp://u:geheim@127.0.0.1:9/x", "refused")
     _until(lambda: not _children())  # not a dead process in the system's list for good
 

@@ -292,7 +292,7 @@ class LiveWriter:
         self._queue.lost(self._queue.state().reason, len(self._in_flight))
         self._in_flight.clear()
         self._queue.release()
-        while self.processes.reap():  # on a busy machine a killed process may need longer; nobody waits for this thread
+        while self.processes.reap():  # on a busy machine that takes a while; `close` waits some seconds for this
             time.sleep(_REAP_PAUSE)
 
 
