@@ -26,26 +26,25 @@ def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[in
         return {}
     boxes = np.array([one.box for one in candidates])
     shared = overlap(boxes, np.array([place.raw for place in places]))
-    shared[_in_others(boxes, [one.turn for one in candidates], places)] = 0
+    fits = np.array([[one.turn in (0, place.turn) for place in places] for one in candidates])
+    shared[~fits | _in_others(boxes, fits, places)] = 0
     found: dict[int, int] = {}
     taken: set[int] = set()
     for row, column in zip(*np.unravel_index(np.argsort(-shared, axis=None), shared.shape), strict=True):
         if shared[row, column] < _SAME_PLACE:
             break
-        turn = candidates[row].turn
-        if int(row) not in found and int(column) not in taken and turn in (0, places[column].turn):
+        if int(row) not in found and int(column) not in taken:
             found[int(row)] = int(column)
             taken.add(int(column))
     return found
 
 
-def _in_others(boxes: Points, turns: Sequence[int], places: Sequence[Place]) -> NDArray[np.bool_]:
-    """Where the middle of a box (n, 4), seen after n turns, is in the mesh of another of m places that it could belong
-    to, and not in this one's, as (n, m)."""
+def _in_others(boxes: Points, fits: NDArray[np.bool_], places: Sequence[Place]) -> NDArray[np.bool_]:
+    """Where the middle of a box (n, 4) is in the mesh of another of m places, and not in this one's, as (n, m). fits
+    (n, m): which could belong to which."""
     meshes = [np.full((2, 2), np.nan) if place.outline is None else place.outline for place in places]
     low, high = (np.array([mesh[end] for mesh in meshes]) for end in (0, 1))
     middle = (boxes[:, None, :2] + boxes[:, None, 2:]) / 2
-    fits = np.array([[turn in (0, place.turn) for place in places] for turn in turns])
     held = ((middle >= low) & (middle <= high)).all(axis=2) & fits
     return np.asarray(~held & np.any(held, axis=1, keepdims=True) & np.isfinite(low[:, 0]), np.bool_)
 

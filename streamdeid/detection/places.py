@@ -173,11 +173,11 @@ class Place:
         """The landmark model sees it: a mesh (478, 3), and where to look in the next frame."""
         self.mesh, self.region, self._without, self.outline = (mesh, presence), region, 0, outline_of(mesh)
         self.turn = turn_of(region.angle)
-        if not self._key_age:
-            self._key_outline = self._outline_of_points()
 
     def next_frame(self) -> None:
         """A frame has passed."""
+        if not self._key_age:
+            self._key_outline = self._outline_of_points()
         self.mesh = self.surveyed = self.outline = None
         self.missed += 1
         self._unseen += 1
@@ -208,7 +208,7 @@ class Place:
     def keyed(self, found: Keypoints | None) -> None:
         """Note what the second network sees here now."""
         self._keypoints, self._key_raw, self._key_tile, self._key_age = found, self.raw, self.tile, 0
-        self._key_outline = self._outline_of_points()
+        self._key_outline = None
         if found is not None and found.score >= _POINTS and self.mesh is not None:
             self._verified = 0 if _apart(self.mesh[0], found) <= _APART else -1
         self._correct()
@@ -303,18 +303,17 @@ class Place:
         """Points moved and scaled as the mesh was since they were found, or the detector's box where no mesh goes
         along: that may be twice as large for one face in the next frame, and the points were, too."""
         if self._key_outline is not None and self.outline is not None:
-            moved = _moved(found, self._key_outline, self.outline, True)
-            size = np.ptp(self.outline, axis=0).max() / max(np.ptp(self._key_outline, axis=0).max(), 1e-6)
+            scale = _growth(self._key_outline, self.outline)
+            moved = _moved(found, self._key_outline, self.outline, scale)
             (x0, y0), (x1, y1) = np.reshape(self.raw, (2, 2))
             x, y = np.reshape(moved.box, (2, 2)).mean(axis=0)
-            if 1 / _GROWN < size < _GROWN and x0 <= x <= x1 and y0 <= y <= y1:
+            if 1 / _GROWN < scale < _GROWN and x0 <= x <= x1 and y0 <= y <= y1:
                 return moved
         if self.raw == self._key_raw:
             return found
+        before, now = np.reshape(self._key_raw, (2, 2)), np.reshape(self.raw, (2, 2))
         # Boxes of two tiles differ in size for one face.
-        return _moved(
-            found, np.reshape(self._key_raw, (2, 2)), np.reshape(self.raw, (2, 2)), self._key_tile == self.tile
-        )
+        return _moved(found, before, now, _growth(before, now) if self._key_tile == self.tile else 1.0)
 
     def turns_due(self) -> bool:
         """Whether the look that was just taken leaves a doubt, and the head is to be tried in other turns."""
@@ -369,9 +368,13 @@ class Place:
         return self._doubts >= _DOUBTED
 
 
-def _moved(found: Keypoints, before: Points, now: Points, scaled: bool) -> Keypoints:
-    """Points moved as the corners (2, 2) of a box were, and scaled as its longer side if that is wanted."""
-    scale = float((now[1] - now[0]).max() / max((before[1] - before[0]).max(), 1e-6)) if scaled else 1.0
+def _growth(before: Points, now: Points) -> float:
+    """Longer side of a box over that of one before, corners (2, 2) each."""
+    return float((now[1] - now[0]).max() / max((before[1] - before[0]).max(), 1e-6))
+
+
+def _moved(found: Keypoints, before: Points, now: Points, scale: float) -> Keypoints:
+    """Points moved as the corners (2, 2) of a box were, and scaled about its middle."""
     middle, then = now.mean(axis=0), before.mean(axis=0)
     box = (np.reshape(found.box, (2, 2)) - then) * scale + middle
     x0, y0, x1, y1 = (float(v) for v in box.ravel())

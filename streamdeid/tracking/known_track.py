@@ -114,9 +114,7 @@ class KnownTrack:
     def liked(self) -> float:
         """Mean of the better half of what the third network said last; 0 where it said nothing. The better half, since
         a box slips off a face now and then, and faces turn away."""
-        last = list(self.opinions)[-_OPINIONS:]
-        better = sorted(last)[len(last) // 2 :]
-        return sum(better) / max(len(better), 1)
+        return _better_half(list(self.opinions)[-_OPINIONS:])
 
     @property
     def shows(self) -> bool:
@@ -125,9 +123,8 @@ class KnownTrack:
 
     def gone_from(self, around: Sequence[Sighting]) -> bool:
         """Whether the third network sees no face in some sightings of it, or no longer: it went over to a wall, say."""
-        said = sorted(one.surveyed for one in around if one.surveyed is not None)
-        better = said[len(said) // 2 :]
-        return len(said) >= _OPINIONS and sum(better) < _FEWER[1] * len(better)
+        said = [one.surveyed for one in around if one.surveyed is not None]
+        return len(said) >= _OPINIONS and _better_half(said) < _FEWER[1]
 
     @property
     def never(self) -> bool:
@@ -138,3 +135,9 @@ class KnownTrack:
             return self.best < NO_FACE
         count = len(self.opinions)
         return count > 0 and self.liked < _FEWER[count] and (count > 2 or self.surest < CERTAIN)
+
+
+def _better_half(values: Sequence[float]) -> float:
+    """Mean of the better half of some values; 0 for none."""
+    better = sorted(values)[len(values) // 2 :]
+    return sum(better) / max(len(better), 1)

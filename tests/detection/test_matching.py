@@ -10,6 +10,7 @@ from streamdeid.detection.candidates import Candidate
 from streamdeid.detection.matching import matched, without_twins
 from streamdeid.detection.places import Place
 from streamdeid.detection.region import Region
+from tests.detection.meshes import mesh_in
 
 Box = tuple[float, float, float, float]
 
@@ -22,9 +23,7 @@ def place(box: Box, face: Box | None = None) -> Place:
     """Where the detector saw a box, with a mesh that fills `face` in this frame."""
     one = Place(box, 0.9, 3)
     if face is not None:
-        mesh = np.zeros((478, 3))
-        mesh[:, 0], mesh[:, 1] = np.linspace(face[0], face[2], 478), np.linspace(face[1], face[3], 478)
-        one.meshed(mesh, 0.99, Region(((face[0] + face[2]) / 2, (face[1] + face[3]) / 2), 60.0, 0.0))
+        one.meshed(mesh_in(face), 0.99, Region(((face[0] + face[2]) / 2, (face[1] + face[3]) / 2), 60.0, 0.0))
     return one
 
 

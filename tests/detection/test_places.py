@@ -9,6 +9,7 @@ from streamdeid.core.faces import Keypoints
 from streamdeid.detection.candidates import Candidate
 from streamdeid.detection.places import Place, remembered
 from streamdeid.detection.region import Region
+from tests.detection.meshes import mesh_in
 
 
 def sighting(score: float, side: float = 60.0, x: float = 100.0) -> Candidate:
@@ -214,8 +215,7 @@ def test_points_tell_how_large_the_face_is_in_a_generous_box_and_go_along_with_i
 
 def test_points_go_along_with_the_mesh_however_the_detectors_box_jumps() -> None:
     one = place(0.9, side=40.0)
-    mesh = np.zeros((478, 3))
-    mesh[:, 0], mesh[:, 1] = np.linspace(105, 135, 478), np.linspace(102, 138, 478)
+    mesh = mesh_in((105.0, 102.0, 135.0, 138.0))
     here = Region((120.0, 120.0), 60.0, 0.0)
     one.keyed(Keypoints((104.0, 100.0, 136.0, 140.0), np.full((5, 2), 120.0), 0.9))
     one.meshed(mesh, 0.99, here)
@@ -232,8 +232,7 @@ def test_points_go_along_with_the_mesh_however_the_detectors_box_jumps() -> None
 
 def test_points_do_not_shrink_with_a_mesh_that_collapses() -> None:
     one = place(0.9, side=50.0)
-    mesh = np.zeros((478, 3))
-    mesh[:, 0], mesh[:, 1] = np.linspace(105, 145, 478), np.linspace(105, 145, 478)
+    mesh = mesh_in((105.0, 105.0, 145.0, 145.0))
     one.keyed(Keypoints((103.0, 103.0, 147.0, 147.0), np.full((5, 2), 125.0), 0.9))
     one.meshed(mesh, 0.5, Region((125.0, 125.0), 60.0, 0.0))
     one.next_frame()
@@ -244,8 +243,7 @@ def test_points_do_not_shrink_with_a_mesh_that_collapses() -> None:
 
 def test_points_beside_a_neighbours_mesh_go_along_with_the_detectors_box() -> None:
     one = place(0.9, side=40.0)
-    mesh = np.zeros((478, 3))
-    mesh[:, 0], mesh[:, 1] = np.linspace(205, 235, 478), np.linspace(102, 138, 478)
+    mesh = mesh_in((205.0, 102.0, 235.0, 138.0))
     one.keyed(Keypoints((104.0, 100.0, 136.0, 140.0), np.full((5, 2), 120.0), 0.9))
     one.meshed(mesh, 0.5, Region((220.0, 120.0), 60.0, 0.0))
     one.next_frame()
