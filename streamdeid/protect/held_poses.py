@@ -10,7 +10,8 @@ pose is held where the detector, or whoever follows the head, still has its plac
 * of a face that the detector does not see within three frames of one in which it does, if there is look-ahead, and
   nobody's face is seen where it may be.
 
-A face begins where most of the next frames tell its pose: one for a moment between two redactions is worse than none.
+A face begins, or comes back after a redaction, where most of the next frames tell its pose: one for a moment between
+two redactions is worse than none.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from streamdeid.protect.pending import PendingFrame, SeenTrack, Waiting
 from streamdeid.protect.plan import Plan
 
 _BRIDGED = Fraction(1, 2)
-"""Seconds between two views of a face that is seen, over which it keeps a pose on the way from one to the other."""
+"""Seconds between two views of a face that is seen, over which it keeps a pose on the way from one to the other; and
+before the first one, for which it has that pose."""
 _BEFORE = Fraction(3, 10)
-"""Seconds before the first view, and after the last one of a track that ends, for which a face that is seen has that
-pose."""
+"""Seconds for which a face has the next pose after it showed none for longer, before its first one where it is not
+seen, and, at the end of a track, its last one."""
 _LASTING, _SOON = 3, 5
 """Of how many frames to come how many have to tell a pose before a face begins."""
 
@@ -88,12 +90,12 @@ class Going:
     def sighted(self, track: int) -> bool:
         """Whether the detector sees the face in one of the next frames."""
         soon = [one for one in self.later[:HELD] if self.seen(track, one) is not None]
-        return any(one.number == track and one.face is not None for frame in soon for one in frame.tracks)
+        return any(one.number == track and one.face is not None for frame in soon for one in frame.known)
 
     def ends(self, track: int) -> bool:
         """Whether the face is known not to be seen any more in a moment."""
         after = [one for one in self.later if one.frame.time - self.frame.time >= _BEFORE]
-        faces = (one for frame in after for one in frame.tracks if one.face is not None)
+        faces = (one for frame in after for one in frame.known if one.face is not None)
         return bool(after) and not any(one.number == track for one in faces)
 
     def free(self, view: PosedView, track: Track) -> PosedView | None:
@@ -110,6 +112,8 @@ class HeldPoses:
     def __init__(self) -> None:
         self._views: dict[int, tuple[int, Fraction, PosedView]] = {}
         """By tracklet that was shown lately: number and time in seconds of the frame, and the view."""
+        self._shown: set[int] = set()
+        """Tracklets that showed a face in the last frame."""
         self._sights: dict[int, tuple[int, Fraction]] = {}
         """By tracklet: number and time of the last frame in which the detector saw a face that was shown."""
 
@@ -128,6 +132,7 @@ class HeldPoses:
             if face is not None:
                 self._sights[one.tracklet] = frame.index, frame.time
         self._views = {number: view for number, view in self._views.items() if frame.time - view[1] <= _BRIDGED}
+        self._shown = {one.tracklet for one in plans if one.level in FACES}
         self._sights = {number: sight for number, sight in self._sights.items() if frame.index - sight[0] <= HELD}
 
     def of_seen(self, track: Track, view: PosedView | None, going: Going, *, away: bool) -> PosedView | None:
@@ -136,12 +141,12 @@ class HeldPoses:
         view: of this frame, if one may be shown. away: whether this frame tells that the head is turned too far."""
         assert track.face is not None
         before = self._views.get(going.tracklet)
-        if view is not None and (before is not None or track.face.again or going.lasts(track.number)):
+        if view is not None and (going.tracklet in self._shown or going.lasts(track.number)):
             return view
         time, box = going.frame.time, track.face.box
         coming = going.coming(track.number, begins=before is None)
         if before is None or before[2].turned_away:
-            early = coming is not None and coming[0].time - time <= _BEFORE and not away
+            early = coming is not None and coming[0].time - time <= _BRIDGED and not away
             return going.free(coming[1].moved(box), track) if coming is not None and early else None
         index, then, last = before
         if coming is not None and then < coming[0].time <= then + _BRIDGED:
@@ -163,7 +168,7 @@ class HeldPoses:
         before, frame = self._views.get(going.tracklet), going.frame
         sight = self._sights.get(going.tracklet)
         near = sight is not None and frame.index - sight[0] <= HELD and frame.time - sight[1] <= _BEFORE
-        if before is not None and near:
+        if before is not None and near and going.tracklet in self._shown:
             return going.free(before[2].moved(track.box), track)
         coming = going.coming(track.number, begins=before is None)
         if coming is None or coming[0].time - frame.time > _BEFORE or not (near or going.sighted(track.number)):

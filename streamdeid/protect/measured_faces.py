@@ -26,7 +26,7 @@ from streamdeid.observe.keypoint_pose import MeanHead
 from streamdeid.observe.neutral import NeutralEstimator
 from streamdeid.observe.observation import Observation, Observer, SampledFace, reduced_face, sampled_face
 from streamdeid.observe.occluders import OccluderMask
-from streamdeid.observe.posed_view import PosedReader, PosedView
+from streamdeid.observe.posed_view import PosedReader
 from streamdeid.protect.levels import Cause, Steps, as_drawn, recognisable, severities, shows_a_face
 from streamdeid.protect.pending import Measured, PendingFrame, SeenTrack, Waiting
 from streamdeid.render.face import Blending
@@ -152,15 +152,15 @@ class MeasuredFaces:
                 followed.known.forget_textures()
                 followed.weak.clear()
 
-    def looked_at(self, seen: SeenTrack, track: Track, frame: Frame) -> PosedView | None:
-        """The pose of a face that was found when its frame was looked at again; None where its points show none."""
-        followed = self._followed.get(seen.tracklet)
-        if track.face is None or followed is None:
-            return None
-        if seen.posed is None:
+    def read_again(self, pending: PendingFrame[Any]) -> None:
+        """Read the poses of the faces that were found when a frame was looked at again; frames come in order."""
+        for track in pending.covered or ():
+            seen = pending.seen.get(track.number)
+            followed = None if seen is None else self._followed.get(seen.tracklet)
+            if track.face is None or not track.face.again or seen is None or followed is None:
+                continue
             followed.again = followed.again or PosedReader(self._head)
-            seen.posed = followed.again(track.face, float(frame.time))
-        return seen.posed
+            seen.posed = followed.again(track.face, float(pending.frame.time))
 
     def of(self, tracklet: int) -> Followed | None:
         """What is kept of a tracklet; None when it is over and done with."""

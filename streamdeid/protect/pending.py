@@ -58,12 +58,20 @@ class PendingFrame(Generic[Origin]):
     """All that the detector found."""
     noted: Noted | None = None
     """What the look-ahead needs of it."""
+    covered: Sequence[Track] | None = None
+    """The tracks that are covered, with what was found when the frame was looked at again; None while that is not
+    settled, and where nobody settles it."""
     seen: dict[int, SeenTrack] = field(default_factory=dict)
     """By track."""
     certain: dict[int, tuple[Face, int]] = field(default_factory=dict)
     """By track: a face that was recognised beyond doubt, and which person of the whitelist it is."""
     left: set[int] = field(default_factory=set)
     """Tracks that are left as they are, since `decide`."""
+
+    @property
+    def known(self) -> Sequence[Track]:
+        """Its tracks, as far as is known by now."""
+        return self.tracks if self.covered is None else self.covered
 
     def ambiguous(self, track: int) -> bool:
         """Whether it is unclear who a track shows, as far as is known by now; of an unknown track it is."""

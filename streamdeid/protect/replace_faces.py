@@ -92,6 +92,8 @@ class ReplaceFaces:
         """The same by person; 0 stands for faces whose person was never decided, `EARLIER` for the first ones of a long
         run."""
         self._earlier = 0
+        self._read = -1
+        """Number of the last frame of which it is known what was found when it was looked at again."""
         self._over: set[int] = set()
         """Persons whom the register forgot, as long as frames may wait in which they are shown."""
         self.causes: Counter[Cause] = Counter()
@@ -106,6 +108,10 @@ class ReplaceFaces:
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
         """Which protection level each track gets, and with whose face. Raises FailedClosed in any doubt."""
         waiting = tuple(later)
+        for one in (pending, *waiting):
+            if one.covered is not None and one.frame.index > self._read:
+                self._faces.read_again(one)
+                self._read = one.frame.index
         plans = [self._plan(pending, track, tracks, waiting) for track in tracks]
         self._poses.decided(plans, pending)
         return plans
@@ -252,7 +258,7 @@ class ReplaceFaces:
                 return plan
             who, face = self._decide_face(tracklet, times, True, ambiguous)
             return plan if face is None else replace(plan, level=Level.POSED, person=who, face=face, posed=held)
-        view = self._faces.looked_at(seen, track, pending.frame) if track.face.again else view_of(seen, found)
+        view = view_of(seen, found)
         sighted = going.agreed(track.number, view)
         turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
         shown = view if view is not None and sighted and not view.turned_away else None

@@ -41,8 +41,8 @@ from streamdeid.render.turned_shape import RestingSolid, gestured
 
 STILL = Gesture(0.0, 0.0, 0.0, 0.0, (1.0, 1.0), (0.0, 0.0))
 """Mouth shut, eyes open: what is shown where nothing tells them."""
-_SMALLEST = 8.0
-"""Width in pixels below which no face is drawn."""
+_SMALLEST, _STILL = 8.0, 7.0
+"""Width in pixels below which no face begins, and below which it ends: no flicker about a limit."""
 _RIM, _LEAST_RIM = 0.08, 3.0
 """Soft rim outside the region, share of the face's width, and in pixels at least."""
 _EYES_FROM = 16.0
@@ -101,6 +101,11 @@ class PosedMemory:
     _plain: Pixels | None = None
     _small: tuple[Pixels, Pixels] | None = None
 
+    @property
+    def drawn(self) -> bool:
+        """Whether a face was drawn before."""
+        return self._of is not None
+
     def shape(self, face: NewFace, gesture: Gesture, frame: PosedFrame) -> tuple[Points, RestingSolid]:
         """The surrogate's mesh (468, 3) and points in the model's frame; kept as long as nothing of it changes."""
         if self._of is not face:
@@ -142,12 +147,13 @@ def render_posed_face(
 
     out: the picture as it is published so far, from which the surroundings are taken. original: of its pixels in the
     region only the light is read. others: regions (m, 2) of other heads, from which nothing is taken. None, and nothing
-    drawn, when the face is smaller than 8 pixels, lies outside the picture, or anything is not finite.
+    drawn, when the face is smaller than 8 pixels (7 where it was drawn before), lies outside the picture, or anything
+    is not finite.
     """
     pose = head.pose
     if not (np.isfinite([pose.x, pose.y, pose.yaw, pose.nod, pose.roll]).all() and np.isfinite(head.ellipse).all()):
         return None
-    if not _SMALLEST <= pose.size < math.inf:
+    if not (_STILL if memory.drawn else _SMALLEST) <= pose.size < math.inf:
         return None
     view = pose.head_pose(frame.outline.head)
     solid, shape = memory.shape(face, head.gesture, frame)

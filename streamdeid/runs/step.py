@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, Generic
 
@@ -18,6 +19,11 @@ from streamdeid.protect.pending import Origin, PendingFrame, SeenTrack, Waiting
 from streamdeid.protect.plan import Deidentifier, Plans
 from streamdeid.protect.stored_pixels import as_stored
 from streamdeid.tracking.lookahead import LookAhead, Noted
+
+_SETTLED, _MOST_SETTLED = Fraction(1, 3), Fraction(1, 2)
+"""Share of the time that is looked ahead, and seconds, for which it is settled what is covered before a frame is
+decided: a face that comes and goes between two looks is held only where the next ones are known. The other two thirds
+are what a frame is settled by: with all of 1.5 seconds faces changed as often (docs/methods.md 8.4)."""
 
 
 @dataclass(frozen=True)
@@ -121,18 +127,37 @@ class WithLookAhead:
 
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
         """What the inner one decides of the tracks that are covered, as far as is known by now."""
-        look = None if self._again is None else partial(self._again.look_again, pending.frame)
-        covered = self._lookahead.shown(tracks, _noted(pending), [_noted(one) for one in later], look)
-        for number in (track.number for track in covered if track.number not in pending.seen):
-            # Before its first frame a track shows whom it shows there, as surely; a mask knows none.
-            first = next((one.seen[number] for one in later if number in one.seen), None)
-            if first is not None:
-                pending.seen[number] = SeenTrack(first.tracklet, first.ambiguous)
+        waiting = [pending, *later]
+        ahead = min(_SETTLED * (waiting[-1].frame.time - pending.frame.time), _MOST_SETTLED)
+        covered = self._settle(waiting, tracks)
+        for place, one in enumerate(later, start=1):
+            if one.frame.time - pending.frame.time > ahead:
+                break
+            self._settle(waiting[place:], one.tracks)
         return self._inner.decide(pending, covered, later)
+
+    def _settle(self, waiting: Waiting, tracks: Sequence[Track]) -> Sequence[Track]:
+        """The tracks that are covered in the first of some frames that wait, whose own these are; settled once."""
+        one, later = waiting[0], waiting[1:]
+        if one.covered is None:
+            look = None if self._again is None else partial(self._again.look_again, one.frame)
+            one.covered = self._lookahead.shown(tracks, _noted(one), [_noted(after) for after in later], look)
+        # Before its first frame a track shows whom it shows there, as surely as is known by now; a mask knows none.
+        for number in {track.number for track in one.covered} - {track.number for track in tracks}:
+            first = next((after.seen[number] for after in later if _tracked(number, after)), None)
+            if first is not None:
+                seen = one.seen.setdefault(number, SeenTrack(first.tracklet, first.ambiguous))
+                seen.tracklet, seen.ambiguous = first.tracklet, first.ambiguous
+        return one.covered
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
         """Passed on."""
         return self._inner.render(pending, plans)
+
+
+def _tracked(number: int, pending: PendingFrame[Any]) -> bool:
+    """Whether a track was observed in a frame."""
+    return number in pending.seen and any(track.number == number for track in pending.tracks)
 
 
 def _noted(pending: PendingFrame[Any]) -> Noted:

@@ -113,7 +113,7 @@ class Noted:
 
 
 class LookAhead:
-    """Chooses the tracks that are covered. `note` sees each frame first, `shown` is asked when it is rendered."""
+    """Chooses the tracks that are covered. `note` sees each frame first, `shown` is asked once for each, in order."""
 
     def __init__(self, threshold: float, size: tuple[int, int] | None = None) -> None:
         """threshold: evidence from which a track is a face, 0 to 1. size: width and height of the frames, if known."""
@@ -156,7 +156,8 @@ class LookAhead:
     def shown(
         self, tracks: Sequence[Track], now: Noted, later: Sequence[Noted], look: Look | None = None
     ) -> list[Track]:
-        """The tracks to cover in the next frame to be shown, whose own these are: those that are faces, and to come.
+        """The tracks to cover in the next frame that was not asked for yet, whose own these are: those that are faces,
+        and to come.
 
         now, later: what was noted of that frame, and of those that wait after it. look: what is to be seen in a place
         of that frame, where a track's face is expected; None where nobody can look.

@@ -27,6 +27,7 @@ from tests.filmed import (
     Judged,
     Picture,
     astray,
+    bared,
     drawer,
     levels,
     lost,
@@ -249,3 +250,25 @@ def test_who_comes_and_goes_leaves_nothing_behind(fitting: FitModel, drawn: Draw
     filmed.show(one.planes, times=2)
     kept = filmed.filter._faces._followed, filmed.filter._memories, templates._uppers
     assert not any(kept)
+
+
+def test_what_is_found_when_a_frame_is_looked_at_again_tells_a_pose_before_that_frame_is_decided(
+    fitting: FitModel, drawn: Drawn
+) -> None:
+    """Each frame once, and only where it was looked at: the detector's own faces were read before."""
+    one = drawn(width=40.0)
+    found = track(replace(bared(one), again=True))
+    filmed = Filmed(fitting)
+    frames = [filmed.observe(one.planes, lost(one.face.box)) for _ in range(6)]
+    assert all(frame.seen[1].posed is None for frame in frames)
+    for frame in frames[:5]:
+        frame.covered = [found]
+    filmed.publish(frames[0], [found])
+    told = [frame.seen[1].posed for frame in frames]
+    assert [view is not None for view in told] == [True] * 5 + [False]
+    assert [view is not None and view.agreed for view in told] == [False, False, True, True, True, False]
+    filmed.publish(frames[1], [found])
+    assert [frame.seen[1].posed for frame in frames] == told
+    frames[5].covered = [lost(one.face.box)]
+    filmed.publish(frames[2], [found])
+    assert frames[5].seen[1].posed is None

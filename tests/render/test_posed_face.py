@@ -283,6 +283,17 @@ def test_what_cannot_be_drawn_changes_nothing(model: AppearanceModel, frame: Pos
     assert render_posed_face(out, made.planes, odd, face, frame, PosedMemory()) is None and _same(out, made.planes)
 
 
+def test_a_face_that_shrinks_does_not_flicker_about_the_smallest(
+    model: AppearanceModel, frame: PosedFrame, face: NewFace
+) -> None:
+    memory, drawn = PosedMemory(), []
+    made = _seen(model, frame, _head(8.0))
+    for size in (7.9, 8.1, 7.9, 7.1, 6.9):
+        out = made.planes.copy()
+        drawn.append(render_posed_face(out, made.planes, _head(size), face, frame, memory) is not None)
+    assert drawn == [False, True, True, True, False]
+
+
 def test_a_surrogate_that_is_no_number_is_not_drawn(model: AppearanceModel, frame: PosedFrame, face: NewFace) -> None:
     head = _head(50.0)
     made = _seen(model, frame, head)

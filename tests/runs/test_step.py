@@ -25,8 +25,11 @@ class Chosen:
 
     def __init__(self, covered: Sequence[Track]) -> None:
         self._covered = covered
+        self.asked: list[tuple[Noted, int]] = []
+        """What was noted of the frames that it was asked about, and how many came after each."""
 
     def shown(self, tracks: Sequence[Track], now: Noted, later: Sequence[Noted], look: object) -> Sequence[Track]:
+        self.asked.append((now, len(later)))
         return self._covered
 
 
@@ -38,9 +41,11 @@ class Decides:
 
 
 def frame(index: int, **seen: SeenTrack) -> PendingFrame[None]:
-    pending: PendingFrame[None] = PendingFrame(Frame(PLANES, Fraction(index, 25), index), [], None)
+    known = {int(name[1:]): one for name, one in seen.items()}
+    tracks = [Track(number, BOX, None, missed=1, ambiguous=False) for number in known]
+    pending: PendingFrame[None] = PendingFrame(Frame(PLANES, Fraction(index, 25), index), tracks, None)
     pending.noted = cast(Noted, object())
-    pending.seen = {int(name[1:]): one for name, one in seen.items()}
+    pending.seen = known
     return pending
 
 
@@ -61,6 +66,35 @@ def test_of_a_track_that_no_method_observes_nothing_is_known() -> None:
     step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, Chosen([Track(7, BOX, None, 1, False)])))
     step.decide(now, [], [frame(1)])
     assert now.seen == {}
+
+
+@pytest.mark.parametrize(("frames", "settled"), [(1, 1), (2, 1), (4, 2), (10, 4), (60, 13)])
+def test_what_is_covered_is_settled_for_a_third_of_the_time_that_is_known_at_most_half_a_second(
+    frames: int, settled: int
+) -> None:
+    """In order, once for each, with all that comes after it; the method is told."""
+    waiting = [frame(index) for index in range(frames)]
+    chosen = Chosen([Track(7, BOX, None, 1, False)])
+    step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, chosen))
+    assert step.decide(waiting[0], [], waiting[1:]) == chosen._covered
+    assert chosen.asked == [(one.noted, frames - 1 - index) for index, one in enumerate(waiting[:settled])]
+    assert [one.covered is not None for one in waiting] == [True] * settled + [False] * (frames - settled)
+    assert waiting[-1].known == (chosen._covered if settled == frames else [])
+    for index in range(1, frames):
+        step.decide(waiting[index], [], waiting[index + 1 :])
+    assert [now for now, _ in chosen.asked] == [one.noted for one in waiting]
+
+
+def test_a_doubt_that_is_cleared_later_is_none_before_the_first_frame_either() -> None:
+    early, waiting = Track(7, BOX, Face(BOX, 0.9, again=True), missed=1, ambiguous=False), [frame(n) for n in range(9)]
+    waiting[8] = frame(8, t7=SeenTrack(5, ambiguous=True))
+    step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, Chosen([early])))
+    step.decide(waiting[0], [], waiting[1:])
+    assert waiting[1].seen[7] == SeenTrack(5, ambiguous=True)
+    view = cast(Any, object())
+    waiting[1].seen[7].posed, waiting[8].seen[7] = view, SeenTrack(6, ambiguous=False)
+    step.decide(waiting[1], [], waiting[2:])
+    assert waiting[1].seen[7] == SeenTrack(6, ambiguous=False, posed=view)
 
 
 class Notes:
