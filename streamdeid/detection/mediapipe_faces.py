@@ -133,11 +133,11 @@ class MediapipeFaces:
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
         """What two networks see in a box of a frame, pixels, where the face of a track is expected (`looked_again`)."""
         # A head that lies now most often lay then, but need not have lain here: it may have moved.
-        found = None
+        found, close = None, self._close_look
         for turn in dict.fromkeys((self._turn_at(box), 0, *(place.turn for place in self._places))):
             points = self._look.keypoints(frame.planes, box, others, turn)
             # Where nobody was seen yet, "perhaps" would hide half a picture before somebody large comes.
-            opinion = None if self._close_look is None else self._close_look(frame.planes, box, turn, anyway=True)
+            opinion = None if close is None else close(frame.planes, box, turn, anyway=True, others=others)
             if (found := looked_again(box, points, opinion)) is not None:
                 break
         return found if found is not None and _inside(found.box, frame.planes.size) else None

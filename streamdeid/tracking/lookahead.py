@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ from streamdeid.core.frames import Plane
 from streamdeid.core.heads import on_head
 from streamdeid.tracking.association import iou
 from streamdeid.tracking.evident import evident, refuted
-from streamdeid.tracking.known_track import CERTAIN, KnownTrack, Sighting
+from streamdeid.tracking.known_track import CERTAIN, USUAL, KnownTrack, Sighting, usual
 from streamdeid.tracking.lost_faces import (
     Bounded,
     Place,
@@ -353,7 +354,7 @@ class LookAhead:
         after = known.to_come(now.index)
         if not after:
             return None
-        places, sides = [one.place for one in after], _sides(after[0])
+        places, sides = [one.place for one in after], _first_sides(known, now)
         if known.trail is None or known.trail_of != after[0].index:
             known.trail, known.trail_of = self._backwards((now, *later), after[0].index, places), after[0].index
         sure = known.surest >= CERTAIN or self._goes_on(known)
@@ -384,9 +385,9 @@ def _heads(tracks: Sequence[Track]) -> dict[int, Floats]:
     return {number: np.array(box) for number, box in seen.items() if box is not None}
 
 
-def _first_sides(known: KnownTrack, now: Noted) -> tuple[float, float] | None:
-    """Sides of a track's first face after a frame, pixels."""
-    return next(map(_sides, known.to_come(now.index)), None)
+def _first_sides(known: KnownTrack, now: Noted) -> tuple[float, float]:
+    """Usual sides of a track's first faces after a frame, pixels, of which there is one at least."""
+    return usual([_sides(one) for one in islice((one for one in known.sightings if one.index > now.index), USUAL)])
 
 
 def _sides(one: Sighting) -> tuple[float, float]:

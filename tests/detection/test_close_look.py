@@ -12,6 +12,7 @@ from streamdeid.core.frames import Planes
 from streamdeid.core.shipped_models import CENTERFACE, network
 from streamdeid.detection import close_look
 from streamdeid.detection.close_look import CloseLook
+from streamdeid.detection.quarter_turns import boxes_turned_back, turned
 from streamdeid.detection.second_look import shown, view
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
@@ -131,3 +132,19 @@ def test_a_place_at_the_border_can_be_looked_at(look: CloseLook, picture: tuple[
     width, height = planes.size
     for corner in ((-30.0, -30.0, 10.0, 10.0), (width - 5.0, height - 5.0, width + 40.0, height + 40.0)):
         assert (look(planes, corner) or 0.0) < 1.1
+
+
+@pytest.mark.parametrize("turn", [0, 1, 3])
+def test_what_is_seen_in_the_middle_of_another_face_is_not_in_this_box(
+    look: CloseLook, picture: tuple[NDArray[np.uint8], Box], turn: int
+) -> None:
+    rgb, box = picture
+    planes, place = reduced(rgb, box, 80 / (box[2] - box[0]))
+    rgb = rectangle_to_rgb(planes, 0, 0, *planes.size)
+    planes = planes_from_rgb(turned(rgb, (4 - turn) % 4))  # as a camera sees it that hangs turned
+    (x0, y0, x1, y1), side = boxes_turned_back(np.array([place]), turn, planes.size)[0], 80.0
+    beside = (x0 + 0.25 * side, y0 - 0.1 * side, x1 + 0.25 * side, y1 - 0.1 * side)
+    assert (look(planes, beside, turn) or 0.0) > 1.2
+    assert (look(planes, beside, turn, others=[(x0, y0, x1, y1)]) or 0.0) < 0.9
+    far = (x0 - 0.8 * side, y0, x1 - 0.8 * side, y1)
+    assert look(planes, beside, turn, others=[far]) == look(planes, beside, turn)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -183,6 +184,17 @@ def test_a_look_that_saw_somebody_larger_does_not_enlarge_the_places_that_follow
 
     _, asked = run(GAP, larger, [HEAD] * len(GAP))
     assert max(x1 - x0 for index, (x0, _, x1, _) in asked if index > 22) < 1.3 * 60
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_box_that_is_twice_the_face_for_a_frame_or_two_does_not_enlarge_a_lost_one(before: bool) -> None:
+    """Before its first sighting a face has the size of those to come, after its last one that of those before."""
+    twice = [replace(face(300), box=(270.0, 170.0, 390.0, 290.0))] * 2
+    last: list[list[Face]] = [*[[face(300)]] * 8, *[[one] for one in twice]]
+    frames: list[list[Face]] = [*[[]] * 10, *last[::-1], *[[face(300)]] * 20] if before else [*last, *[[]] * 10]
+    _, asked = run(frames, somebody, [HEAD] * len(frames))
+    gap = [box for index, box in asked if (index < 10 if before else index >= 10)]
+    assert len(gap) > 4 and max(x1 - x0 for x0, _, x1, _ in gap) < 61
 
 
 def test_who_was_too_faint_before_is_followed_back_from_where_they_are_seen_next() -> None:
