@@ -13,8 +13,8 @@ used here:
 * a lost face is followed by its patch, too. Where that fails, a gap after which the face was found again is bridged
   from both sides: by the next sighting's patch, followed backwards, and by motion between the places known. A face that
   is not found again is covered where it went: in recordings for 0.4 s after it was last seen, and 0.2 s after its patch
-  was; live for 0.4 s after its patch was, longer while somebody hides it. Not outside the picture; and what was hardly
-  ever a face is not covered on after its last sighting;
+  was (0.4 s at the picture's border); live for 0.4 s after its patch was, longer while somebody hides it. Not outside
+  the picture; and what was hardly ever a face is not covered on after its last sighting;
 * in recordings the place of a lost face, or of one to come, is looked at again (`detection.looked_again`) in the very
   frame that is to be covered: where a face is seen it is a sighting like any other; where none is, only a tenth of a
   second beside a sighting is covered, and who is followed by the patch from one sight to the next;
@@ -208,7 +208,9 @@ class LookAhead:
                 if not self._on_a_head(replace(seen, face=None), heads):
                     known.sighted(Place(now.time, np.array(found.box, dtype=np.float64)), again=True)
                     covered.append(seen)
-            elif found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(track):
+            elif (
+                found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(face_in(track))
+            ):
                 covered.append(replace(track, face=found))
             elif known.perhaps:
                 covered.append(track)
@@ -237,12 +239,12 @@ class LookAhead:
                 near = on_head(np.array(list(others.values())), doubled(face))
                 self._known[number].beside.update(n for n, close in zip(others, near, strict=True) if close)
 
-    def _at_border(self, track: Track) -> bool:
-        """Whether a lost face is expected where the picture's border cuts it, for all that is known: half a face says
-        little to networks."""
+    def _at_border(self, box: Box) -> bool:
+        """Whether the picture's border cuts a lost face in a box, for all that is known: half a face says little to
+        networks."""
         if self._size is None:
             return True
-        x0, y0, x1, y1 = face_in(track)
+        x0, y0, x1, y1 = box
         return min(x0, y0, self._size[0] - x1, self._size[1] - y1) < 0
 
     def _on_a_head(self, lost: Track, heads: dict[int, Floats]) -> bool:
@@ -287,7 +289,8 @@ class LookAhead:
             return None
         expected = moved(known.path, now.time)
         hidden = not later and bool(others) and float(iou(expected[None], np.array(others)).max()) > _OTHER
-        gone = now.time - known.path[-1].time > (_TURNED_AWAY if later else _LET_GO) and not hidden
+        leaves = self._at_border(corners(expected))  # its networks see little of half a face: it need not have turned
+        gone = now.time - known.path[-1].time > (_TURNED_AWAY if later and not leaves else _LET_GO) and not hidden
         if gone or self._outside(expected):
             return None
         return _at(track, self._limited(known.sides, predicted(known.path, now.time)), known.sides)

@@ -63,6 +63,8 @@ class _Followed:
     """Last detected box, (4,)."""
     landmarks: Floats
     """Last landmarks, (68, 2), nan when there were none."""
+    size: float
+    """Size of the face itself when that was known last, pixels; nan if it never was."""
     confirmed: bool
     """Whether it was ever surely a face: only then can others be taken for it."""
     anchor: Floats
@@ -173,13 +175,15 @@ class FaceTracker:
 
     def _follow(self, seen: list[_Seen]) -> dict[int, int]:
         """Match, correct and start tracks; the row in `seen` of every number that was detected."""
-        faces = Shapes(_rows(one.box for one in seen), _points(one.landmarks for one in seen))
+        sizes = np.array([_size(one.face) for one in seen])
+        faces = Shapes(_rows(one.box for one in seen), _points(one.landmarks for one in seen), sizes)
         longest = [self._coast if one.missed else max(self._coast, _LONGEST_STEP) for one in self._followed]
         fresh = [self._clock - one.seen <= limit for one, limit in zip(self._followed, longest, strict=True)]
         rows = np.flatnonzero(fresh)
         predicted = self._motion.take(rows)
         boxes = kalman.boxes_of(predicted)
-        expected = Shapes(boxes, self._moved_landmarks(rows, boxes))
+        known = np.array([self._followed[row].size for row in rows.tolist()])
+        expected = Shapes(boxes, self._moved_landmarks(rows, boxes), known)
         rivals = (
             np.array([self._followed[row].confirmed for row in rows.tolist()], dtype=np.bool_),
             np.array([one.face.confirmed for one in seen], dtype=np.bool_),
@@ -204,7 +208,8 @@ class FaceTracker:
             doubt = self._hold + 1 if one.ambiguous or result.ambiguous_faces[face] else old.doubt if old else 0
             number = old.number if old else self._number()
             sure = one.face.confirmed or (old is not None and old.confirmed)
-            now = _Followed(number, self._clock, 0, doubt, one.box, one.landmarks, sure, filtered[row])
+            size = old.size if old and math.isnan(sizes[face]) else sizes[face]
+            now = _Followed(number, self._clock, 0, doubt, one.box, one.landmarks, size, sure, filtered[row])
             followed[row : row + 1] = [now]  # a started track is the row just past the end
             found[number] = int(face)
         self._followed = followed
@@ -284,6 +289,14 @@ def _landmarks(face: Face) -> Floats:
     if points is None or points.shape != (68, 2) or not (np.abs(points) <= _FARTHEST).all():
         return _NO_LANDMARKS
     return points
+
+
+def _size(face: Face) -> float:
+    """Size of a face by mesh or points, the square root of its area in pixels; nan where neither shows it."""
+    if face.outline is None:
+        return math.nan
+    x0, y0, x1, y1 = face.outline
+    return math.sqrt(max((x1 - x0) * (y1 - y0), 1.0))
 
 
 def _meets_lost(boxes: Floats, lost: Flags) -> Flags:

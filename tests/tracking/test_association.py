@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -32,6 +33,17 @@ def still(tracks: Shapes, faces: Shapes, spread: float = 2.0) -> Association:
 
 def pairs_of(result: Association) -> set[tuple[int, int]]:
     return {(int(i), int(j)) for i, j in result.pairs}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "one"),
+    [(176, 74, False), (74, 176, True), (150, 74, True), (np.nan, 74, True), (176, np.nan, True)],
+)
+def test_a_face_does_not_shrink_to_less_than_half(before: float, now: float, one: bool) -> None:
+    """Of the face itself: boxes of one face are twice as large in one frame as in the next."""
+    tracks = replace(at((100, 100), side=200.0), sizes=np.array([before], dtype=np.float64))
+    faces = replace(at((110, 110), side=100.0), sizes=np.array([now], dtype=np.float64))
+    assert pairs_of(still(tracks, faces)) == ({(0, 0)} if one else set())
 
 
 def brute_force(cost: Floats, unmatched: float) -> float:

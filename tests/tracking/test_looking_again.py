@@ -142,6 +142,20 @@ def test_who_is_not_seen_again_is_let_go_after_a_moment_and_followed_where_looks
     assert all(run(LEFT, somebody)[0][:45])
 
 
+@pytest.mark.parametrize(("x", "covered"), [(300.0, 5), (-25.0, 10), (SIZE[0] - 35.0, 10)])
+def test_who_is_half_outside_the_picture_is_let_go_later(x: float, covered: int) -> None:
+    """Nobody sees much of half a face: that nobody sees it again does not mean that it turned away."""
+    tracker, lookahead = FaceTracker(size=SIZE), LookAhead(0.5, SIZE)
+    frames: list[list[Face]] = [*[[face(x)]] * 20, *[[]] * 50]
+    noted = []
+    for index, faces in enumerate(frames):
+        tracks = tracker.update(faces, Fraction(index, RATE))
+        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(PLAIN))))
+    later = [one for _, one in noted]
+    shown = [lookahead.shown(tracks, one, later[index + 1 :]) for index, (tracks, one) in enumerate(noted)]
+    assert sum(map(bool, shown[20:])) == covered
+
+
 def test_a_face_that_is_seen_on_the_head_of_another_one_is_that_one() -> None:
     both = [[face(300), face(420)]] * 20 + [[face(300)]] * 20
     one = face(300, side=60)

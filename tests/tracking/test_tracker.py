@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streamdeid.core.faces import Face, Track
+from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.protocols import Tracker
 from streamdeid.errors import SettingsError
 from streamdeid.tracking.association import iou
@@ -51,6 +51,24 @@ def test_a_face_is_a_track_in_its_first_frame() -> None:
     (track,) = FaceTracker().update([face(100)], Fraction(0))
     assert (track.number, track.missed, track.ambiguous) == (1, 0, False)
     assert track.face is not None and holds(track.box, track.face.box)
+
+
+def test_a_face_behind_a_large_one_that_is_lost_is_somebody_else() -> None:
+    """Its box is no smaller than those of one face are from frame to frame; by its points it is."""
+
+    def seen(side: float, own: float) -> Face:
+        low, high = 100 - own / 2, 100 + own / 2
+        box = low, low, high, high
+        return replace(face(100, side=side, marked=False), keypoints=Keypoints(box, np.full((5, 2), 100.0), 0.9))
+
+    tracks = run(FaceTracker(), [[seen(150, 120)]] * 5 + [[seen(75, 50)]] * 3)
+    assert [track.number for track in tracks[4]] == [1] and {track.number for track in tracks[5]} == {1, 2}
+    large, small = tracks[6]
+    assert large.face is None and holds(large.box, (25, 25, 175, 175)) and small.face is not None
+    same = run(FaceTracker(), [[seen(150, 70)]] * 5 + [[seen(75, 50)]] * 3)
+    assert [track.number for track in same[-1]] == [1]
+    unknown = run(FaceTracker(), [[seen(150, 120)]] * 5 + [[face(100, side=75, marked=False)]] + [[seen(75, 50)]] * 3)
+    assert len(unknown[5]) == 1 and {track.number for track in unknown[-1]} == {1, 2}, "until its size is known"
 
 
 def test_a_walker_keeps_the_number() -> None:
