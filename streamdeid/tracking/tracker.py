@@ -292,8 +292,9 @@ def _landmarks(face: Face) -> Floats:
 
 
 def _size(face: Face) -> float:
-    """Size of a face by mesh or points, the square root of its area in pixels; nan where neither shows it."""
-    if face.outline is None:
+    """Size of what surely is a face by mesh or points, the square root of its area in pixels; nan where neither shows
+    it."""
+    if face.outline is None or not face.confirmed:
         return math.nan
     x0, y0, x1, y1 = face.outline
     return math.sqrt(max((x1 - x0) * (y1 - y0), 1.0))
