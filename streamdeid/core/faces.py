@@ -122,7 +122,7 @@ class Track:
     near: bool = False
     """Whether somebody else, once surely a face, is or may be within half a face of it."""
     sides: tuple[float, float] | None = None
-    """Width and height in pixels of the largest box that its face had, where it is lost and that is known."""
+    """Width and height in pixels that the box of its face usually has, where it is lost and that is known."""
     cut: bool = False
     """Whether the place of a lost face would be larger if it were not held to a head's size and a quarter of the
     picture."""

@@ -39,8 +39,10 @@ six variants each, 519 labelled faces fill more of the picture, or lie more acro
 when what is inside was mirrored outside (16 of 338 in the clips that chose this; else a profile as high as the
 picture). Of 1,481 places without a face none shows so little. A box that lies in a corner of the picture, all inside,
 shows 0.39, and is told as before."""
-_OF_ANOTHER = 0.35
-"""How far from the middle of another face what is seen is of that one, share of the longer side of its box. In
+_OF_ANOTHER, _LARGER, _ONE_MIDDLE = 0.35, 2.2, 0.15
+"""How far from the middle of another face what is seen is of that one, share of the longer side of its box; how many
+times as large as the box asked about that may be, and from which distance of the middles, share of the latter's side,
+it is another place at all. In
 subway_cctv_three, which chose this, the face before a man who is hidden kept a redaction over both; in ten more clips
 of `recall` no face came to be open, and less was covered beside heads (street_next .20 to .14 %)."""
 
@@ -75,10 +77,13 @@ class CloseLook:
 def _of_others(box: Box, others: Sequence[Box], cells: int) -> NDArray[np.bool_]:
     """Which of the cells (rows, columns) of a view of a box, as many either way, lie in the middle of another face."""
     x0, y0, x1, y1 = box
-    at = ((np.arange(cells) + 0.5) / cells - 0.5) * _SIDE / _WIDTH * max(x1 - x0, y1 - y0)
+    own = max(x1 - x0, y1 - y0)
+    at = ((np.arange(cells) + 0.5) / cells - 0.5) * _SIDE / _WIDTH * own
     x, y = at + (x0 + x1) / 2, at[:, None] + (y0 + y1) / 2
     theirs = np.zeros((cells, cells), np.bool_)
     for left, top, right, bottom in others:
-        away = np.hypot(x - (left + right) / 2, y - (top + bottom) / 2)
-        theirs |= away < _OF_ANOTHER * max(right - left, bottom - top)
+        side, middle = max(right - left, bottom - top), ((left + right) / 2, (top + bottom) / 2)
+        apart = math.hypot(middle[0] - (x0 + x1) / 2, middle[1] - (y0 + y1) / 2)
+        if side <= _LARGER * own and apart >= _ONE_MIDDLE * own:
+            theirs |= np.hypot(x - middle[0], y - middle[1]) < _OF_ANOTHER * side
     return theirs

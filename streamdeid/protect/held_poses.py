@@ -56,8 +56,8 @@ class Going:
         return found if found is not None and found.tracklet == self.tracklet else None
 
     def until(self, track: int) -> Fraction:
-        """When the face is last seen in the frames that are known, seconds."""
-        seen = [(one.frame.time, self.seen(track, one)) for one in self.later]
+        """When the face is last seen in the frames that are known, seconds, without looking again."""
+        seen = [(one.frame.time, self.seen(track, one)) for one in self.later if one.observed(track)]
         there = [time for time, one in seen if one is not None and (one.measured or one.posed)]
         return max([self.frame.time, *there])
 
@@ -144,7 +144,7 @@ class HeldPoses:
         if view is not None and (going.tracklet in self._shown or going.lasts(track.number)):
             return view
         time, box = going.frame.time, track.face.box
-        coming = going.coming(track.number, begins=before is None)
+        coming = going.coming(track.number, begins=going.tracklet not in self._shown)
         if before is None or before[2].turned_away:
             early = coming is not None and coming[0].time - time <= _BRIDGED and not away
             return going.free(coming[1].moved(box), track) if coming is not None and early else None
@@ -170,7 +170,7 @@ class HeldPoses:
         near = sight is not None and frame.index - sight[0] <= HELD and frame.time - sight[1] <= _BEFORE
         if before is not None and near and going.tracklet in self._shown:
             return going.free(before[2].moved(track.box), track)
-        coming = going.coming(track.number, begins=before is None)
+        coming = going.coming(track.number, begins=going.tracklet not in self._shown)
         if coming is None or coming[0].time - frame.time > _BEFORE or not (near or going.sighted(track.number)):
             return None
         return going.free(coming[1].moved(track.box), track)

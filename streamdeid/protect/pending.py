@@ -73,6 +73,10 @@ class PendingFrame(Generic[Origin]):
         """Its tracks, as far as is known by now."""
         return self.tracks if self.covered is None else self.covered
 
+    def observed(self, track: int) -> bool:
+        """Whether the detector saw the face of a track in it, without looking again."""
+        return any(one.number == track and one.face is not None for one in self.tracks)
+
     def ambiguous(self, track: int) -> bool:
         """Whether it is unclear who a track shows, as far as is known by now; of an unknown track it is."""
         seen = self.seen.get(track)

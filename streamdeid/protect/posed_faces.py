@@ -54,7 +54,7 @@ def view_of(seen: SeenTrack, found: Measured | None) -> PosedView | None:
 
 def few(track: int, later: Waiting) -> bool:
     """Whether a track is seen in so few of the frames to come that who it is would be decided too early."""
-    seen = (one.seen.get(track) for one in later)
+    seen = (one.seen.get(track) for one in later if one.observed(track))
     return sum(one is not None and one.posed is not None for one in seen) < _ENOUGH
 
 

@@ -41,7 +41,7 @@ from streamdeid.render.turned_shape import RestingSolid, gestured
 
 STILL = Gesture(0.0, 0.0, 0.0, 0.0, (1.0, 1.0), (0.0, 0.0))
 """Mouth shut, eyes open: what is shown where nothing tells them."""
-_SMALLEST, _STILL = 8.0, 7.0
+_BEGINS, _ENDS = 8.0, 7.0
 """Width in pixels below which no face begins, and below which it ends: no flicker about a limit."""
 _RIM, _LEAST_RIM = 0.08, 3.0
 """Soft rim outside the region, share of the face's width, and in pixels at least."""
@@ -94,17 +94,14 @@ class PosedMemory:
 
     light: PosedLight = field(default_factory=PosedLight)
     scene: SceneGrain = field(default_factory=SceneGrain)
+    drawn: bool = False
+    """Whether the last time that one was to be drawn it was."""
     _of: NewFace | None = None
     _gesture: Gesture | None = None
     _rest: RestingSolid | None = None
     _shape: tuple[Points, RestingSolid] | None = None
     _plain: Pixels | None = None
     _small: tuple[Pixels, Pixels] | None = None
-
-    @property
-    def drawn(self) -> bool:
-        """Whether a face was drawn before."""
-        return self._of is not None
 
     def shape(self, face: NewFace, gesture: Gesture, frame: PosedFrame) -> tuple[Points, RestingSolid]:
         """The surrogate's mesh (468, 3) and points in the model's frame; kept as long as nothing of it changes."""
@@ -153,7 +150,8 @@ def render_posed_face(
     pose = head.pose
     if not (np.isfinite([pose.x, pose.y, pose.yaw, pose.nod, pose.roll]).all() and np.isfinite(head.ellipse).all()):
         return None
-    if not (_STILL if memory.drawn else _SMALLEST) <= pose.size < math.inf:
+    least, memory.drawn = _ENDS if memory.drawn else _BEGINS, False
+    if not least <= pose.size < math.inf:
         return None
     view = pose.head_pose(frame.outline.head)
     solid, shape = memory.shape(face, head.gesture, frame)
@@ -182,7 +180,8 @@ def render_posed_face(
         return None
     if pose.size >= _GRAIN_FROM:
         memory.scene.match(whole.patch, out, region)
-    return region if composed(whole.patch, Blend(whole.weights, no_membrane()), out) else None
+    memory.drawn = composed(whole.patch, Blend(whole.weights, no_membrane()), out)
+    return region if memory.drawn else None
 
 
 def _render_eyes(

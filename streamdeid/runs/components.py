@@ -44,7 +44,7 @@ from streamdeid.runs.analysed import Kept, places_of
 from streamdeid.runs.register_file import open_register, private_key
 from streamdeid.runs.reviewed import Reviewed
 from streamdeid.runs.shared_people import SharedPeople
-from streamdeid.runs.step import Step, WithLookAhead
+from streamdeid.runs.step import SETTLED, Step, WithLookAhead
 from streamdeid.runs.stream import Stream
 from streamdeid.runs.whitelist import laid_around, read_whitelist, recogniser_of
 from streamdeid.settings import Settings
@@ -269,8 +269,10 @@ def tested(settings: Settings, models: Models, detect: TimedDetector) -> None:
 
 
 def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
-    """The look-ahead in frames of a file, shortened where the waiting pictures would fill the memory."""
-    return min(math.ceil(settings.lookahead * info.average_rate), _MOST_WAITING // max(info.frame_bytes, 1))
+    """The frames of a file that wait: its look-ahead, and those for which it is settled already what is covered; fewer
+    where the waiting pictures would fill the memory."""
+    seconds = settings.lookahead + SETTLED if settings.lookahead else 0.0
+    return min(math.ceil(seconds * info.average_rate), _MOST_WAITING // max(info.frame_bytes, 1))
 
 
 def open_source(path: Path, settings: Settings, identity: FileIdentity | None = None) -> FileSource:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial
 from typing import Any, Generic
 
@@ -20,10 +19,10 @@ from streamdeid.protect.plan import Deidentifier, Plans
 from streamdeid.protect.stored_pixels import as_stored
 from streamdeid.tracking.lookahead import LookAhead, Noted
 
-_SETTLED, _MOST_SETTLED = Fraction(1, 3), Fraction(1, 2)
-"""Share of the time that is looked ahead, and seconds, for which it is settled what is covered before a frame is
-decided: a face that comes and goes between two looks is held only where the next ones are known. The other two thirds
-are what a frame is settled by: with all of 1.5 seconds faces changed as often (docs/methods.md 8.4)."""
+SETTLED, _SHARE, _AT_ONCE = 0.25, 5, 2
+"""Seconds for which it is settled what is covered before a frame is decided, of one in so many of the frames that wait
+at most, and so many frames at once: a face that comes and goes between two looks is held only where the next ones are
+known (docs/methods.md 8.4). The other frames are what a frame is settled by, so recordings are read so much farther."""
 
 
 @dataclass(frozen=True)
@@ -128,10 +127,10 @@ class WithLookAhead:
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
         """What the inner one decides of the tracks that are covered, as far as is known by now."""
         waiting = [pending, *later]
-        ahead = min(_SETTLED * (waiting[-1].frame.time - pending.frame.time), _MOST_SETTLED)
-        covered = self._settle(waiting, tracks)
-        for place, one in enumerate(later, start=1):
-            if one.frame.time - pending.frame.time > ahead:
+        covered, left = self._settle(waiting, tracks), _AT_ONCE
+        for place, one in enumerate(waiting[1 : 1 + len(later) // _SHARE], start=1):
+            left -= one.covered is None
+            if left < 0 or _noted(one).time - _noted(pending).time > SETTLED:
                 break
             self._settle(waiting[place:], one.tracks)
         return self._inner.decide(pending, covered, later)

@@ -28,10 +28,10 @@ track."""
 CERTAIN = 0.7
 """Evidence of the two others against which one or two say nothing: a face of 170 pixels, half dissolved into the next
 scene, had 0.78, and 0.2 of the third network's bar (subway_cctv_three)."""
-USUAL = 5
-"""Sightings whose usual size a lost face has. The detector's box is up to twice the face for a frame or two: with the
-largest one ever, or the next one to come, redactions hung over two heads (subway_cctv_three). `recall`'s 711 faces:
-as many open, and .53 % of the pictures changed beside heads instead of .58."""
+USUAL, _RANK = 7, 2
+"""Sightings whose usual size a lost face has: the largest but so many, since the detector's box is up to twice the face
+for a frame or two, and smaller for longer where something hides a part of it. With the largest one ever, or the next
+one to come, redactions hung over two heads (subway_cctv_three)."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class KnownTrack:
     best: float | None = None
     """... and the most that the mean of the better half of so many in a row was. None before there are as many."""
     sides: tuple[float, float] = (0.0, 0.0)
-    """Usual sides of its last faces that were shown, pixels ..."""
+    """Usual sides of its last faces in frames that are settled, pixels ..."""
     last_sides: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=USUAL))
     """... and those of each."""
     beside: set[int] = field(default_factory=set)
@@ -145,8 +145,9 @@ class KnownTrack:
 
 
 def usual(sides: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The median of some faces' sides."""
-    across, down = np.median(np.array(sides), axis=0).tolist()
+    """The usual ones of some faces' sides."""
+    rank = min(_RANK, (len(sides) - 1) // 2)
+    across, down = (sorted(one, reverse=True)[rank] for one in zip(*sides, strict=True))
     return across, down
 
 

@@ -200,7 +200,7 @@ class LookAhead:
         covered = []
         for track in lost:
             known = self._known[track.number]
-            others = [corners(box) for number, box in faces.items() if number != track.number]
+            others = [corners(box) for n, box in faces.items() if n != track.number and self._known[n].shows]
             known.nothing = known.nothing + 1 if 0 < known.nothing < _UNSEEN else 0
             found = None if known.nothing else look(track.number, face_in(track), others)
             if found is not None and found.keypoints is not None:
@@ -289,7 +289,7 @@ class LookAhead:
             return None
         expected = moved(known.path, now.time)
         hidden = not later and bool(others) and float(iou(expected[None], np.array(others)).max()) > _OTHER
-        leaves = self._at_border(corners(expected))  # its networks see little of half a face: it need not have turned
+        leaves = self._at_border(corners(expected))  # nobody sees much of half a face: it need not have turned
         gone = now.time - known.path[-1].time > (_TURNED_AWAY if later and not leaves else _LET_GO) and not hidden
         if gone or self._outside(expected):
             return None

@@ -35,6 +35,8 @@ _FARTHEST = 1e6
 """Coordinates are clipped to this many pixels either side of 0: areas stay finite, and no frame is larger."""
 _LONGEST_STEP = Fraction(1)
 """A face seen in the last frame is looked for if that was no longer ago (seconds), however short the coast is."""
+_SIZE_KEPT = Fraction(1, 2)
+"""Seconds for which it is known how large a face was: who turns away and goes is smaller when seen again."""
 _MOST_COASTING = 1000
 """More lost tracks than this are nonsense from the detector or a stopped clock; the longest lost go first."""
 
@@ -63,8 +65,8 @@ class _Followed:
     """Last detected box, (4,)."""
     landmarks: Floats
     """Last landmarks, (68, 2), nan when there were none."""
-    size: float
-    """Size of the face itself when that was known last, pixels; nan if it never was."""
+    size: tuple[float, Fraction]
+    """Size of the face itself when that was known last, pixels, nan if it never was; and the tracker's clock then."""
     confirmed: bool
     """Whether it was ever surely a face: only then can others be taken for it."""
     anchor: Floats
@@ -182,7 +184,7 @@ class FaceTracker:
         rows = np.flatnonzero(fresh)
         predicted = self._motion.take(rows)
         boxes = kalman.boxes_of(predicted)
-        known = np.array([self._followed[row].size for row in rows.tolist()])
+        known = np.array([self._known_size(self._followed[row]) for row in rows.tolist()])
         expected = Shapes(boxes, self._moved_landmarks(rows, boxes), known)
         rivals = (
             np.array([self._followed[row].confirmed for row in rows.tolist()], dtype=np.bool_),
@@ -208,12 +210,17 @@ class FaceTracker:
             doubt = self._hold + 1 if one.ambiguous or result.ambiguous_faces[face] else old.doubt if old else 0
             number = old.number if old else self._number()
             sure = one.face.confirmed or (old is not None and old.confirmed)
-            size = old.size if old and math.isnan(sizes[face]) else sizes[face]
+            size = old.size if old and math.isnan(sizes[face]) else (float(sizes[face]), self._clock)
             now = _Followed(number, self._clock, 0, doubt, one.box, one.landmarks, size, sure, filtered[row])
             followed[row : row + 1] = [now]  # a started track is the row just past the end
             found[number] = int(face)
         self._followed = followed
         return found
+
+    def _known_size(self, one: _Followed) -> float:
+        """Size of the face of a track, pixels; nan where it is not known, or was too long ago."""
+        size, when = one.size
+        return size if self._clock - when <= _SIZE_KEPT else math.nan
 
     def _forget(self, seen: list[_Seen]) -> None:
         """End the tracks that were lost too long, but never in the first frame in which the face is missing."""

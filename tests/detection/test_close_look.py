@@ -144,7 +144,13 @@ def test_what_is_seen_in_the_middle_of_another_face_is_not_in_this_box(
     planes = planes_from_rgb(turned(rgb, (4 - turn) % 4))  # as a camera sees it that hangs turned
     (x0, y0, x1, y1), side = boxes_turned_back(np.array([place]), turn, planes.size)[0], 80.0
     beside = (x0 + 0.25 * side, y0 - 0.1 * side, x1 + 0.25 * side, y1 - 0.1 * side)
-    assert (look(planes, beside, turn) or 0.0) > 1.2
-    assert (look(planes, beside, turn, others=[(x0, y0, x1, y1)]) or 0.0) < 0.9
+    alone = look(planes, beside, turn, anyway=True)
+    known = look(planes, beside, turn, anyway=True, others=[(x0, y0, x1, y1)])
+    assert alone is not None and alone > 1.2 and known is not None and known < 0.9
     far = (x0 - 0.8 * side, y0, x1 - 0.8 * side, y1)
-    assert look(planes, beside, turn, others=[far]) == look(planes, beside, turn)
+    assert look(planes, beside, turn, anyway=True, others=[far]) == alone
+    own = look(planes, (x0, y0, x1, y1), turn, anyway=True)
+    here = (x0 + 0.1 * side, y0 - 0.05 * side, x1 + 0.1 * side, y1 - 0.05 * side)
+    for other in (here, (x0 - side, y0, x1 + 2 * side, y1 + 2 * side)):  # one place, or no face of this size
+        said = look(planes, (x0, y0, x1, y1), turn, anyway=True, others=[other])
+        assert own is not None and said is not None and said > 1.2

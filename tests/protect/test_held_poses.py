@@ -17,6 +17,7 @@ from streamdeid.protect.held_poses import Going, HeldPoses
 from streamdeid.protect.levels import Level
 from streamdeid.protect.pending import PendingFrame, SeenTrack
 from streamdeid.protect.plan import Plan
+from streamdeid.protect.posed_faces import few
 
 NUMBER = 7
 SIZE = 30.0
@@ -242,8 +243,35 @@ def test_frames_of_one_time_are_no_division_by_nothing() -> None:
 
 
 def test_until_when_a_tracklet_is_seen() -> None:
+    """What is found by looking again there does not count: it says little of who it is."""
     made = frames([view(n) for n in range(8)] + [None] * 8)
+    for index, pending in enumerate(made):
+        pending.tracks = [track(index)]
+    made[12].seen[NUMBER].posed, made[12].tracks, made[12].covered = view(12), [track(12, seen=False)], [track(12)]
     assert Going(made[0].frame, 1, made[1:], [], known=True).until(NUMBER) == Fraction(7, 25)
     assert Going(made[9].frame, 1, made[10:], [], known=True).until(NUMBER) == Fraction(9, 25)
     made[5].seen[NUMBER].tracklet = 2
     assert Going(made[0].frame, 2, made[1:], [], known=True).until(NUMBER) == Fraction(5, 25)
+
+
+def test_only_sightings_of_the_detector_decide_who_somebody_is() -> None:
+    made = frames([view(n) for n in range(12)])
+    for index, pending in enumerate(made):
+        pending.tracks, pending.covered = [track(index, seen=index >= 5)], [track(index)]
+    assert few(NUMBER, made) and not few(NUMBER, [*made, *made[5:]])
+
+
+def test_a_face_does_not_come_back_for_a_moment_that_is_known_late() -> None:
+    """A look at a later frame shows one, after the face was a redaction for some frames."""
+    made = frames([view(0), view(1), view(2), *[None] * 13])
+    poses, places = HeldPoses(), []
+    for index, pending in enumerate(made):
+        pending.tracks = [track(index)]
+    for index, pending in enumerate(made):
+        if index == 8:
+            made[12].seen[NUMBER].posed = view(12)
+        going = Going(pending.frame, 1, made[index + 1 :], pending.tracks, known=True)
+        found = poses.of_seen(track(index), pending.seen[NUMBER].posed, going, away=False)
+        poses.decided([planned(track(index), found)], pending)
+        places.append(found is not None)
+    assert places == [True] * 6 + [False] * 10

@@ -40,11 +40,11 @@ class Decides:
         return list(tracks)
 
 
-def frame(index: int, **seen: SeenTrack) -> PendingFrame[None]:
+def frame(index: int, time: float | None = None, **seen: SeenTrack) -> PendingFrame[None]:
     known = {int(name[1:]): one for name, one in seen.items()}
     tracks = [Track(number, BOX, None, missed=1, ambiguous=False) for number in known]
     pending: PendingFrame[None] = PendingFrame(Frame(PLANES, Fraction(index, 25), index), tracks, None)
-    pending.noted = cast(Noted, object())
+    pending.noted = Noted(index, index / 25 if time is None else time, 0, cast(Any, None))
     pending.seen = known
     return pending
 
@@ -68,21 +68,32 @@ def test_of_a_track_that_no_method_observes_nothing_is_known() -> None:
     assert now.seen == {}
 
 
-@pytest.mark.parametrize(("frames", "settled"), [(1, 1), (2, 1), (4, 2), (10, 4), (60, 13)])
-def test_what_is_covered_is_settled_for_a_third_of_the_time_that_is_known_at_most_half_a_second(
+@pytest.mark.parametrize(("frames", "settled"), [(1, 1), (5, 1), (6, 2), (12, 3), (31, 7), (60, 7)])
+def test_what_is_covered_is_settled_for_a_fifth_of_the_frames_that_wait_at_most_a_quarter_of_a_second(
     frames: int, settled: int
 ) -> None:
-    """In order, once for each, with all that comes after it; the method is told."""
+    """In order, once for each, two at a time at most, with all that comes after it; the method is told."""
     waiting = [frame(index) for index in range(frames)]
     chosen = Chosen([Track(7, BOX, None, 1, False)])
     step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, chosen))
-    assert step.decide(waiting[0], [], waiting[1:]) == chosen._covered
+    for asked in range(1, 8):
+        assert step.decide(waiting[0], [], waiting[1:]) == chosen._covered
+        assert len(chosen.asked) == min(1 + 2 * asked, settled)
     assert chosen.asked == [(one.noted, frames - 1 - index) for index, one in enumerate(waiting[:settled])]
     assert [one.covered is not None for one in waiting] == [True] * settled + [False] * (frames - settled)
     assert waiting[-1].known == (chosen._covered if settled == frames else [])
     for index in range(1, frames):
         step.decide(waiting[index], [], waiting[index + 1 :])
     assert [now for now, _ in chosen.asked] == [one.noted for one in waiting]
+
+
+@pytest.mark.parametrize("gap", [0.0, 2.0])
+def test_a_pause_settles_no_more_frames_and_no_time_at_all_does_not_either(gap: float) -> None:
+    waiting = [frame(index, 0.0 if not gap else index / 25 + gap * (index > 1)) for index in range(10)]
+    step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, chosen := Chosen([])))
+    for _ in range(5):
+        step.decide(waiting[0], [], waiting[1:])
+    assert len(chosen.asked) == 2
 
 
 def test_a_doubt_that_is_cleared_later_is_none_before_the_first_frame_either() -> None:

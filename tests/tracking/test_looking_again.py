@@ -211,6 +211,33 @@ def test_a_box_that_is_twice_the_face_for_a_frame_or_two_does_not_enlarge_a_lost
     assert len(gap) > 4 and max(x1 - x0 for x0, _, x1, _ in gap) < 61
 
 
+def test_a_face_that_is_hidden_in_part_before_it_is_lost_keeps_its_size() -> None:
+    part = replace(face(300), box=(315.0, 215.0, 345.0, 245.0))
+    last: list[list[Face]] = [*[[face(300)]] * 8, *[[part]] * 3]
+    _, asked = run([*last, *[[]] * 10], somebody, [HEAD] * 21)
+    assert min(x1 - x0 for index, (x0, _, x1, _) in asked if index >= 11) > 59
+
+
+def test_what_is_no_face_is_nobody_elses() -> None:
+    """Only faces that are covered are told a look as others."""
+    tracker, lookahead = FaceTracker(size=SIZE), LookAhead(0.5, SIZE)
+    told: list[Sequence[Box]] = []
+
+    def look(track: int, box: Box, others: Sequence[Box]) -> Face | None:
+        told.append(others)
+        return None
+
+    noted = []
+    for index in range(40):
+        faces = [face(100), *([face(300)] if index < 20 else []), face(420, evidence=0.1)]
+        tracks = tracker.update(faces, Fraction(index, RATE))
+        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(PLAIN))))
+    later = [one for _, one in noted]
+    for index, (tracks, one) in enumerate(noted):
+        lookahead.shown(tracks, one, later[index + 1 :], look)
+    assert told and all([box[0] for box in others] == [100.0] for others in told)
+
+
 def test_who_was_too_faint_before_is_followed_back_from_where_they_are_seen_next() -> None:
     """Somebody who walks: what was seen before is no place to go back from."""
     frames: list[list[Face]] = [[face(100 + 4 * i, evidence=0.0)] for i in range(20)]
