@@ -263,15 +263,15 @@ def test_only_sightings_of_the_detector_decide_who_somebody_is() -> None:
 
 def test_a_face_does_not_come_back_for_a_moment_that_is_known_late() -> None:
     """A look at a later frame shows one, after the face was a redaction for some frames."""
-    made = frames([view(0), view(1), view(2), *[None] * 13])
+    made = frames([*map(view, range(4)), *[None] * 13])
     poses, places = HeldPoses(), []
     for index, pending in enumerate(made):
         pending.tracks = [track(index)]
     for index, pending in enumerate(made):
-        if index == 8:
-            made[12].seen[NUMBER].posed = view(12)
+        if index == 9:
+            made[13].seen[NUMBER].posed = view(13)
         going = Going(pending.frame, 1, made[index + 1 :], pending.tracks, known=True)
         found = poses.of_seen(track(index), pending.seen[NUMBER].posed, going, away=False)
         poses.decided([planned(track(index), found)], pending)
         places.append(found is not None)
-    assert places == [True] * 6 + [False] * 10
+    assert places == [True] * 7 + [False] * 10
