@@ -158,9 +158,9 @@ def info(tmp_path_factory: pytest.TempPathFactory) -> SourceInfo:
 
 
 def test_the_look_ahead_is_in_frames_and_bounded_in_memory(info: SourceInfo) -> None:
-    assert lookahead_frames(Settings(lookahead=1.0), info) == 25
+    assert lookahead_frames(Settings(lookahead=1.0), info) == 32, "and the quarter of a second that is settled before"
     assert lookahead_frames(Settings(lookahead=0.0), info) == 0
-    assert lookahead_frames(Settings(method="blur"), info) == 25  # a mask has to cover faces before they are found, too
+    assert lookahead_frames(Settings(method="blur"), info) == 32  # a mask has to cover faces before they are found, too
     huge = replace(info, width=7680, height=4320)
     assert lookahead_frames(Settings(lookahead=10.0), huge) == (512 << 20) // (7680 * 4320 * 3 // 2)
 
