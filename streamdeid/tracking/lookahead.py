@@ -208,9 +208,7 @@ class LookAhead:
                 if not self._on_a_head(replace(seen, face=None), heads):
                     known.sighted(Place(now.time, np.array(found.box, dtype=np.float64)), again=True)
                     covered.append(seen)
-            elif (
-                found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(face_in(track))
-            ):
+            elif found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(track.box):
                 covered.append(replace(track, face=found))
             elif known.perhaps:
                 covered.append(track)
@@ -240,8 +238,8 @@ class LookAhead:
                 self._known[number].beside.update(n for n, close in zip(others, near, strict=True) if close)
 
     def _at_border(self, box: Box) -> bool:
-        """Whether the picture's border cuts a lost face in a box, for all that is known: half a face says little to
-        networks."""
+        """Whether the picture's border cuts a lost face, or the place where it may be, in a box, for all that is known: half
+        a face says little to networks."""
         if self._size is None:
             return True
         x0, y0, x1, y1 = box

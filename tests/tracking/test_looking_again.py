@@ -79,6 +79,15 @@ def test_before_the_first_sighting_only_a_moment_is_covered_where_nobody_is_seen
     assert asked and max(index for index, _ in asked) < 30
 
 
+def test_where_the_place_reaches_the_border_a_look_that_saw_nobody_says_little() -> None:
+    """Somebody comes in: of the face only a strip may be in the picture, beside where it is expected."""
+    pictures = [picture((577.0, 200.0, 637.0, 260.0))] * 60
+    shown, asked = run([[]] * 30 + [[face(577)]] * 30, nothing, pictures)
+    inside, _ = run(LATE, nothing, [HEAD] * 60)
+    assert asked and all(box[2] < SIZE[0] for _, box in asked), "in its own size it is inside"
+    assert sum(map(bool, inside[:30])) < 5 < sum(map(bool, shown[:30]))
+
+
 def test_before_the_first_sighting_a_face_that_is_seen_is_one() -> None:
     shown, _ = run(LATE, somebody, [HEAD] * 60)
     early = [tracks[0] for tracks in shown[5:30]]
