@@ -238,8 +238,8 @@ class LookAhead:
                 self._known[number].beside.update(n for n, close in zip(others, near, strict=True) if close)
 
     def _at_border(self, box: Box) -> bool:
-        """Whether the picture's border cuts a lost face, or the place where it may be, in a box, for all that is known: half
-        a face says little to networks."""
+        """Whether the picture's border cuts a lost face, or the place where it may be, in a box, for all that is known:
+        half a face says little to networks."""
         if self._size is None:
             return True
         x0, y0, x1, y1 = box
