@@ -42,9 +42,8 @@ shows 0.39, and is told as before."""
 _OF_ANOTHER, _LARGER, _ONE_MIDDLE = 0.35, 2.2, 0.15
 """How far from the middle of another face what is seen is of that one, share of the longer side of its box; how many
 times as large as the box asked about that may be, and from which distance of the middles, share of the latter's side,
-it is another place at all. In
-subway_cctv_three, which chose this, the face before a man who is hidden kept a redaction over both; in ten more clips
-of `recall` no face came to be open, and less was covered beside heads (street_next .20 to .14 %)."""
+it is another place at all. In subway_cctv_three, which chose this, the face before a man who is hidden kept a redaction
+over both; in the 32 clips of `recall` as many faces are open as before."""
 
 
 class CloseLook:

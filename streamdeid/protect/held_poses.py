@@ -90,13 +90,12 @@ class Going:
     def sighted(self, track: int) -> bool:
         """Whether the detector sees the face in one of the next frames."""
         soon = [one for one in self.later[:HELD] if self.seen(track, one) is not None]
-        return any(one.number == track and one.face is not None for frame in soon for one in frame.known)
+        return any(one.sees(track) for one in soon)
 
     def ends(self, track: int) -> bool:
         """Whether the face is known not to be seen any more in a moment."""
         after = [one for one in self.later if one.frame.time - self.frame.time >= _BEFORE]
-        faces = (one for frame in after for one in frame.known if one.face is not None)
-        return bool(after) and not any(one.number == track for one in faces)
+        return bool(after) and not any(one.sees(track) for one in after)
 
     def free(self, view: PosedView, track: Track) -> PosedView | None:
         """A view of a face that is not on another one that is seen: somebody goes, or comes out, behind a head."""

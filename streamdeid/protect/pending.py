@@ -75,7 +75,11 @@ class PendingFrame(Generic[Origin]):
 
     def observed(self, track: int) -> bool:
         """Whether the detector saw the face of a track in it, without looking again."""
-        return any(one.number == track and one.face is not None for one in self.tracks)
+        return _sees(self.tracks, track)
+
+    def sees(self, track: int) -> bool:
+        """Whether the face of a track is seen in it, as far as is known by now, also by looking again."""
+        return _sees(self.known, track)
 
     def ambiguous(self, track: int) -> bool:
         """Whether it is unclear who a track shows, as far as is known by now; of an unknown track it is."""
@@ -86,6 +90,10 @@ class PendingFrame(Generic[Origin]):
         """The tracklet of a track; 0 when the track was not there."""
         seen = self.seen.get(track)
         return 0 if seen is None else seen.tracklet
+
+
+def _sees(tracks: Sequence[Track], number: int) -> bool:
+    return any(one.number == number and one.face is not None for one in tracks)
 
 
 Waiting = Sequence[PendingFrame[Any]]

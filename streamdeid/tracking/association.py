@@ -28,7 +28,7 @@ REACH_LIMIT = 1.5
 SIZE_RATIO = 2.2
 """Largest ratio of the sizes (square root of the area) of a track and its face; and of the faces themselves, where mesh
 or points show both, if it would shrink: a man's profile, 176 pixels, was taken for a woman's face of 74 beside it, and
-was open until it had left (stage_and_audience). Of 11,983 pairs of sightings in 32 clips six shrink by more."""
+was open until it had left (stage_and_audience). Of 11,983 pairs of sightings in 32 clips eight shrink by more."""
 MARGIN = 0.1
 """Two candidates whose costs differ by less are too close to tell apart."""
 FAR = 0.5

@@ -66,10 +66,8 @@ class KnownTrack:
     """What the third network said of it last ..."""
     best: float | None = None
     """... and the most that the mean of the better half of so many in a row was. None before there are as many."""
-    sides: tuple[float, float] = (0.0, 0.0)
-    """Usual sides of its last faces in frames that are settled, pixels ..."""
     last_sides: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=USUAL))
-    """... and those of each."""
+    """Sides of its last faces in frames that are settled, pixels."""
     beside: set[int] = field(default_factory=set)
     """Tracks whose faces were seen on the same head's place, or near it, at the same time as its own."""
     path: deque[Place] = field(default_factory=lambda: deque(maxlen=MOTION))
@@ -107,9 +105,13 @@ class KnownTrack:
         self.seen, self.lost = place.time, False
         x0, y0, x1, y1 = place.box.tolist()
         # A look can see somebody larger; but without any sides the places that follow were boxes of no size.
-        if not again or not any(self.sides):
+        if not again or not self.last_sides:
             self.last_sides.append((x1 - x0, y1 - y0))
-            self.sides = usual(self.last_sides)
+
+    @property
+    def sides(self) -> tuple[float, float]:
+        """Usual sides of its last faces in frames that are settled, of which there is one at least, pixels."""
+        return usual(self.last_sides)
 
     def opined(self, opinion: float) -> None:
         """Note what the third network said of it."""

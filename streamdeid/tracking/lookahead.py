@@ -183,10 +183,10 @@ class LookAhead:
         present = {track.number for track in tracks}
         for number, known in self._known.items():
             if number not in present and known.start > now.index and known.scene == now.scene and known.shows:
-                place = self._before(known, now, later)
-                if place is not None:
-                    box, cut = place
-                    early = Track(number, box, None, missed=1, ambiguous=False, sides=_first_sides(known, now), cut=cut)
+                found = self._before(known, now, later)
+                if found is not None:
+                    (box, cut), sides = found
+                    early = Track(number, box, None, missed=1, ambiguous=False, sides=sides, cut=cut)
                     if not self._on_a_head(early, heads):
                         lost.append(early)
         self._known = {n: k for n, k in self._known.items() if n in present or k.start > now.index}
@@ -266,7 +266,7 @@ class LookAhead:
             return track
         if not known.path:  # lost before it was known to be a face: where it is seen again tells where it was
             early = self._before(known, now, later)
-            return None if early is None else _at(track, early, _first_sides(known, now))
+            return None if early is None else _at(track, *early)
         others = [box for number, box in faces.items() if number != track.number]
         found = self._followed(known, now, others)
         after = known.to_come(now.index)
@@ -348,9 +348,11 @@ class LookAhead:
             return None
         return found
 
-    def _before(self, known: KnownTrack, now: Noted, later: Sequence[Noted]) -> tuple[Box, bool] | None:
-        """Where a track was before it was first seen in a frame that is shown, as `_limited`; None outside the picture,
-        and before the patch was anywhere."""
+    def _before(
+        self, known: KnownTrack, now: Noted, later: Sequence[Noted]
+    ) -> tuple[tuple[Box, bool], tuple[float, float]] | None:
+        """Where a track was before it was first seen in a frame that is shown, as `_limited`, and the usual sides of
+        its first faces, pixels; None outside the picture, and before the patch was anywhere."""
         # What was too faint to be shown lies before: it is no place to go back from.
         after = known.to_come(now.index)
         if not after:
@@ -362,7 +364,7 @@ class LookAhead:
         if places[0].time - now.time > _FOUND_LATE and not sure:
             return None
         if now.time in known.trail:
-            return self._limited(sides, Bounded(slack(known.trail[now.time], places[0].time - now.time)))
+            return self._limited(sides, Bounded(slack(known.trail[now.time], places[0].time - now.time))), sides
         first = min(known.trail, default=places[0].time)
         if first - now.time > _BEYOND:
             return None
@@ -371,7 +373,7 @@ class LookAhead:
         wide = bounded(slack(box, places[0].time - now.time, start[2:] - start[:2]), start)
         if self._outside(wide.box):
             return None  # it came in here
-        return self._limited(sides, wide)
+        return self._limited(sides, wide), sides
 
 
 def _at(track: Track, place: tuple[Box, bool], sides: tuple[float, float] | None) -> Track:
