@@ -1,12 +1,13 @@
 """Which faces are found and covered, and what is covered that is none? Against heads labelled by eye.
 
-    python -m benchmarks recall DIRECTORY [--only NAME ...] [--half choosing|confirming] [--live] [--workers N]
-        [--most FRAMES] [--made all|NAME,...] [--sheet-open PNG] [--sheet-false PNG] [--json]
+    python -m benchmarks recall DIRECTORY [--only NAME ...] [--half choosing|confirming] [--live | --lookahead SECONDS]
+        [--workers N] [--most FRAMES] [--made all|NAME,...] [--sheet-open PNG] [--sheet-false PNG] [--json]
 
 The labels are numbers in `benchmarks/recall/labels` (its README says how they were made); DIRECTORY holds the clips.
 The filter runs in this process, without encoding, over each clip up to its last labelled frame; labelled frames are
-compared. --live: no look-ahead. --most: only labelled frames before this one, which is quicker (the first 320 frames of
-each clip hold nine tenths of the faces). What is chosen is chosen on one half of the clips and confirmed on the other.
+compared. --live: no look-ahead; --lookahead: so much, as a live stream may have at the price of that delay. --most:
+only labelled frames before this one, which is quicker (the first 320 frames of each clip hold nine tenths of the
+faces). What is chosen is chosen on one half of the clips and confirmed on the other.
 
 A face is *open* where more than a quarter of the pixels in the middle half of its box are the original's; else it is
 *shown as a face* where a redaction with a face in it has its middle in the box, and *covered* where not. Sizes are the
@@ -142,7 +143,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only clips of these stems")
     parser.add_argument("--half", choices=HALVES, help="only the clips of one half")
-    parser.add_argument("--live", action="store_true", help="no look-ahead")
+    ahead = parser.add_mutually_exclusive_group()
+    ahead.add_argument("--live", action="store_const", const=0.0, dest="lookahead", help="no look-ahead")
+    ahead.add_argument("--lookahead", type=float, metavar="SECONDS", help="so much look-ahead")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes, each with clips of its own")
     parser.add_argument("--most", type=positive, metavar="FRAMES", help="only labelled frames before this one")
     parser.add_argument("--made", type=variants_of, metavar="NAMES", help=f"all, or some of {','.join(VARIANTS)}")
@@ -151,9 +154,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     given = parser.parse_args(argv)
     settings = replace(Settings(), detector_deadline=PATIENCE)
-    if given.live:
-        settings = replace(settings, lookahead=0.0)
     try:
+        if given.lookahead is not None:
+            settings = replace(settings, lookahead=given.lookahead)
         asked = clips_of(given.directory, given.only, given.half, given.most)
         if given.made:
             scores, whole = measured_variants(given.made, asked, settings, given.workers)

@@ -22,8 +22,6 @@ class FixedRegions:
     def __init__(self, inner: Deidentifier, regions: Sequence[Region]) -> None:
         self._inner = inner
         self._regions = tuple(regions)
-        self.filled = 0
-        """Areas filled so far, summed over the frames."""
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Passed on."""
@@ -43,7 +41,6 @@ class FixedRegions:
         planes = done.planes
         for box in boxes:
             planes = solid_fill(planes, box, roundness=0.0)
-        self.filled += len(boxes)
         redactions = tuple(Redaction(0, box, REGION) for box in boxes)
         return DeidentifiedFrame(planes, done.time, done.index, done.redactions + redactions)
 

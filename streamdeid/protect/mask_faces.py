@@ -41,21 +41,6 @@ class MaskFaces:
         self.levels: Counter[Level] = Counter()
         """Covered faces so far: `MASK` where the detector saw the face, `SOLID` where it is only predicted."""
 
-    @property
-    def by_level(self) -> dict[str, int]:
-        """Places covered so far, by how."""
-        return dict(sorted((level.label, count) for level, count in self.levels.items()))
-
-    @property
-    def by_person(self) -> dict[str, dict[str, int]]:
-        """Nothing: a mask knows nobody."""
-        return {}
-
-    @property
-    def people(self) -> None:
-        """A mask knows nobody."""
-        return None
-
     def close(self) -> None:
         """Nothing is kept."""
 

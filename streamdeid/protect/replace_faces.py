@@ -38,10 +38,6 @@ from streamdeid.render.light import LightFrame
 from streamdeid.render.masks import Box, fill
 from streamdeid.render.new_face import NewFace
 
-KEPT = 400
-"""People whose levels are counted apart. Those of earlier ones, forgotten by the register, are counted together."""
-EARLIER = -1
-"""Key in `ReplaceFaces.persons` of all of them."""
 _NOT_DRAWN = ArithmeticError, ValueError, IndexError, cv2.error
 """What arithmetic on points or pixels that are no face's raises (a ValueError is what no linear system solves, too)."""
 _log = logging.getLogger(__name__)
@@ -88,10 +84,6 @@ class ReplaceFaces:
         """For a part of the stream that follows: a new face takes a twentieth of a second to decode."""
         self.levels: Counter[Level] = Counter()
         """Faces covered, by protection level."""
-        self.persons: dict[int, Counter[Level]] = {}
-        """The same by person; 0 stands for faces whose person was never decided, `EARLIER` for the first ones of a long
-        run."""
-        self._earlier = 0
         self._read = -1
         """Number of the last frame of which it is known what was found when it was looked at again."""
         self._over: set[int] = set()
@@ -135,7 +127,6 @@ class ReplaceFaces:
             self.levels[level] += 1
             if cause is not None:
                 self.causes[cause] += 1
-            self.persons.setdefault(plan.person, Counter())[level] += 1
         return DeidentifiedFrame(out, frame.time, frame.index, tuple(redactions))
 
     def allows(self, pending: PendingFrame[Any], track: Track) -> bool:
@@ -170,26 +161,6 @@ class ReplaceFaces:
         """Heads so far that were seen to go over from a provisional face to their person's."""
         return self._provisional.replaced
 
-    @property
-    def by_level(self) -> dict[str, int]:
-        """Faces protected so far, by the label of their level."""
-        return {level.label: count for level, count in sorted(self.levels.items())}
-
-    @property
-    def by_person(self) -> dict[str, dict[str, int]]:
-        """The same by person number; "earlier" for the first people of a long run together."""
-        return {
-            "earlier" if person == EARLIER else str(person): {
-                level.label: count for level, count in sorted(levels.items())
-            }
-            for person, levels in sorted(self.persons.items())
-        }
-
-    @property
-    def people(self) -> int:
-        """Persons covered so far."""
-        return len(self.persons.keys() - {0, EARLIER}) + self._earlier
-
     def face_as(self, person: int, like: int) -> NewFace | None:
         """The new face of a person whom only a reviewer tells from another one, chosen now where it was not yet; None
         where none can be had, or the other one is not known. like: the person of this recording whom it is about."""
@@ -221,11 +192,6 @@ class ReplaceFaces:
             self.decoded.forget(person)
             if isinstance(self._surrogates, ForgettingChoice):
                 self._surrogates.forget(person)
-        if len(self.persons) > KEPT:
-            known = self._chosen.keys() | {0, EARLIER}
-            for person in sorted(self.persons.keys() - known)[: len(self.persons) - KEPT]:
-                self.persons.setdefault(EARLIER, Counter()).update(self.persons.pop(person))
-                self._earlier += 1
 
     def _choose(self, person: int, y: Points) -> None:
         """Choose the surrogate of a person not known before, who keeps one that was shown already."""

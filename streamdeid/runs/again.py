@@ -6,7 +6,6 @@ are those that the key made then. What a face looks like at rest is learned anew
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,6 +25,7 @@ from streamdeid.core.frames import Frame
 from streamdeid.errors import FailedClosed, InputError
 from streamdeid.identity.recorded_identity import KnownTrack
 from streamdeid.protect.plan import Deidentifier
+from streamdeid.report.counts import Counts
 from streamdeid.runs.scratch import scratch
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.surrogates.choice import Surrogate, Surrogates
@@ -198,62 +198,33 @@ class Again:
             raise NotSplicedError("the recording can only be read from its beginning") from error
 
 
-class Counted:
-    """Redactions of a recording, counted: those of frames that were rendered again, and of those that were copied."""
+def count_rendered(counts: Counts, done: Done[Any], recorded: Recorded) -> None:
+    """Count a frame that was rendered again. Whom a whitelist showed then is shown again."""
+    whitelisted = sum(one.level == SHOWN for one in recorded.analysis.frames[done.frame.index].decisions)
+    done.count(counts)
+    counts.shown += whitelisted
 
-    def __init__(self) -> None:
-        self.levels: Counter[str] = Counter()
-        self.persons: dict[str, Counter[str]] = {}
-        self.shown = self.regions = self.cut = self.frames = 0
-        """`frames`: those that were rendered."""
 
-    @property
-    def faces(self) -> int:
-        """Redactions of faces."""
-        return sum(self.levels.values())
-
-    @property
-    def people(self) -> int:
-        """Persons told apart."""
-        return len(self.persons.keys() - {"0"})
-
-    def rendered(self, done: Done[Any], recorded: Recorded) -> None:
-        """Count a frame that was rendered. Whom a whitelist showed then is shown again."""
-        self.frames += 1
-        who = done.persons
-        for one in done.frame.redactions:
-            self._add(one.level, who.get(one.track, 0), one.track == 0)
-        whitelisted = sum(one.level == SHOWN for one in recorded.analysis.frames[done.frame.index].decisions)
-        self.shown += len(done.pending.left) + whitelisted
-        self.cut += done.cut
-
-    def copied(self, recorded: Recorded, segments: Sequence[Segment], by_hand: str) -> None:
-        """Count all frames outside of some segments. by_hand: level of what a hand drew."""
-        applied, places = recorded.applied, recorded.places
-        outside = np.ones(places.frames, np.bool_)
-        for segment in segments:
-            outside[segment.first : segment.last + 1] = False
-        rows = outside[places.frame]
-        visible = rows & ((places.level == SHOWN) | applied.visible)
-        self.shown += int(visible.sum())
-        rows &= ~visible & ~applied.removed
-        self.cut += int((rows & places.cut).sum())
-        person = np.where(places.decided, applied.person, 0)
-        kinds, counts = np.unique(
-            np.stack([np.char.mod("%d", person[rows]), places.level[rows]]), axis=1, return_counts=True
-        )
-        for (who, level), count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
-            self.levels[level] += count
-            self.persons.setdefault(who, Counter())[level] += count
-        for index in np.flatnonzero(outside).tolist():
-            edits = applied.besides(index)
-            for _ in edits[0]:
-                self._add(by_hand, 0, False)
-            self.regions += len(edits[1])
-
-    def _add(self, level: str, person: int, region: bool) -> None:
-        if region:
-            self.regions += 1
-            return
-        self.levels[level] += 1
-        self.persons.setdefault(str(person), Counter())[level] += 1
+def count_copied(counts: Counts, recorded: Recorded, segments: Sequence[Segment], by_hand: str) -> None:
+    """Count all frames outside of some segments. by_hand: level of what a hand drew."""
+    applied, places = recorded.applied, recorded.places
+    outside = np.ones(places.frames, np.bool_)
+    for segment in segments:
+        outside[segment.first : segment.last + 1] = False
+    rows = outside[places.frame]
+    visible = rows & ((places.level == SHOWN) | applied.visible)
+    counts.frames += int(outside.sum())
+    counts.shown += int(visible.sum())
+    rows &= ~visible & ~applied.removed
+    counts.cut += int((rows & places.cut).sum())
+    person = np.where(places.decided, applied.person, 0)
+    kinds, times = np.unique(
+        np.stack([np.char.mod("%d", person[rows]), places.level[rows]]), axis=1, return_counts=True
+    )
+    for (who, level), many in zip(kinds.T.tolist(), times.tolist(), strict=True):
+        counts.redacted(level, int(who), many)
+    for index in np.flatnonzero(outside).tolist():
+        drawn, filled = applied.besides(index)
+        if drawn:
+            counts.redacted(by_hand, 0, len(drawn))
+        counts.regions += len(filled)

@@ -18,32 +18,30 @@ from streamdeid.core.process_usage import cpu_seconds, let_go_of_code
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.errors import InputError, SettingsError
 from streamdeid.identity.recognised_faces import Known
+from streamdeid.report.counts import Counts
 from streamdeid.report.redaction_report import (
     Choice,
     FileReport,
     FileSide,
-    Picture,
     ProvisionalCounts,
-    Timings,
-    peak_memory_mib,
 )
-from streamdeid.runs.again import Again, Counted
+from streamdeid.runs.again import Again, count_copied, count_rendered
 from streamdeid.runs.analysed import header_of
 from streamdeid.runs.asked_for import choice_of
 from streamdeid.runs.components import (
     assemble,
     choosing,
-    default_detector,
-    in_time,
     lookahead_frames,
     open_sink,
     open_source,
     read_ahead,
     rendered_again,
     secret,
+    timed_detector,
     whitelisted,
     write_behind,
 )
+from streamdeid.runs.file_report import file_report, timings_of
 from streamdeid.runs.named_by_settings import files_of_run
 from streamdeid.runs.proof import Proof
 from streamdeid.runs.register_file import open_register
@@ -54,6 +52,7 @@ from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import WHOLE_FILE, Settings
 from streamdeid.surrogates.models import Models, load_models
+from streamdeid.video.files.copied_streams import Dropped
 from streamdeid.video.files.prefetch import BackgroundSink
 from streamdeid.video.files.sink import FileSink
 from streamdeid.video.files.source import FileSource, SourceInfo
@@ -110,8 +109,7 @@ class FileRun:
         return self._tools
 
     def _detector(self) -> TimedDetector:
-        detect = default_detector(self.settings)
-        return self._cleanup.enter_context(contextlib.closing(in_time(detect, self.settings, detect.close)))
+        return self._cleanup.enter_context(contextlib.closing(timed_detector(self.settings)))
 
     def filter(
         self,
@@ -167,31 +165,22 @@ class FileRun:
             let_go_of_code()
             self.choice = self.choice or choice_of(settings, tools.models, stream.surrogates)
             started, cpu = time.perf_counter(), cpu_seconds()
-            count, left, cut = self._frames(source, sink, stream, reviewed, progress)
+            counts = self._frames(source, sink, stream, reviewed, progress)
             stream.end()  # before the output is: a register that cannot be written leaves none
             if reviewed is not None:
-                reviewed.check_length(count)
+                reviewed.check_length(counts.frames)
             # Before the output is there, too: it is not made of a recording that was exchanged meanwhile.
             side = _hashed(source) if reviewed is None else reviewed.input(source.path)
-        report = FileReport(
-            input=side,
-            output=FileSide.of(output),
-            picture=Picture(info.codec, *info.stored_size, float(info.average_rate)),
-            frames=file_sink.frames,
-            faces=stream.covered,
-            people=stream.people,
-            levels=stream.levels,
-            persons=stream.persons_by_level,
+        report = file_report(
+            settings,
+            source,
+            (side, FileSide.of(output)),
+            counts,
+            timings_of(counts.frames, begun, started, cpu),
+            Dropped(file_sink.dropped_streams, file_sink.dropped_parts),
             tracks=stream.tracks,
-            surrogates=dict(stream.surrogates.counts) if stream.surrogates is not None else {},
-            scene_cuts=stream.cuts(),
-            shown=left,
-            filled_regions=stream.filled_regions,
-            cut=cut,
-            damaged_places=source.damaged,
-            dropped_streams=file_sink.dropped_streams,
-            dropped_parts=file_sink.dropped_parts,
-            timings=_timings(file_sink.frames, begun, started, cpu),
+            surrogates=stream.surrogates,
+            cuts=stream.cuts(),
             review=None if reviewed is None else reviewed.report(),
             provisional=stream.provisional if reviewed is None or reviewed.analysis is None else None,
         )
@@ -224,23 +213,21 @@ class FileRun:
         stream: Stream,
         reviewed: ReviewedFile | None,
         progress: Progress,
-    ) -> tuple[int, int, int]:
-        """Filter the frames of a source into a sink: how many, how many faces of them were left as they are, and how
-        many redactions were cut to their limits."""
-        count = left = cut = 0
+    ) -> Counts:
+        """Filter the frames of a source into a sink; what was done to them."""
+        counts, people = Counts(), self.settings.synthesises
         lookahead = lookahead_frames(self.settings, source.info)
         with contextlib.closing(read_ahead(source)) as frames:
             step: Step[None] = stream.step()
-            for count, done in enumerate(filtered(frames, step, lookahead), 1):
+            for done in filtered(frames, step, lookahead):
                 sink.write(done.frame)
                 if reviewed is not None:
                     reviewed.note(done, stream)
-                if count == 1:  # what the first picture needed has been loaded
+                done.count(counts, people)
+                if counts.frames == 1:  # what the first picture needed has been loaded
                     let_go_of_code()
-                left += len(done.pending.left)
-                cut += done.cut
-                progress(count, source.info.frames, stream.covered)
-        return count, left, cut
+                progress(counts.frames, source.info.frames, counts.faces)
+        return counts
 
     def _segments(self, source: FileSource, output: Path, progress: Progress, workers: int) -> FileReport:
         """Filter a file in two passes. Raises NotCutError where that is not possible, besides what `filter` raises."""
@@ -258,25 +245,16 @@ class FileRun:
         done = filter_segments(
             source, output, settings, header, surrogates, workers=workers, progress=progress, register=register
         )
-        rendered, people = done.rendered, settings.synthesises
-        return FileReport(
-            input=side,
-            output=FileSide.of(output),
-            picture=Picture(info.codec, *info.stored_size, float(info.average_rate)),
-            frames=rendered.frames,
-            faces=sum(rendered.levels.values()),
-            people=len(rendered.persons.keys() - {"0"}) if people else None,
-            levels=dict(sorted(rendered.levels.items())),
-            persons={person: dict(sorted(levels.items())) for person, levels in sorted(rendered.persons.items())},
-            tracks={outcome.value: count for outcome, count in done.whole.counts.items()} if people else {},
-            surrogates=dict(surrogates.counts) if surrogates is not None else {},
-            scene_cuts=done.cuts,
-            filled_regions=rendered.regions,
-            cut=rendered.cut,
-            damaged_places=0,
-            dropped_streams=done.dropped.streams,
-            dropped_parts=done.dropped.parts,
-            timings=_timings(rendered.frames, begun, started, cpu),
+        return file_report(
+            settings,
+            source,
+            (side, FileSide.of(output)),
+            done.rendered,
+            timings_of(done.rendered.frames, begun, started, cpu),
+            done.dropped,
+            tracks={outcome.value: count for outcome, count in done.whole.counts.items()},
+            surrogates=surrogates,
+            cuts=done.cuts,
             segments=done.segments,
             provisional=ProvisionalCounts.of(surrogates, 0),  # who is known is known from the beginning
         )
@@ -289,15 +267,15 @@ class FileRun:
         settings, info = self.settings, source.info
         earlier = FileIdentity.of(output) if output.is_file() else None
         segments, recorded = self._touched(source, output, reviewed), reviewed.recorded()
-        total, counted = sum(one.last - one.first + 1 for one in segments), Counted()
+        total, counts = sum(one.last - one.first + 1 for one in segments), Counts()
         begun = time.perf_counter()
         tools = self.start()
         method = rendered_again(settings, tools.models, tools.detect, recorded, self.key)
         started, cpu = time.perf_counter(), cpu_seconds()
 
         def told(done: Done[None]) -> None:
-            counted.rendered(done, recorded)
-            progress(counted.frames, total, counted.faces)
+            count_rendered(counts, done, recorded)
+            progress(counts.frames, total, counts.faces)
 
         def write(path: Path) -> FileSink:
             return open_sink(path, info, settings, streams=False, reviewed=True)
@@ -308,31 +286,20 @@ class FileRun:
             )
         elif earlier is not None:
             earlier.check(output)
-        counted.copied(recorded, segments, "solid" if settings.strict or not settings.synthesises else "soft redaction")
-        frames = recorded.analysis.frames
-        reviewed.told = f"{counted.frames} frames were rendered again, the others copied from the earlier output"
+        rendered, frames = counts.frames, recorded.analysis.frames
+        solid = settings.strict or not settings.synthesises
+        count_copied(counts, recorded, segments, "solid" if solid else "soft redaction")
+        reviewed.told = f"{rendered} frames were rendered again, the others copied from the earlier output"
         self.choice = self.choice or choice_of(settings, tools.models, choosing(settings, tools.models, self.key))
-        report = FileReport(
-            input=reviewed.input(source.path),
-            output=FileSide.of(output),
-            picture=Picture(info.codec, *info.stored_size, float(info.average_rate)),
-            frames=len(frames),
-            faces=counted.faces,
-            people=counted.people if settings.synthesises else None,
-            levels=dict(sorted(counted.levels.items())),
-            persons={person: dict(sorted(levels.items())) for person, levels in sorted(counted.persons.items())}
-            if settings.synthesises
-            else {},
-            tracks={},
-            surrogates={},
-            scene_cuts=frames[-1].scene,
-            shown=counted.shown,
-            filled_regions=counted.regions,
-            cut=counted.cut,
-            damaged_places=0,
-            dropped_streams=(),
-            timings=_timings(len(frames), begun, started, cpu),
-            review=reviewed.report(counted.frames),
+        report = file_report(
+            settings,
+            source,
+            (reviewed.input(source.path), FileSide.of(output)),
+            counts,
+            timings_of(counts.frames, begun, started, cpu),
+            Dropped(),
+            cuts=frames[-1].scene,
+            review=reviewed.report(rendered),
         )
         reviewed.finish(report.output)
         return report
@@ -362,18 +329,6 @@ def _hashed(source: FileSource) -> FileSide:
 def _rights(path: Path) -> int:
     """Who may read and write a recording: nobody else needs what was found in it."""
     return path.stat().st_mode & 0o666
-
-
-def _timings(frames: int, begun: float, started: float, cpu: float) -> Timings:
-    """What a run took that began to start, and then to filter, at these times; cpu: `cpu_seconds` then."""
-    ended = time.perf_counter()
-    return Timings(
-        start_up_seconds=round(started - begun, 3),
-        filter_seconds=round(ended - started, 3),
-        cpu_ms_per_frame=round(1000 * (cpu_seconds() - cpu) / frames, 2),
-        frames_per_second=round(frames / (ended - started), 2),
-        peak_memory_mib=peak_memory_mib(),
-    )
 
 
 def filter_file(

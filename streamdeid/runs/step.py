@@ -17,6 +17,7 @@ from streamdeid.core.protocols import Begins, Detector, Foresees, LooksAgain, Tr
 from streamdeid.protect.pending import Origin, PendingFrame, SeenTrack, Waiting
 from streamdeid.protect.plan import Deidentifier, Plans
 from streamdeid.protect.stored_pixels import as_stored
+from streamdeid.report.counts import Counts
 from streamdeid.tracking.lookahead import LookAhead, Noted
 
 SETTLED, _SHARE, _AT_ONCE = 0.25, 5, 2
@@ -44,6 +45,11 @@ class Done(Generic[Origin]):
     def cut(self) -> int:
         """Redactions of lost faces that were cut to the largest size that one may have."""
         return sum(plan.track.cut for plan in self.plans)
+
+    def count(self, counts: Counts, people: bool = True) -> None:
+        """Count the frame. people: whether anybody is told apart, as no mask does."""
+        who = self.persons if people else None
+        counts.add(self.frame.redactions, who, cut=self.cut, left=len(self.pending.left))
 
 
 class Step(Generic[Origin]):

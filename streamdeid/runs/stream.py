@@ -55,37 +55,16 @@ class Stream:
             self.shared.tell()
 
     @property
-    def covered(self) -> int:
-        """Places covered so far, summed over the frames."""
-        return sum(self.levels.values())
-
-    @property
-    def levels(self) -> dict[str, int]:
-        """The same by how they were covered."""
-        return self.inner.by_level
-
-    @property
-    def persons_by_level(self) -> dict[str, dict[str, int]]:
-        """The same by person number, "0" for faces whose person was never decided, "earlier" for those of a long run's
-        first people together; empty for a mask."""
-        return self.inner.by_person
-
-    @property
-    def people(self) -> int | None:
-        """Persons told apart; None for a mask, which knows nobody."""
-        return self.inner.people
-
-    @property
     def known_people(self) -> int | None:
         """Persons told apart in this part of the stream and those before it; None for a mask."""
         counts = self.persons.counts
         known = counts[Outcome.NEW] + counts[Outcome.UNCERTAIN] + counts[Outcome.UNSEEN]
-        return None if self.people is None else known
+        return None if isinstance(self.inner, MaskFaces) else known
 
     @property
     def tracks(self) -> dict[str, int]:
         """How tracks were assigned to persons; empty for a mask."""
-        if self.people is None:
+        if isinstance(self.inner, MaskFaces):
             return {}
         return {outcome.value: count for outcome, count in self.persons.counts.items()}
 
@@ -93,8 +72,3 @@ class Stream:
     def provisional(self) -> ProvisionalCounts | None:
         """Faces that were drawn without knowing whose place they take; None for a mask and for fixed maps."""
         return ProvisionalCounts.of(self.surrogates, self.inner.replaced if isinstance(self.inner, ReplaceFaces) else 0)
-
-    @property
-    def filled_regions(self) -> int:
-        """Fixed areas filled so far, summed over the frames."""
-        return 0 if self.around.regions is None else self.around.regions.filled

@@ -238,3 +238,17 @@ def test_several_processes_give_the_clips_in_order(monkeypatch: pytest.MonkeyPat
     ]
     for workers in (1, 2):
         assert [one.clip for one in recall.measured(clips, Settings(), workers)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("words", "seconds"), [([], 1.0), (["--live"], 0.0), (["--lookahead", "0.25"], 0.25)])
+def test_so_much_is_known_ahead(words: list[str], seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def measured(clips: object, settings: Settings, workers: int) -> list[score.Score]:
+        asked.append(settings.lookahead)
+        return [score.Score("clip", "choosing")]
+
+    monkeypatch.setattr(recall, "clips_of", lambda *given: [])
+    monkeypatch.setattr(recall, "measured", measured)
+    assert recall.main(["somewhere", *words]) == 0
+    assert asked == [seconds]

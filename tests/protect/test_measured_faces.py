@@ -45,7 +45,7 @@ def test_frames_in_doubt_teach_nothing(fitting: FitModel, drawn: Drawn) -> None:
     one = drawn()
     filmed = Filmed(fitting, judge=Judged())
     filmed.show(one.planes, track(one.face, ambiguous=True), times=30)
-    assert filmed.filter.people == 0 and not filmed.filter.vectors()
+    assert not filmed.filter.vectors()
     followed = filmed.filter._faces.of(1)
     assert followed is not None and not (followed.known.ready or followed.rest.ready or followed.weak)
     assert levels(filmed.show(one.planes, track(one.face))) == {1: OWN}
@@ -180,7 +180,7 @@ def test_a_hand_never_gets_a_person_however_long_it_is_seen(
     for _ in range(40):
         done = filmed.show(one.planes, track(hand))
         assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(SOFT, 0)]
-    assert filmed.filter.people == 0 and not filmed.filter.vectors()
+    assert not filmed.filter.vectors()
     assert filmed.filter.causes == {Cause.NOBODY: 40}
     assert levels(filmed.show(one.planes, track(one.face))) == {1: OWN}, "the same, surely a face"
 

@@ -56,7 +56,7 @@ def test_alone_a_face_is_shown_by_its_own_face_from_the_first_frame(fitting: Fit
     assert x0 <= one.points[:, 0].min() and y0 <= one.points[:, 1].min()
     assert x1 >= one.points[:, 0].max() and y1 >= one.points[:, 1].max()
     assert (done.planes.y != one.planes.y)[middle(one)].mean() > 0.9
-    assert filmed.filter.people == 1 and not filmed.filter.causes
+    assert len(filmed.filter.vectors()) == 1 and not filmed.filter.causes
 
 
 def test_a_known_face_with_something_before_it_keeps_the_own_face(fitting: FitModel, drawn: Drawn) -> None:
@@ -240,7 +240,7 @@ def test_two_people_have_faces_of_their_own_and_keep_them(fitting: FitModel, dra
     filmed.show(right.planes, times=3)
     back = filmed.show(right.planes, track(right.face, 3), track(left.face, 4), times=20)
     assert {redaction.track: redaction.person for redaction in back.redactions} == {3: person[2], 4: person[1]}
-    assert set(levels(back).values()) == {OWN} and filmed.filter.people == 2
+    assert set(levels(back).values()) == {OWN} and len(filmed.filter.vectors()) == 2
     again = filmed.filter.vectors()
     assert all(np.array_equal(again[number], vectors[number]) for number in vectors)
 

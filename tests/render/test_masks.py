@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Colour, DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed, SettingsError
+from streamdeid.protect.levels import Level
 from streamdeid.protect.mask_faces import MASKS, MaskFaces, face_extent, grown
 from streamdeid.protect.plan import at_once
 from streamdeid.render import masks
@@ -235,7 +236,7 @@ def test_every_mask_makes_a_frame_that_may_leave(mask: str) -> None:
     )
     assert isinstance(result, DeidentifiedFrame)
     assert (result.time, result.index) == (Fraction(7, 25), 7)
-    assert masked.by_level == {"mask": 1, "solid": 1}
+    assert masked.levels == {Level.MASK: 1, Level.SOLID: 1}
     # The eyes are covered by every mask; the lost track is filled to the frame's edge.
     assert not np.array_equal(result.planes.y[33:38, 27:53], before.y[33:38, 27:53])
     assert (result.planes.y[70:, 100:] == 128).all()

@@ -41,11 +41,11 @@ from streamdeid.errors import InputError, OutputError, SettingsError
 from streamdeid.protect.levels import Level
 from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import Plan
+from streamdeid.report.counts import Counts
 from streamdeid.report.redaction_report import FileReport, FileSide
-from streamdeid.runs.again import Again, Counted, Recorded
+from streamdeid.runs.again import Again, Recorded, count_copied, count_rendered
 from streamdeid.runs.analysed import header_of, why_not_decided_so
 from streamdeid.runs.files import filter_file
-from streamdeid.runs.segments.rendering import Rendered
 from streamdeid.runs.step import Done
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
@@ -313,13 +313,12 @@ def test_people_are_counted_alike_however_they_were_rendered() -> None:
     analysis = analysis_of([[_soft(1, 7, 1), _soft(2, 0, 2)], [_soft(1, 7, 1)]])
     places = Places.of(analysis)
     recorded = Recorded(analysis, Applied(places, ()), places)
-    twice, again, copied = Rendered(), Counted(), Counted()
-    twice.add(done, True)
-    again.rendered(done, recorded)
-    copied.copied(recorded, [Segment(1, 1)], "solid")
-    expected = {"7": {"soft redaction": 1}, "0": {"soft redaction": 1}}
-    assert twice.persons == again.persons == copied.persons == expected
-    assert again.people == copied.people == 1
+    once, again, copied = Counts(), Counts(), Counts()
+    done.count(once)
+    count_rendered(again, done, recorded)
+    count_copied(copied, recorded, [Segment(1, 1)], "solid")
+    assert once.by_person == {"0": {"soft redaction": 1}, "7": {"soft redaction": 1}}
+    assert once == again == copied
 
 
 def test_what_was_cut_is_counted_alike_however_it_was_rendered() -> None:
@@ -335,27 +334,24 @@ def test_what_was_cut_is_counted_alike_however_it_was_rendered() -> None:
     places = Places.of(analysis)
     recorded = Recorded(analysis, Applied(places, ()), places)
     assert [track.cut for track in recorded.tracks(1)] == [True, True, False]
-    twice, again, copied, without = Rendered(), Counted(), Counted(), Counted()
-    for _ in range(2):
-        twice.add(done, True)
-    twice.together(twice)
-    again.rendered(done, recorded)
-    copied.copied(recorded, [Segment(1, 1)], "solid")
+    once, again, copied, without = Counts(), Counts(), Counts(), Counts()
+    done.count(once)
+    count_rendered(again, done, recorded)
+    count_copied(copied, recorded, [Segment(1, 1)], "solid")
     applied = Applied(places, (RemoveRedaction(1, Span(0, 0)),))
-    without.copied(Recorded(analysis, applied, places), [Segment(1, 1)], "solid")
-    assert (twice.cut, again.cut, copied.cut, without.cut) == (8, 2, 2, 1)
+    count_copied(without, Recorded(analysis, applied, places), [Segment(1, 1)], "solid")
+    assert (once.cut, again.cut, copied.cut, without.cut) == (2, 2, 2, 1)
 
 
 def test_who_was_not_known_yet_in_a_copied_frame_is_counted_as_nobody() -> None:
     """The tracklet's person was decided later, as in the run that rendered it."""
     analysis = analysis_of([[_soft(1, 0)], [_soft(1, 7)]])
     places = Places.of(analysis)
-    counted = Counted()
-    counted.copied(Recorded(analysis, Applied(places, ()), places), [], "solid")
-    assert counted.persons == {"0": {"soft redaction": 1}, "7": {"soft redaction": 1}}
-    joined = Counted()
-    joined.copied(Recorded(analysis, Applied(places, (JoinPersons(3, 7),)), places), [], "solid")
-    assert joined.persons.keys() == {"0", "3"}
+    counted, joined = Counts(), Counts()
+    count_copied(counted, Recorded(analysis, Applied(places, ()), places), [], "solid")
+    assert counted.by_person == {"0": {"soft redaction": 1}, "7": {"soft redaction": 1}}
+    count_copied(joined, Recorded(analysis, Applied(places, (JoinPersons(3, 7),)), places), [], "solid")
+    assert joined.persons.keys() == {0, 3}
 
 
 def test_without_the_key_everything_is_rendered_and_edits_hold_all_the_same(recording: Recording) -> None:

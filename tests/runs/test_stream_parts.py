@@ -14,6 +14,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
 from streamdeid.errors import FailedClosed, SettingsError
+from streamdeid.protect.levels import Level
 from streamdeid.protect.plan import at_once
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.runs import components, proof
@@ -59,7 +60,7 @@ def test_people_keep_their_faces_over_a_loss(parts: StreamParts, people: list[Sy
     assert second.inner.decoded is first.inner.decoded, "or everybody's face is decoded again, 0.1 s each"
     assert all((after[person] == before[person]).all() for person in before)
     assert second.known_people == 1 and second.inner.tracklets > first.inner.tracklets
-    assert second.levels.get("own face", 0) > 8
+    assert second.inner.levels[Level.OWN_FACE] > 8
 
 
 def test_strangers_after_a_loss_get_faces_of_their_own(

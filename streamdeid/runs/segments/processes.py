@@ -20,7 +20,7 @@ from typing import IO, Any, NoReturn
 from streamdeid.core.child_process import child_command, child_environment
 from streamdeid.core.process_usage import be_frugal
 from streamdeid.errors import FailedClosed, StreamdeidError
-from streamdeid.runs.segments.rendering import Rendered
+from streamdeid.report.counts import Counts
 from streamdeid.runs.segments.study import Studied
 from streamdeid.runs.segments.work import Recording, SegmentWork, Task, Told
 
@@ -52,7 +52,7 @@ class Processes:
         for worker in list(self._running):
             self._end(worker)
 
-    def run(self, tasks: Sequence[Task], told: Told) -> Iterator[tuple[int, Studied | Rendered]]:
+    def run(self, tasks: Sequence[Task], told: Told) -> Iterator[tuple[int, Studied | Counts]]:
         """Do tasks, the first ones first: their numbers and results, as they come.
 
         told: called in this thread with how many frames more are done. Raises what a task raised, and FailedClosed for

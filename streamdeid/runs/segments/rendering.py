@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import overload
 
@@ -15,6 +14,7 @@ from streamdeid.aam.piecewise_affine import Points
 from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, FrameRecord
 from streamdeid.errors import FailedClosed
+from streamdeid.report.counts import Counts
 from streamdeid.runs.again import RecordedFrames, RecordedTracks
 from streamdeid.runs.components import decided, lookahead_frames, open_sink, read_ahead, write_behind
 from streamdeid.runs.segments.cutting import Span
@@ -49,40 +49,6 @@ def parts_of(spans: Sequence[Span], files: Sequence[Path], whole: Whole) -> list
 def around(span: Span, parts: Sequence[Part]) -> list[Part]:
     """The segments that the frames of one, and those that are looked at for its sake, are in."""
     return [part for part in parts if part.span.last >= span.begin and part.span.first <= span.end]
-
-
-@dataclass
-class Rendered:
-    """What was rendered, counted."""
-
-    frames: int = 0
-    levels: Counter[str] = field(default_factory=Counter)
-    persons: dict[str, Counter[str]] = field(default_factory=dict)
-    """By person number; "0" for nobody."""
-    regions: int = 0
-    cut: int = 0
-
-    def add(self, done: Done[None], people: bool) -> None:
-        """Count a frame."""
-        self.frames += 1
-        self.cut += done.cut
-        who = done.persons
-        for one in done.frame.redactions:
-            if not one.track:
-                self.regions += 1
-                continue
-            self.levels[one.level] += 1
-            if people:
-                self.persons.setdefault(str(who[one.track]), Counter())[one.level] += 1
-
-    def together(self, other: Rendered) -> None:
-        """Count what another segment has."""
-        self.frames += other.frames
-        self.regions += other.regions
-        self.cut += other.cut
-        self.levels += other.levels
-        for person, levels in other.persons.items():
-            self.persons.setdefault(person, Counter()).update(levels)
 
 
 class DecidedFrames(Sequence[FrameRecord]):
@@ -157,17 +123,17 @@ def write(
     settings: Settings,
     path: Path,
     told: Callable[[int], None],
-) -> Rendered:
+) -> Counts:
     """Write the frames of a segment, as `rendered` gives them, into a file of its own.
 
     told: called with the number of each frame that is done. Raises InputError, OutputError and FailedClosed.
     """
-    counted = Rendered()
+    counted = Counts()
     with contextlib.ExitStack() as safe:
         sink = safe.enter_context(write_behind(open_sink(path, info, settings, streams=False)))
         for done in safe.enter_context(contextlib.closing(frames)):
             sink.write(done.frame)
-            counted.add(done, settings.synthesises)
+            done.count(counted, settings.synthesises)
             told(done.frame.index)
     if counted.frames != span.last - span.first + 1:
         raise FailedClosed(f"a segment of {span.last - span.first + 1} frames came out with {counted.frames}")

@@ -16,13 +16,14 @@ from streamdeid.analysis.records import AnalysisHeader
 from streamdeid.core.atomic_file import check_paths
 from streamdeid.core.held_signals import signals_held
 from streamdeid.errors import InputError
+from streamdeid.report.counts import Counts
 from streamdeid.runs.components import distances_of_persons, lookahead_frames
 from streamdeid.runs.scratch import scratch
 from streamdeid.runs.segments.cutting import Span, cut_up
 from streamdeid.runs.segments.deciding import Whole, decide
 from streamdeid.runs.segments.processes import Processes
 from streamdeid.runs.segments.registered_faces import SharedRegister
-from streamdeid.runs.segments.rendering import Rendered, around, parts_of
+from streamdeid.runs.segments.rendering import around, parts_of
 from streamdeid.runs.segments.study import Studied
 from streamdeid.runs.segments.work import Recording, RenderTask, SegmentWork, StudyTask, Task, Told
 from streamdeid.settings import Settings
@@ -43,14 +44,14 @@ class Outcome:
     """What came of a recording."""
 
     whole: Whole
-    rendered: Rendered
+    rendered: Counts
     segments: int
     cuts: int
     dropped: Dropped
 
 
 class _Doing(Protocol):
-    def run(self, tasks: Sequence[Task], told: Told) -> Iterator[tuple[int, Studied | Rendered]]: ...
+    def run(self, tasks: Sequence[Task], told: Told) -> Iterator[tuple[int, Studied | Counts]]: ...
 
 
 class _Here:
@@ -59,7 +60,7 @@ class _Here:
     def __init__(self, work: SegmentWork) -> None:
         self._work = work
 
-    def run(self, tasks: Sequence[Task], told: Told) -> Iterator[tuple[int, Studied | Rendered]]:
+    def run(self, tasks: Sequence[Task], told: Told) -> Iterator[tuple[int, Studied | Counts]]:
         for number, task in enumerate(tasks):
             yield number, self._work.do(task, lambda index: told(1))
 
@@ -160,7 +161,7 @@ def _rendered(
     place: Path,
     suffix: str,
     told: Told,
-) -> tuple[Rendered, list[Path]]:
+) -> tuple[Counts, list[Path]]:
     """The second pass: what was rendered, and the files of the segments."""
     parts = parts_of(spans, [_records(place, span.number) for span in spans], whole)
     pieces = [place / f"{span.number}{suffix}" for span in spans]
@@ -171,11 +172,11 @@ def _rendered(
         people |= {-tracklet for part in near for tracklet in part.numbers.tracklets.values()}
         chosen = {person: whole.surrogates[person] for person in people if person in whole.surrogates}
         tasks.append(RenderTask(span, piece, near, chosen))
-    counted: dict[int, Rendered] = {}
+    counted: dict[int, Counts] = {}
     for number, one in doing.run(tasks, told):
-        assert isinstance(one, Rendered)
+        assert isinstance(one, Counts)
         counted[number] = one
-    rendered = Rendered()
+    rendered = Counts()
     for number in sorted(counted):
         rendered.together(counted[number])
     return rendered, pieces

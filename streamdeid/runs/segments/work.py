@@ -10,9 +10,10 @@ from pathlib import Path
 from streamdeid.analysis.records import AnalysisHeader
 from streamdeid.core.file_identity import FileIdentity
 from streamdeid.detection.deadline import TimedDetector
+from streamdeid.report.counts import Counts
 from streamdeid.runs.components import default_detector, in_time, open_source, tested
 from streamdeid.runs.segments.cutting import Span
-from streamdeid.runs.segments.rendering import Part, Rendered, rendered, write
+from streamdeid.runs.segments.rendering import Part, rendered, write
 from streamdeid.runs.segments.study import Studied, study
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogate
@@ -74,7 +75,7 @@ class SegmentWork:
             tested(recording.settings, self._models, self._detect)
             self._cleanup = safe.pop_all()
 
-    def do(self, task: Task, told: Told) -> Studied | Rendered:
+    def do(self, task: Task, told: Told) -> Studied | Counts:
         """Do a task. Raises InputError, OutputError and FailedClosed."""
         one, settings = self._recording, self._recording.settings
         if isinstance(task, StudyTask):
