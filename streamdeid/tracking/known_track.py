@@ -69,7 +69,7 @@ class KnownTrack:
     last_sides: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=USUAL))
     """Sides of its last faces in frames that are settled, pixels."""
     beside: set[int] = field(default_factory=set)
-    """Tracks whose faces were seen on the same head's place, or near it, at the same time as its own."""
+    """Tracks whose faces, of which two networks were sure, its own was seen on or near."""
     path: deque[Place] = field(default_factory=lambda: deque(maxlen=MOTION))
     """Its last places in frames that were shown, by sightings and patches."""
     seen: float = 0.0

@@ -14,12 +14,12 @@ used here:
   from both sides: by the next sighting's patch, followed backwards, and by motion between the places known. A face that
   is not found again is covered where it went: in recordings for 0.4 s after it was last seen, and 0.2 s after its patch
   was (0.4 s at the picture's border); live for 0.4 s after its patch was, longer while somebody hides it. Not outside
-  the picture; and what was hardly ever a face is not covered on after its last sighting;
+  the picture; and what was hardly ever a face only for 0.1 s after its last sighting, if it had three;
 * in recordings the place of a lost face, or of one to come, is looked at again (`detection.looked_again`) in the very
   frame that is to be covered: where a face is seen it is a sighting like any other; where none is, only a tenth of a
   second beside a sighting is covered, and who is followed by the patch from one sight to the next;
-* one head has one redaction: a lost face whose place lies on the head of one that is seen is that one, unless the two
-  were seen side by side.
+* one head has one redaction: a lost face whose place lies on the head of one that is seen is that one, unless it was
+  seen beside that head.
 """
 
 from __future__ import annotations
@@ -197,16 +197,17 @@ class LookAhead:
         self, lost: Sequence[Track], now: Noted, look: Look, faces: dict[int, Floats], heads: dict[int, Floats]
     ) -> list[Track]:
         """Those of the lost faces that are to be covered, after a look at where they are expected."""
-        covered = []
+        covered, seen_here = [], {n: box for n, box in faces.items() if self._known[n].shows}
         for track in lost:
             known = self._known[track.number]
-            others = [corners(box) for n, box in faces.items() if n != track.number and self._known[n].shows]
+            others = [corners(box) for n, box in seen_here.items() if n != track.number]
             known.nothing = known.nothing + 1 if 0 < known.nothing < _UNSEEN else 0
             found = None if known.nothing else look(track.number, face_in(track), others)
             if found is not None and found.keypoints is not None:
                 seen = replace(track, box=found.box, face=found, missed=0, sides=None, cut=False)
                 if not self._on_a_head(replace(seen, face=None), heads):
-                    known.sighted(Place(now.time, np.array(found.box, dtype=np.float64)), again=True)
+                    seen_here[track.number] = np.array(found.box, dtype=np.float64)
+                    known.sighted(Place(now.time, seen_here[track.number]), again=True)
                     covered.append(seen)
             elif found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(track.box):
                 covered.append(replace(track, face=found))
@@ -224,18 +225,15 @@ class LookAhead:
         return begun and track.face is not None and track.face.evidence >= self._threshold
 
     def _evident(self, known: KnownTrack, seen: Sequence[Sighting]) -> bool:
-        if known.never:
-            return False
-        return evident(np.array([one.evidence for one in seen], dtype=np.float64), self._threshold)
+        found = np.array([one.evidence for one in seen], dtype=np.float64)
+        return not known.never and evident(found, self._threshold)
 
     def _note_pairs(self, tracks: Sequence[Track]) -> None:
-        """Note whose faces are seen side by side."""
-        heads = _heads([one for one in tracks if one.face is not None and one.face.confirmed])
-        for number, face in heads.items():
-            others = {other: box for other, box in heads.items() if other != number}
-            if others:
-                near = on_head(np.array(list(others.values())), doubled(face))
-                self._known[number].beside.update(n for n, close in zip(others, near, strict=True) if close)
+        """Note beside whose head a face is seen: a sure one, so that the detector could have taken it for its hair."""
+        sure = _heads([one for one in tracks if one.face is not None and one.face.confirmed])
+        for number, face in _heads(tracks).items():
+            near = (n for n, head in sure.items() if n != number and on_head(face[None], doubled(head))[0])
+            self._known[number].beside.update(near)
 
     def _at_border(self, box: Box) -> bool:
         """Whether the picture's border cuts a lost face, or the place where it may be, in a box, for all that is known:
@@ -277,13 +275,13 @@ class LookAhead:
             if after:
                 bridged = self._bridged(known, now, later, after)
                 wide = bounded(union(wide.box, bridged.box), found, bridged.cut)
-            elif not self._goes_on(known) or (later and now.time - known.seen > _LET_GO):
+            elif not self._stays(known, now) or (later and now.time - known.seen > _LET_GO):
                 return None
             return _at(track, self._limited(known.sides, wide), known.sides)
         known.lost = True
         if after and (self._goes_on(known) or after[0].place.time - known.seen <= _BRIDGED):
             return _at(track, self._limited(known.sides, self._bridged(known, now, later, after)), known.sides)
-        if after or not self._goes_on(known):
+        if after or not self._stays(known, now):
             return None
         expected = moved(known.path, now.time)
         hidden = not later and bool(others) and float(iou(expected[None], np.array(others)).max()) > _OTHER
@@ -292,6 +290,10 @@ class LookAhead:
         if gone or self._outside(expected):
             return None
         return _at(track, self._limited(known.sides, predicted(known.path, now.time)), known.sides)
+
+    def _stays(self, known: KnownTrack, now: Noted) -> bool:
+        """Whether a face that is not seen again is covered on: for a moment whatever it was."""
+        return self._goes_on(known) or (known.sure >= _SEVERAL and now.time - known.seen <= _CLOSE_BY)
 
     def _goes_on(self, known: KnownTrack) -> bool:
         """Whether a face that is not seen again was sure enough to be covered on."""

@@ -372,6 +372,22 @@ def test_who_stood_beside_a_face_keeps_the_redaction_when_lost_behind_it() -> No
     assert [len(tracks) for tracks in shown[10:13]] == [2, 2, 2]
 
 
+@pytest.mark.parametrize("ahead", [0, RATE])
+def test_a_face_above_a_larger_one_is_not_its_hair(ahead: int) -> None:
+    """Somebody stands behind; or a dissolve shows two scenes at once (subway_cctv_three)."""
+    large, behind = seen(240, side=130.0, points=True), replace(seen(290, side=37.0), box=(290.0, 130.0, 327.0, 167.0))
+    small = replace(behind, keypoints=Keypoints(behind.box, np.full((5, 2), 300.0), 0.9))
+    frames = [[large, small]] * 10 + [[large]] * 2 + [[large, small]] * 10
+    assert [len(tracks) for tracks in run(frames, ahead=ahead)[3:]] == [2] * 19
+
+
+def test_what_was_hardly_a_face_is_covered_for_a_moment_after_its_last_sighting() -> None:
+    """A man of 200 pixels whom the networks hardly saw was open in the last frame before a cut (stage_and_audience)."""
+    for sightings, covered in ((2, 2), (6, 8)):  # 0.1 s at 25 frames a second are two frames
+        frames: list[list[Face]] = [[seen(300, evidence=0.6)] for _ in range(sightings)] + [[] for _ in range(20)]
+        assert sum(map(bool, run(frames))) == covered
+
+
 @pytest.mark.parametrize("side", [40.0, 150.0, 300.0])
 def test_a_lost_face_is_never_larger_than_a_head_nor_than_a_quarter_of_the_picture(side: float) -> None:
     walk: list[list[Face]] = [[seen(20 + 9.0 * index, side)] for index in range(25)]

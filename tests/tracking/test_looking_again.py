@@ -259,3 +259,23 @@ def test_who_was_too_faint_before_is_followed_back_from_where_they_are_seen_next
         if index >= 37:  # further back nobody knows; motion says about where
             assert abs((x0 + x1) / 2 - (130 + 4 * index)) < 30, index
     assert all(box[2] - box[0] >= 59.9 for tracks in shown[20:42] for box in (track.box for track in tracks))
+
+
+def test_whom_a_look_found_is_somebody_else_for_the_next_one() -> None:
+    """Both are lost in one frame, side by side: what is seen of one is not taken for the other, too."""
+    tracker, lookahead = FaceTracker(size=SIZE), LookAhead(0.5, SIZE)
+    told: dict[int, list[Sequence[Box]]] = {}
+
+    def look(track: int, box: Box, others: Sequence[Box]) -> Face | None:
+        told.setdefault(track, []).append(others)
+        return somebody(0, box)
+
+    noted = []
+    for index in range(40):
+        tracks = tracker.update([face(100), face(190)] if index != 20 else [], Fraction(index, RATE))
+        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(PLAIN))))
+    later = [one for _, one in noted]
+    for index, (tracks, one) in enumerate(noted):
+        lookahead.shown(tracks, one, later[index + 1 :], look)
+    (first, (others,)), (second, (known,)) = told.items()
+    assert first != second and not others and len(known) == 1
