@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from streamdeid.report.counts import Counts
 from streamdeid.runs.components import assemble, default_detector, lookahead_frames
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
@@ -50,7 +51,7 @@ def by_stage(path: Path) -> dict[str, Any]:
     source = FileSource(path)
     size = source.info.width, source.info.height
     stream = assemble(settings, load_models(None), default_detector(settings), size=size, rate=source.info.average_rate)
-    watch, memory, count = Stopwatch(), {}, 0
+    watch, memory, counts = Stopwatch(), {}, Counts()
     frames = iter(source)
     decoded = iter(watch.timed("decode", lambda: next(frames, None)), None)
     tracker, deidentifier = stream.tracker, stream.deidentifier
@@ -67,16 +68,16 @@ def by_stage(path: Path) -> dict[str, Any]:
         step: Step[None] = Step(detect, tracker, deidentifier)
         for done in filtered(decoded, step, lookahead_frames(settings, source.info)):
             write(done.frame)
-            count += 1
-            if count == MARK:
+            done.count(counts, settings.synthesises)
+            if counts.frames == MARK:
                 memory["at frame 1,000"] = _resident_mib()
     memory["at the end"] = _resident_mib()
     return {
-        "frames": count,
-        "stages": {stage: 1000 * watch.seconds[stage] / count for stage in STAGES},
+        "frames": counts.frames,
+        "stages": {stage: 1000 * watch.seconds[stage] / counts.frames for stage in STAGES},
         "memory": memory,
-        "levels": stream.levels,
-        "people": stream.people,
+        "levels": counts.by_level,
+        "people": counts.people,
     }
 
 

@@ -133,16 +133,20 @@ class WithLookAhead:
     def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
         """What the inner one decides of the tracks that are covered, as far as is known by now."""
         waiting = [pending, *later]
-        covered, left = self._settle(waiting, tracks), _AT_ONCE
+        self._settle(waiting, tracks)
+        left = _AT_ONCE
         for place, one in enumerate(waiting[1 : 1 + len(later) // _SHARE], start=1):
             left -= one.covered is None
             if left < 0 or _noted(one).time - _noted(pending).time > SETTLED:
                 break
+            new = one.covered is None
             self._settle(waiting[place:], one.tracks)
-        return self._inner.decide(pending, covered, later)
+            if new and self._lookahead.unlooked:
+                self._add_unlooked(waiting[place - 1 :])
+        return self._inner.decide(pending, pending.known, later)
 
-    def _settle(self, waiting: Waiting, tracks: Sequence[Track]) -> Sequence[Track]:
-        """The tracks that are covered in the first of some frames that wait, whose own these are; settled once."""
+    def _settle(self, waiting: Waiting, tracks: Sequence[Track]) -> None:
+        """Settle which tracks are covered in the first of some frames that wait, whose own these are; once."""
         one, later = waiting[0], waiting[1:]
         if one.covered is None:
             look = None if self._again is None else partial(self._again.look_again, one.frame)
@@ -153,7 +157,13 @@ class WithLookAhead:
             if first is not None:
                 seen = one.seen.setdefault(number, SeenTrack(first.tracklet, first.ambiguous))
                 seen.tracklet, seen.ambiguous = first.tracklet, first.ambiguous
-        return one.covered
+
+    def _add_unlooked(self, waiting: Waiting) -> None:
+        """Cover in the first of some frames that wait, where it was not looked at, who was seen in the next one."""
+        one = waiting[0]
+        known = {track.number for track in one.known}
+        one.covered = [*one.known, *(track for track in self._lookahead.unlooked if track.number not in known)]
+        self._settle(waiting, one.tracks)
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
         """Passed on."""

@@ -44,6 +44,12 @@ class Sighting:
     surveyed: float | None = None
     """What the third network said of it."""
 
+    @property
+    def sides(self) -> tuple[float, float]:
+        """Of the face, pixels."""
+        x0, y0, x1, y1 = self.place.box.tolist()
+        return x1 - x0, y1 - y0
+
 
 @dataclass
 class KnownTrack:
@@ -98,6 +104,10 @@ class KnownTrack:
     def to_come(self, index: int) -> list[Sighting]:
         """The first sightings after a frame, as many as motion is read from."""
         return list(islice((one for one in self.sightings if one.index > index), MOTION))
+
+    def sides_to_come(self, index: int) -> tuple[float, float]:
+        """Usual sides of its first faces after a frame, of which there is one at least, pixels."""
+        return usual([one.sides for one in islice((one for one in self.sightings if one.index > index), USUAL)])
 
     def sighted(self, place: Place, again: bool = False) -> None:
         """Note a face in a frame that is shown. again: it was seen when that frame was looked at again."""

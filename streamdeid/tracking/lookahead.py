@@ -27,7 +27,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,7 @@ from streamdeid.core.frames import Plane
 from streamdeid.core.heads import on_head
 from streamdeid.tracking.association import iou
 from streamdeid.tracking.evident import evident, refuted
-from streamdeid.tracking.known_track import CERTAIN, USUAL, KnownTrack, Sighting, usual
+from streamdeid.tracking.known_track import CERTAIN, KnownTrack, Sighting
 from streamdeid.tracking.lost_faces import (
     Bounded,
     Place,
@@ -125,6 +124,8 @@ class LookAhead:
         self._clock = 0.0
         self._time: Fraction | None = None
         self._shown: Noted | None = None
+        self.unlooked: list[Track] = []
+        """Where nobody looked in the frame before the one asked for last, but who was seen in that one."""
 
     def cut(self) -> None:
         """The next frame noted is the first of a new scene."""
@@ -197,16 +198,19 @@ class LookAhead:
         self, lost: Sequence[Track], now: Noted, look: Look, faces: dict[int, Floats], heads: dict[int, Floats]
     ) -> list[Track]:
         """Those of the lost faces that are to be covered, after a look at where they are expected."""
+        self.unlooked.clear()
         covered, seen_here = [], {n: box for n, box in faces.items() if self._known[n].shows}
         for track in lost:
             known = self._known[track.number]
             others = [corners(box) for n, box in seen_here.items() if n != track.number]
+            unlooked = known.nothing == _UNSEEN
             known.nothing = known.nothing + 1 if 0 < known.nothing < _UNSEEN else 0
             found = None if known.nothing else look(track.number, face_in(track), others)
             if found is not None and found.keypoints is not None:
                 seen = replace(track, box=found.box, face=found, missed=0, sides=None, cut=False)
                 if not self._on_a_head(replace(seen, face=None), heads):
                     seen_here[track.number] = np.array(found.box, dtype=np.float64)
+                    self.unlooked += [replace(seen, face=None, missed=1)] * unlooked
                     known.sighted(Place(now.time, seen_here[track.number]), again=True)
                     covered.append(seen)
             elif found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(track.box):
@@ -359,7 +363,7 @@ class LookAhead:
         after = known.to_come(now.index)
         if not after:
             return None
-        places, sides = [one.place for one in after], _first_sides(known, now)
+        places, sides = [one.place for one in after], known.sides_to_come(now.index)
         if known.trail is None or known.trail_of != after[0].index:
             known.trail, known.trail_of = self._backwards((now, *later), after[0].index, places), after[0].index
         sure = known.surest >= CERTAIN or self._goes_on(known)
@@ -388,13 +392,3 @@ def _heads(tracks: Sequence[Track]) -> dict[int, Floats]:
     """By track: the face from hairline to chin, (4,), of those of which that is seen."""
     seen = {one.number: one.face.outline for one in tracks if one.face is not None}
     return {number: np.array(box) for number, box in seen.items() if box is not None}
-
-
-def _first_sides(known: KnownTrack, now: Noted) -> tuple[float, float]:
-    """Usual sides of a track's first faces after a frame, pixels, of which there is one at least."""
-    return usual([_sides(one) for one in islice((one for one in known.sightings if one.index > now.index), USUAL)])
-
-
-def _sides(one: Sighting) -> tuple[float, float]:
-    x0, y0, x1, y1 = one.place.box.tolist()
-    return x1 - x0, y1 - y0

@@ -27,7 +27,6 @@ from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import Plans
 from streamdeid.runs import components as assemble
-from streamdeid.runs import files
 from tests.report.test_report import check_report
 from tests.synthetic_video import encode
 from tests.talking_clip import audio_only
@@ -273,7 +272,7 @@ def test_a_filter_that_is_not_proven_withholds_everything(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(files, "default_detector", lambda _: detector)
+    monkeypatch.setattr(assemble, "default_detector", lambda _: detector)
     assert named in complaint(capfd, ["filter", video, video.with_name("o.mp4")], FAILED)
     assert [p.name for p in video.parent.iterdir()] == ["clip.mp4"]
 

@@ -19,6 +19,7 @@ from streamdeid.identity.looks import Looks
 from streamdeid.identity.person_recogniser import PersonRecogniser
 from streamdeid.identity.person_templates import FusedTemplates, RecognisedTemplates, Templates
 from streamdeid.identity.reentry import Outcome, Persons
+from streamdeid.protect.levels import Level
 from streamdeid.protect.plan import at_once
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.self_test import known_face
@@ -65,13 +66,14 @@ def test_the_self_test_leaves_nothing_behind(models: Models, talk: list[Frame]) 
     assert tested.surrogates is not None
     assert len(tested.surrogates) == 0
     assert not tested.surrogates.counts
-    assert (tested.covered, tested.people, tested.cuts()) == (0, 0, 0)
+    assert isinstance(tested.inner, ReplaceFaces)
+    assert (sum(tested.inner.levels.values()), tested.known_people, tested.cuts()) == (0, 0, 0)
     with_test = run(tested, talk)
     detector.forget()
     without = run(assemble(Settings(), models, detector, key=KEY, tested=False), talk)
     detector.close()
     assert all(np.array_equal(a.y, b.y) for a, b in zip(with_test, without, strict=True))
-    assert tested.people == 1
+    assert tested.known_people == 1
 
 
 def test_a_run_that_could_draw_no_synthetic_face_does_not_start(
@@ -97,7 +99,7 @@ def test_a_threshold_that_no_face_reaches_fails_the_self_test(models: Models) ->
 def test_a_detector_without_landmarks_passes_the_self_test(models: Models) -> None:
     place = known_face(models.fitting)[1]
     stream = assemble(Settings(), models, lambda _: [Face(place, 1.0)])
-    assert stream.covered == 0
+    assert isinstance(stream.inner, ReplaceFaces) and not stream.inner.levels
 
 
 def test_transfer_and_eyes_are_those_that_were_asked_for(models: Models, talk: list[Frame]) -> None:
@@ -266,8 +268,8 @@ def test_without_a_recogniser_everything_else_is_as_before(
     stream = assemble(Settings(), models, detector, key=KEY)
     run(stream, talk)
     detector.close()
-    assert (stream.people, stream.known_people) == (1, 1)
-    assert stream.levels == {"own face": len(talk)}
+    assert stream.known_people == 1
+    assert isinstance(stream.inner, ReplaceFaces) and stream.inner.levels == {Level.OWN_FACE: len(talk)}
 
 
 @pytest.mark.parametrize("strict", [False, True])

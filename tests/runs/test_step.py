@@ -27,6 +27,7 @@ class Chosen:
         self._covered = covered
         self.asked: list[tuple[Noted, int]] = []
         """What was noted of the frames that it was asked about, and how many came after each."""
+        self.unlooked: list[Track] = []
 
     def shown(self, tracks: Sequence[Track], now: Noted, later: Sequence[Noted], look: object) -> Sequence[Track]:
         self.asked.append((now, len(later)))
@@ -85,6 +86,17 @@ def test_what_is_covered_is_settled_for_a_fifth_of_the_frames_that_wait_at_most_
     for index in range(1, frames):
         step.decide(waiting[index], [], waiting[index + 1 :])
     assert [now for now, _ in chosen.asked] == [one.noted for one in waiting]
+
+
+def test_who_was_seen_one_frame_later_is_covered_in_a_frame_that_was_not_looked_at() -> None:
+    seen, waiting = Track(7, BOX, None, 1, False), [frame(n) for n in range(9)] + [frame(9, t7=SeenTrack(5, True))]
+    chosen = Chosen([])
+    step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, chosen))
+    chosen.unlooked = [seen]
+    assert step.decide(waiting[0], [], waiting[1:]) == [seen], "it is the one that is decided now"
+    assert waiting[0].seen[7] == SeenTrack(5, ambiguous=True), "and shows whom it shows later"
+    chosen._covered, chosen.unlooked = [seen], [seen]
+    assert step.decide(waiting[1], [], waiting[2:]) == [seen], "once"
 
 
 @pytest.mark.parametrize("gap", [0.0, 2.0])
