@@ -15,23 +15,19 @@ from streamdeid.detection.region import Region
 
 _SAME_PLACE = 0.25
 """IoU from which a candidate is what was here in the last frames."""
-_OFF = 0.75
-"""Distance of the middle of a candidate from that of a place's mesh, shares of its sides, from which it is beside that
-face: of right ones 99 of 100 have less than 0.37 (`levels`). In crowd_1080p a woman's hair behind a boy's head had 1.2,
-and what was rendered over both hid a tenth of the picture."""
 
 
 def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[int, int]:
     """Which candidate belongs to which place: rows of `places` by rows of `candidates`, the nearest first; those of a
-    turned picture only where a head lies so, those whose middle is in one place's mesh to no other with a mesh, those
-    beside a mesh not to that one. Boxes are up to twice as large as faces: where two people stood close, each place got
-    the other's, and one a redaction over both heads in the end."""
+    turned picture only where a head lies so, and those whose middle is in one place's mesh to no other with a mesh.
+    Boxes are up to twice as large as faces: where two people stood close, each place got the other's, and one a
+    redaction over both heads in the end."""
     if not places or not candidates:
         return {}
     boxes = np.array([one.box for one in candidates])
     shared = overlap(boxes, np.array([place.raw for place in places]))
     fits = np.array([[one.turn in (0, place.turn) for place in places] for one in candidates])
-    shared[~fits | _in_others(boxes, fits, places) | _beside(boxes, places)] = 0
+    shared[~fits | _in_others(boxes, fits, places)] = 0
     found: dict[int, int] = {}
     taken: set[int] = set()
     for row, column in zip(*np.unravel_index(np.argsort(-shared, axis=None), shared.shape), strict=True):
@@ -51,14 +47,6 @@ def _in_others(boxes: Points, fits: NDArray[np.bool_], places: Sequence[Place]) 
     middle = (boxes[:, None, :2] + boxes[:, None, 2:]) / 2
     held = ((middle >= low) & (middle <= high)).all(axis=2) & fits
     return np.asarray(~held & np.any(held, axis=1, keepdims=True) & np.isfinite(low[:, 0]), np.bool_)
-
-
-def _beside(boxes: Points, places: Sequence[Place]) -> NDArray[np.bool_]:
-    """Where a box (n, 4) lies beside the mesh of one of m places, as (n, m)."""
-    meshes = np.array([np.full((2, 2), np.nan) if place.outline is None else place.outline for place in places])
-    middle = (boxes[:, None, :2] + boxes[:, None, 2:]) / 2
-    off = np.abs(middle - meshes.mean(axis=1)) / np.maximum(meshes[:, 1] - meshes[:, 0], 1.0)
-    return np.asarray((off > _OFF).any(axis=2), np.bool_)
 
 
 def without_twins(places: Sequence[Place]) -> list[Place]:

@@ -99,8 +99,6 @@ class Whitelist:
         """Index and `PendingFrame.certain` of the last frames that were decided."""
         self._clock = Fraction(0)
         self._time: Fraction | None = None
-        self.shown = 0
-        """Faces left as they are so far, summed over the frames."""
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Recognise, after the inner one has observed. Raises what that one raises, and FailedClosed."""
@@ -146,7 +144,6 @@ class Whitelist:
         self._before.append((index, here))
         plans = self._inner.decide(pending, [track for track in tracks if track.number not in left], later)
         pending.left |= left
-        self.shown += len(left)
         return plans
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:

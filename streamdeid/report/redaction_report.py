@@ -199,7 +199,8 @@ class FileReport:
     """Covered places by protection level: `own face`, `posed face`, `soft redaction`, `solid`, `mask`. In earlier
     reports: `own face quiet`, `synthetic`, `mean face`, `solid fill`."""
     persons: Mapping[str, Mapping[str, int]]
-    """The same by person number; "0" stands for faces whose person was never decided. Empty for masks."""
+    """The same by person number; "0" stands for faces whose person was never decided, "earlier" for the first
+    people of a long recording together. Empty for masks."""
     tracks: Mapping[str, int]
     """How the tracks were assigned to persons; empty for masks."""
     surrogates: Mapping[str, int]

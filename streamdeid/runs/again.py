@@ -205,8 +205,11 @@ def count_rendered(counts: Counts, done: Done[Any], recorded: Recorded) -> None:
     counts.shown += whitelisted
 
 
-def count_copied(counts: Counts, recorded: Recorded, segments: Sequence[Segment], by_hand: str) -> None:
-    """Count all frames outside of some segments. by_hand: level of what a hand drew."""
+def count_copied(
+    counts: Counts, recorded: Recorded, segments: Sequence[Segment], by_hand: str, regions: int = 0
+) -> None:
+    """Count all frames outside of some segments. by_hand: level of what a hand drew. regions: how many fixed areas
+    every frame has filled, besides those that a hand drew."""
     applied, places = recorded.applied, recorded.places
     outside = np.ones(places.frames, np.bool_)
     for segment in segments:
@@ -214,6 +217,7 @@ def count_copied(counts: Counts, recorded: Recorded, segments: Sequence[Segment]
     rows = outside[places.frame]
     visible = rows & ((places.level == SHOWN) | applied.visible)
     counts.frames += int(outside.sum())
+    counts.regions += regions * int(outside.sum())
     counts.shown += int(visible.sum())
     rows &= ~visible & ~applied.removed
     counts.cut += int((rows & places.cut).sum())

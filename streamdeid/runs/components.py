@@ -187,9 +187,9 @@ def assemble(
         choice = reviewed.choice(surrogates)
     deidentifier = _deidentifier(settings, models, choice, PersonRegister(persons, shared), vectors, first, decoded)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
-    inside = around.outer if reviewed is None else reviewed.edited(deidentifier, around.outer)
+    inside = around if reviewed is None else reviewed.edited(deidentifier, around)
     outer, cuts = WithLookAhead(inside, lookahead, watch if settings.lookahead else None), lambda: watch.cuts
-    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, cuts, around, shared, tested_with)
+    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, cuts, shared, tested_with)
 
 
 def rendered_again(
@@ -208,7 +208,7 @@ def rendered_again(
 
     def made() -> Deidentifier:
         method = _deidentifier(settings, models, choice, nobody, recorded=recorded)
-        inner = laid_around(method, settings, None, models.fitting.model, size).outer
+        inner = laid_around(method, settings, None, models.fitting.model, size)
         return Edited(inner, recorded.applied.at, places_of(recorded.analysis), method, recorded.applied.surrogates)
 
     return made
@@ -252,7 +252,7 @@ def decided(
     """What protects the faces of a segment in the second of two passes, when all is known of the recording."""
     nobody = PersonRegister(new_persons(reentry=False))
     method = _deidentifier(settings, models, choice if settings.synthesises else None, nobody, recorded=recorded)
-    return laid_around(method, settings, None, models.fitting.model, size).outer
+    return laid_around(method, settings, None, models.fitting.model, size)
 
 
 def distances_of_persons() -> Distances:

@@ -288,7 +288,7 @@ class FileRun:
             earlier.check(output)
         rendered, frames = counts.frames, recorded.analysis.frames
         solid = settings.strict or not settings.synthesises
-        count_copied(counts, recorded, segments, "solid" if solid else "soft redaction")
+        count_copied(counts, recorded, segments, "solid" if solid else "soft redaction", len(settings.regions))
         reviewed.told = f"{rendered} frames were rendered again, the others copied from the earlier output"
         self.choice = self.choice or choice_of(settings, tools.models, choosing(settings, tools.models, self.key))
         report = file_report(

@@ -14,7 +14,6 @@ from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.report.redaction_report import ProvisionalCounts
 from streamdeid.runs.shared_people import SharedPeople
 from streamdeid.runs.step import Step
-from streamdeid.runs.whitelist import Around
 from streamdeid.surrogates.choice import Surrogates
 from streamdeid.tracking.tracker import FaceTracker
 
@@ -33,7 +32,6 @@ class Stream:
     persons: Persons
     cuts: Callable[[], int]
     """How many scene cuts were seen so far."""
-    around: Around
     shared: SharedPeople | None = None
     """The register that others share; None without."""
     tested_with: Surrogates | None = None

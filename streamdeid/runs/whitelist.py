@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
@@ -101,33 +100,23 @@ def _of_pictures(recognise: PictureRecogniser) -> Describe:
     return describe
 
 
-@dataclass(frozen=True)
-class Around:
-    """A de-identifier with what lies around it."""
-
-    outer: Deidentifier
-    whitelist: Whitelist | None
-    regions: FixedRegions | None
-
-
 def laid_around(
     inner: ReplaceFaces | MaskFaces,
     settings: Settings,
     known: Known | None,
     model: AppearanceModel,
     size: tuple[int, int] | None,
-) -> Around:
+) -> Deidentifier:
     """The whitelist, if anybody is known, and around it the regions, if there are any.
 
     size: (width, height) of the pictures, where known. Raises SettingsError for a region outside them.
     """
     outer: Deidentifier = inner
-    whitelist = regions = None
     if known is not None:
-        outer = whitelist = Whitelist(outer, known, model, inner.allows)
+        outer = Whitelist(outer, known, model, inner.allows)
     if settings.regions:
         if size is not None:
             for region in settings.regions:
                 region.on(size)
-        outer = regions = FixedRegions(outer, settings.regions)
-    return Around(outer, whitelist, regions)
+        outer = FixedRegions(outer, settings.regions)
+    return outer

@@ -76,6 +76,8 @@ class KnownTrack:
     """Sides of its last faces in frames that are settled, pixels."""
     beside: set[int] = field(default_factory=set)
     """Tracks whose faces, of which two networks were sure, its own was seen on or near."""
+    unlooked: int = -1
+    """The last frame in which nobody looked where it was expected, since nothing had been seen in the one before."""
     path: deque[Place] = field(default_factory=lambda: deque(maxlen=MOTION))
     """Its last places in frames that were shown, by sightings and patches."""
     seen: float = 0.0

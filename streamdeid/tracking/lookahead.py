@@ -43,9 +43,9 @@ from streamdeid.tracking.lost_faces import (
     between,
     bounded,
     corners,
-    doubled,
     face_in,
     moved,
+    near,
     predicted,
     rate_of,
     slack,
@@ -126,6 +126,8 @@ class LookAhead:
         self._shown: Noted | None = None
         self.unlooked: list[Track] = []
         """Where nobody looked in the frame before the one asked for last, but who was seen in that one."""
+        self._heads: dict[int, Floats] = {}
+        """Those that were seen in the frame before."""
 
     def cut(self) -> None:
         """The next frame noted is the first of a new scene."""
@@ -191,6 +193,8 @@ class LookAhead:
                     if not self._on_a_head(early, heads):
                         lost.append(early)
         self._known = {n: k for n, k in self._known.items() if n in present or k.start > now.index}
+        for known in self._known.values():
+            known.beside &= self._known.keys()
         self._shown = now
         return covered + (lost if look is None else self._looked(lost, now, look, faces, heads))
 
@@ -203,14 +207,14 @@ class LookAhead:
         for track in lost:
             known = self._known[track.number]
             others = [corners(box) for n, box in seen_here.items() if n != track.number]
-            unlooked = known.nothing == _UNSEEN
             known.nothing = known.nothing + 1 if 0 < known.nothing < _UNSEEN else 0
             found = None if known.nothing else look(track.number, face_in(track), others)
             if found is not None and found.keypoints is not None:
                 seen = replace(track, box=found.box, face=found, missed=0, sides=None, cut=False)
                 if not self._on_a_head(replace(seen, face=None), heads):
                     seen_here[track.number] = np.array(found.box, dtype=np.float64)
-                    self.unlooked += [replace(seen, face=None, missed=1)] * unlooked
+                    if known.unlooked == now.index - 1 and not self._on_a_head(track, self._heads):
+                        self.unlooked.append(track)
                     known.sighted(Place(now.time, seen_here[track.number]), again=True)
                     covered.append(seen)
             elif found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(track.box):
@@ -218,7 +222,9 @@ class LookAhead:
             elif known.perhaps:
                 covered.append(track)
             known.perhaps = _PERHAPS if found is not None else max(0, known.perhaps - 1)
+            known.unlooked = now.index if known.nothing == _UNSEEN else known.unlooked
             known.nothing = known.nothing or int(found is None)
+        self._heads = heads
         return covered
 
     def _young(self, track: Track, now: Noted) -> bool:
@@ -236,8 +242,8 @@ class LookAhead:
         """Note beside whose head a face is seen: a sure one, so that the detector could have taken it for its hair."""
         sure = _heads([one for one in tracks if one.face is not None and one.face.confirmed])
         for number, face in _heads(tracks).items():
-            near = (n for n, head in sure.items() if n != number and on_head(face[None], doubled(head))[0])
-            self._known[number].beside.update(near)
+            others = (n for n, head in sure.items() if n != number and near(face, head))
+            self._known[number].beside.update(others)
 
     def _at_border(self, box: Box) -> bool:
         """Whether the picture's border cuts a lost face, or the place where it may be, in a box, for all that is known:

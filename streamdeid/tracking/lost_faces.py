@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.faces import Track
+from streamdeid.core.heads import on_head
 from streamdeid.tracking import kalman
 from streamdeid.tracking.patches import Small, found_again
 
@@ -139,6 +140,11 @@ def doubled(face: Floats) -> Floats:
     """A box (4,) of twice the sides about the same middle."""
     middle, sides = (face[:2] + face[2:]) / 2, face[2:] - face[:2]
     return np.concatenate([middle - sides, middle + sides])
+
+
+def near(face: Floats, head: Floats) -> bool:
+    """Whether a face is on a head or near it, or the other way round; boxes (4,) from hairline to chin."""
+    return bool(on_head(face[None], doubled(head))[0] or on_head(head[None], doubled(face))[0])
 
 
 def corners(box: Floats) -> Box:

@@ -343,6 +343,14 @@ def test_what_was_cut_is_counted_alike_however_it_was_rendered() -> None:
     assert (once.cut, again.cut, copied.cut, without.cut) == (2, 2, 2, 1)
 
 
+def test_fixed_areas_are_counted_in_copied_frames_too() -> None:
+    analysis = analysis_of([[_soft(1, 0)]] * 5)
+    places = Places.of(analysis)
+    counts = Counts()
+    count_copied(counts, Recorded(analysis, Applied(places, ()), places), [Segment(1, 2)], "solid", regions=2)
+    assert (counts.frames, counts.regions, counts.faces) == (3, 6, 3)
+
+
 def test_who_was_not_known_yet_in_a_copied_frame_is_counted_as_nobody() -> None:
     """The tracklet's person was decided later, as in the run that rendered it."""
     analysis = analysis_of([[_soft(1, 0)], [_soft(1, 7)]])

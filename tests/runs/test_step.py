@@ -95,8 +95,9 @@ def test_who_was_seen_one_frame_later_is_covered_in_a_frame_that_was_not_looked_
     chosen.unlooked = [seen]
     assert step.decide(waiting[0], [], waiting[1:]) == [seen], "it is the one that is decided now"
     assert waiting[0].seen[7] == SeenTrack(5, ambiguous=True), "and shows whom it shows later"
-    chosen._covered, chosen.unlooked = [seen], [seen]
-    assert step.decide(waiting[1], [], waiting[2:]) == [seen], "once"
+    chosen._covered, chosen.unlooked, again = [seen], [seen], [frame(n) for n in range(9)]
+    step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, chosen))
+    assert step.decide(again[0], [], again[1:]) == [seen], "whoever is covered already is not covered twice"
 
 
 @pytest.mark.parametrize("gap", [0.0, 2.0])

@@ -279,3 +279,28 @@ def test_whom_a_look_found_is_somebody_else_for_the_next_one() -> None:
         lookahead.shown(tracks, one, later[index + 1 :], look)
     (first, (others,)), (second, (known,)) = told.items()
     assert first != second and not others and len(known) == 1
+
+
+def test_who_is_seen_after_a_frame_that_was_not_looked_at_was_there() -> None:
+    """Somebody comes out behind a pillar: a look sees nobody, the next frame has none, in the one after it a face
+    is seen."""
+    tracker, lookahead = FaceTracker(size=SIZE), LookAhead(0.5, SIZE)
+    looked: list[int] = []
+    noted = []
+
+    def look(track: int, box: Box, others: Sequence[Box]) -> Face | None:
+        looked.append(now)
+        return somebody(0, box) if now >= 20 else None
+
+    for index in range(50):
+        tracks = tracker.update([face(300)] if index >= 30 else [], Fraction(index, RATE))
+        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(HEAD))))
+    later, unlooked = [one for _, one in noted], {}
+    for now, (tracks, one) in enumerate(noted):
+        lookahead.shown(tracks, one, later[now + 1 :], look)
+        unlooked |= {now: list(lookahead.unlooked)} if lookahead.unlooked else {}
+    first = min(index for index in looked if index >= 20)
+    assert first - 1 not in looked and first - 2 in looked
+    assert list(unlooked) == [first], "once, right after the frame that was not looked at"
+    ((track,),) = unlooked.values()
+    assert track.face is None and track.box[0] <= 300 and track.box[2] >= 360
