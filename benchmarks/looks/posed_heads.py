@@ -33,12 +33,13 @@ from streamdeid.aam.mesh_render import render_turned
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.aam.synthesise import to_yuv
+from streamdeid.core.arrays import Box
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb, yuv_from_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.mesh_triangles import TRIANGLES
 from streamdeid.detection import yunet
 from streamdeid.detection.second_look import FOLLOWED, stretched
-from streamdeid.observe.keypoint_pose import KEYPOINT_VERTICES, Box, KeypointPose, MeanHead, pose_of_keypoints
+from streamdeid.observe.keypoint_pose import KEYPOINT_VERTICES, KeypointPose, MeanHead, pose_of_keypoints
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_face import PosedFrame, PosedHead, PosedMemory, render_posed_face

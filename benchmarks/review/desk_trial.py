@@ -36,8 +36,9 @@ from benchmarks.review.seeded import without
 from streamdeid.analysis.edits import CoverPlace, Edit, Edits, RemoveRedaction, Span
 from streamdeid.analysis.edits_file import read_edits, write_edits
 from streamdeid.analysis.read_analysis import read_analysis
-from streamdeid.analysis.records import Analysis, Box, Decision, Side
+from streamdeid.analysis.records import Analysis, Decision, Side
 from streamdeid.analysis.write_analysis import AnalysisWriter
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
 from streamdeid.report.redaction_report import FileSide

@@ -25,7 +25,8 @@ from streamdeid.analysis.edits_check import check_done
 from streamdeid.analysis.edits_file import write_edits
 from streamdeid.analysis.places import Places
 from streamdeid.analysis.read_analysis import read_analysis
-from streamdeid.analysis.records import Analysis, Box
+from streamdeid.analysis.records import Analysis
+from streamdeid.core.arrays import Box
 from streamdeid.errors import SettingsError
 from streamdeid.runs.files import filter_file
 from streamdeid.settings import Settings

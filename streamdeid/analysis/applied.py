@@ -29,8 +29,8 @@ from streamdeid.analysis.edits import (
     ShowPerson,
     Span,
 )
-from streamdeid.analysis.places import Flags, Floats, Ints, Places
-from streamdeid.analysis.records import Box
+from streamdeid.analysis.places import Flags, Ints, Places
+from streamdeid.core.arrays import Box, Floats
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamdeid.analysis.records import Box
+from streamdeid.core.arrays import Box
 
 
 @dataclass(frozen=True)

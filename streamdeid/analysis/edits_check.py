@@ -22,7 +22,8 @@ from streamdeid.analysis.edits import (
     Span,
 )
 from streamdeid.analysis.places import Ints, Places
-from streamdeid.analysis.records import Analysis, Box
+from streamdeid.analysis.records import Analysis
+from streamdeid.core.arrays import Box
 from streamdeid.errors import SettingsError
 
 

@@ -28,9 +28,10 @@ from streamdeid.analysis.edits import (
     Span,
 )
 from streamdeid.analysis.plain_file import read_plain
-from streamdeid.analysis.records import AnalysisHeader, Box
+from streamdeid.analysis.records import AnalysisHeader
 from streamdeid.analysis.stored_faces import FARTHEST
 from streamdeid.analysis.strict_json import Fields, Unfit, number, parsed, shown, whole
+from streamdeid.core.arrays import Box
 from streamdeid.core.atomic_file import write_whole
 from streamdeid.errors import InputError
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from streamdeid.analysis.columns import AnalysisColumns, columns_of
 from streamdeid.analysis.records import Analysis
+from streamdeid.core.arrays import Floats
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 SHOWN = "shown"

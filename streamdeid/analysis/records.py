@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
-
-Box = tuple[float, float, float, float]
 
 VERSION = 3
 """Of what is kept, and of the files that are written. Version 1 had no keypoints, no surveys and no sides, version 2 no

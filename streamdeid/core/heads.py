@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Box = tuple[float, float, float, float]
+from streamdeid.core.arrays import Box, Floats
 
 _ACROSS, _DOWN, _RAISED = 0.9, 1.0, 0.1
 """Half axes of the ellipse about a head, and how far above the face's middle its own lies: the first in widths of the

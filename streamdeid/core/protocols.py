@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
-
-Box = tuple[float, float, float, float]
 
 
 class Detector(Protocol):

@@ -15,13 +15,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.frames import Planes
 from streamdeid.detection.centerface import CenterFace
 from streamdeid.detection.quarter_turns import turned
 from streamdeid.detection.second_look import shown, stretched, view
 from streamdeid.detection.survey import DARK, contrast
-
-Box = tuple[float, float, float, float]
 
 _WIDTH, _SIDE = 24, 96
 """Width of the face, and side of the picture, pixels: with the face at 40 of 128 or 64 of 192 it tells them apart no

@@ -17,10 +17,11 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
 from streamdeid.core.process_usage import give_back_memory
-from streamdeid.core.protocols import Box, Detector, LooksAgain, RemembersPictures, SearchesInTurn
+from streamdeid.core.protocols import Detector, LooksAgain, RemembersPictures, SearchesInTurn
 from streamdeid.errors import FailedClosed
 
 MOST_FACES = 1000

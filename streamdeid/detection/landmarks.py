@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.face_mesh import MESH
 from streamdeid.core.faces import Face, Points
@@ -15,8 +16,6 @@ from streamdeid.core.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mes
 from streamdeid.detection.landmark_network import POINTS
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.region import Region
-
-Box = tuple[float, float, float, float]
 
 _SIZE = 256
 """Side, pixels, that a region of a photograph is reduced to before the landmark model (its input is 192)."""

@@ -12,10 +12,9 @@ with what is within a tenth of a second of a sighting; of the 1,223 that hold no
 
 from __future__ import annotations
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.detection.five_points import as_detected
-
-Box = tuple[float, float, float, float]
 
 _SEEN = 0.5
 """Score from which the second network's points are a face's, if the third one does not deny it: the library's own

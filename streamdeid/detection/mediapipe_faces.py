@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Planes
@@ -32,8 +33,6 @@ from streamdeid.detection.region import Region
 from streamdeid.detection.second_look import SecondLook
 from streamdeid.detection.survey import Survey
 from streamdeid.detection.tiles import INPUT, SEEN, Rounds, Tile, close_tiles, least_face, tiles_of, with_turned
-
-Box = tuple[float, float, float, float]
 
 _WHOLE_SIZE = 384
 """Longer side, pixels, of the copy of the whole picture that the detector sees: twice its 192-pixel input."""

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import NO_FACE, Keypoints, Points
 from streamdeid.detection.candidates import Candidate
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import outline_of
 from streamdeid.detection.quarter_turns import turn_of
 from streamdeid.detection.region import Region
-
-Box = tuple[float, float, float, float]
 
 _FORGOTTEN = 50
 """Frames after which a place where nothing is seen any more is forgotten."""

@@ -22,6 +22,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
@@ -31,8 +32,6 @@ from streamdeid.detection.networks import Networks
 from streamdeid.detection.quarter_turns import turned
 from streamdeid.detection.tiles import INPUT
 from streamdeid.detection.yunet import YuNet
-
-Box = tuple[float, float, float, float]
 
 _FAINTEST = 0.05
 """Scores below this count as nothing seen."""

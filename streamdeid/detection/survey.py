@@ -14,14 +14,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
 from streamdeid.detection.centerface import CenterFace, Seen, rounded
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.tiles import least_face
-
-Box = tuple[float, float, float, float]
 
 FOUND = 0.3
 """Score from which something may be a face that was not known: of 219 heads in 49 frames 200 have it, and 0.35 other

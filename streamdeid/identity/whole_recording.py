@@ -18,14 +18,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.identity.gathered import Gathered
 from streamdeid.identity.identity_check import LEAST
 from streamdeid.identity.reentry import Outcome
 from streamdeid.identity.register import Distances
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,10 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.positive_system import solved
+from streamdeid.core.arrays import Box
 from streamdeid.core.ibug68 import LEFT_EYE, MOUTH_CORNERS, NOSE_TIP, NOSTRILS, RIGHT_EYE
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.observe.smoothing import OneEuro
-
-Box = tuple[float, float, float, float]
 
 KEYPOINT_VERTICES = (33, 133), (362, 263), (4, 49, 279), (61,), (291,)
 """Vertices of the landmarker's mesh whose means are the keypoints: corners of the eyes, tip and wings of the nose,

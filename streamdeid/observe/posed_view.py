@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
 from streamdeid.observe.keypoint_pose import (
-    Box,
     KeypointPose,
     MeanHead,
     PoseFilter,

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from streamdeid.analysis.applied import FrameEdits
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Redaction
 from streamdeid.errors import FailedClosed
@@ -18,7 +19,7 @@ from streamdeid.protect.fixed_regions import REGION
 from streamdeid.protect.levels import Cause, Level
 from streamdeid.protect.pending import PendingFrame, Waiting
 from streamdeid.protect.plan import Deidentifier, Plan, Plans
-from streamdeid.render.masks import Box, solid_fill
+from streamdeid.render.masks import solid_fill
 from streamdeid.render.new_face import NewFace
 
 _APART = 2.0

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Redaction
 from streamdeid.protect.pending import PendingFrame, Waiting
 from streamdeid.protect.plan import Deidentifier, Plans
-from streamdeid.protect.region import Box, Region
+from streamdeid.protect.region import Region
 from streamdeid.render.masks import solid_fill
 
 REGION = "region"

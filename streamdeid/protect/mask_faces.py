@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.errors import SettingsError
@@ -15,7 +16,7 @@ from streamdeid.protect.levels import Cause, Level
 from streamdeid.protect.pending import PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.soft_head import lost_face
-from streamdeid.render.masks import Box, bar, blackout, blur, noise, pixelate, solid_fill, t_mask, threshold
+from streamdeid.render.masks import bar, blackout, blur, noise, pixelate, solid_fill, t_mask, threshold
 
 _MARGINS = (0.15, 0.35, 0.15, 0.10)  # left, top, right, bottom: ears beside, forehead above, chin below
 _NEAR = 0.2

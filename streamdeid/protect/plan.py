@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
 from streamdeid.observe.posed_view import PosedView
@@ -18,7 +19,6 @@ from streamdeid.protect.levels import Cause, Level
 from streamdeid.protect.measured_faces import Followed
 from streamdeid.protect.pending import Measured, PendingFrame, Waiting
 from streamdeid.protect.soft_head import Head, head_of
-from streamdeid.render.masks import Box
 from streamdeid.render.new_face import NewFace
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from streamdeid.core.arrays import Box
 from streamdeid.errors import SettingsError
-
-Box = tuple[float, float, float, float]
 
 _FARTHEST = 1e6
 """Pixels beyond which no picture reaches."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.errors import FailedClosed
@@ -35,7 +36,7 @@ from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.render.decoded_faces import DecodedFaces
 from streamdeid.render.face import render_surrogate
 from streamdeid.render.light import LightFrame
-from streamdeid.render.masks import Box, fill
+from streamdeid.render.masks import fill
 from streamdeid.render.new_face import NewFace
 
 _NOT_DRAWN = ArithmeticError, ValueError, IndexError, cv2.error

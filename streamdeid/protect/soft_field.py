@@ -7,13 +7,11 @@ all of it is a polynomial of third order in the place, and cheap.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.protect.soft_head import Head
-
-Floats = NDArray[np.float64]
 
 WAVES = 3
 """Angular frequencies that are kept of the rim."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.smooth_step import smooth_step
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Track
 from streamdeid.core.ibug68 import LEFT_EYE, OUTLINE, RIGHT_EYE
 from streamdeid.errors import FailedClosed
-from streamdeid.render.masks import Box
 
 FEATHER = 0.3
 """Width of the soft rim outside the ellipse, share of its half axes."""

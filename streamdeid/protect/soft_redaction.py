@@ -17,17 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Box, Floats
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.errors import FailedClosed
 from streamdeid.protect.soft_field import WAVES, paint_field
 from streamdeid.protect.soft_head import FEATHER, Head, head_of
-from streamdeid.render.masks import Box
 from streamdeid.render.soft_tone import in_light, tone_of, tone_step
 
 __all__ = ["Head", "SoftMemory", "head_of", "soft_redaction"]
 
-Floats = NDArray[np.float64]
 
 _ANGLES = 48
 _NEAR = 6

@@ -16,12 +16,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Points
 from streamdeid.core.frames import Plane, Planes
 from streamdeid.core.ibug68 import LEFT_EYE_CORNERS, NOSTRILS, RIGHT_EYE_CORNERS
 from streamdeid.errors import FailedClosed
 
-Box = tuple[float, float, float, float]
 Colour = tuple[int, int, int]
 Mask = NDArray[np.bool_]
 Window = tuple[slice, slice]

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.solid_face import seen as seen_by
-from streamdeid.observe.keypoint_pose import Box, KeypointPose, MeanHead
+from streamdeid.core.arrays import Box
+from streamdeid.observe.keypoint_pose import KeypointPose, MeanHead
 
 HAIRLINE = np.array(
     [[18, -4, 56], [40, -26, 30], [68, -38, 10], [99.5, -42, 2], [131, -38, 10], [159, -26, 30], [181, -4, 56]]

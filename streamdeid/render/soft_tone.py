@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from streamdeid.core.arrays import Floats
 
 SKIN = np.array([[-0.53, 0.848], [0.848, 0.53]])
 """Axes of chroma: the one along which skin of all kinds lies from grey on, and the one across it."""

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from streamdeid.review.columns import Columns, Floats, Ints
+from streamdeid.core.arrays import Floats
+from streamdeid.review.columns import Columns, Ints
 from streamdeid.review.stretches import sides
 
 _LONGEST_BREAK = 1.5

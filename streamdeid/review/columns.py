@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.analysis.columns import AnalysisColumns
+from streamdeid.core.arrays import Floats
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from streamdeid.analysis.applied import Applied, FrameEdits
 from streamdeid.analysis.edits import CoverPlace, CoverRegion, Edit, Edits, PartPerson
 from streamdeid.analysis.edits_check import check_done
-from streamdeid.analysis.records import Box
+from streamdeid.core.arrays import Box
 from streamdeid.errors import SettingsError
 from streamdeid.review.edit_requests import in_words
 from streamdeid.review.recorded import LEVELS, Recorded, of_spans, runs

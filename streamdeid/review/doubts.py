@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from streamdeid.analysis.columns import AnalysisColumns, columns_of
-from streamdeid.analysis.records import Analysis, Box
+from streamdeid.analysis.records import Analysis
+from streamdeid.core.arrays import Box
 from streamdeid.review.chains import chains
 from streamdeid.review.columns import Columns
 from streamdeid.review.edges import about_edges

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.review.columns import Columns, Floats
+from streamdeid.core.arrays import Floats
+from streamdeid.review.columns import Columns
 from streamdeid.review.questions import WHERE, Question, urgency
 from streamdeid.review.stretches import Stretch, around, centres, corners
 

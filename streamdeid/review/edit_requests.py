@@ -17,7 +17,7 @@ from streamdeid.analysis.edits import (
     ShowPerson,
     Span,
 )
-from streamdeid.analysis.records import Box
+from streamdeid.core.arrays import Box
 from streamdeid.errors import SettingsError
 
 Asked = Mapping[str, Any]

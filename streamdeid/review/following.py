@@ -18,12 +18,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.analysis.records import Box
+from streamdeid.core.arrays import Box, Floats
 from streamdeid.core.frames import Plane
 from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.patches import Small, found_again, small
-
-Floats = NDArray[np.float64]
 
 _BACK = 0.12
 """Share of a box's longer side by which a step made back again may miss where it came from."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.analysis.applied import FrameEdits
-from streamdeid.analysis.records import Box
+from streamdeid.core.arrays import Box
 from streamdeid.core.frames import MOST_PIXELS, Planes
 from streamdeid.errors import InputError
 from streamdeid.review.recorded import Recorded

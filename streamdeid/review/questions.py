@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.analysis.records import Box
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import SURE
 from streamdeid.review.chains import Chain
 from streamdeid.review.columns import Columns

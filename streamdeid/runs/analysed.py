@@ -16,16 +16,8 @@ from typing import Any
 
 from streamdeid.analysis.places import SHOWN
 from streamdeid.analysis.read_analysis import sealed_with
-from streamdeid.analysis.records import (
-    VERSION,
-    Analysis,
-    AnalysisHeader,
-    Box,
-    ChosenSurrogate,
-    Decision,
-    FrameRecord,
-    Side,
-)
+from streamdeid.analysis.records import VERSION, Analysis, AnalysisHeader, ChosenSurrogate, Decision, FrameRecord, Side
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
 from streamdeid.core.protocols import Begins, Detector, LooksAgain

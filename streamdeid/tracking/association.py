@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from streamdeid.core.arrays import Floats
+
 Rows = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 

@@ -12,9 +12,8 @@ user's threshold. A track that is evident may have no sighting that is confirmed
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from streamdeid.core.arrays import Floats
 
 _SEVERAL = 3
 """Sightings from which the threshold alone decides."""

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from streamdeid.core.arrays import Floats
+
 Rows = NDArray[np.intp]
 
 # Per signal (cx, cy, log w, log h); the first two in face sizes, the last two in natural-log units.

@@ -8,13 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-import numpy as np
-from numpy.typing import NDArray
-
+from streamdeid.core.arrays import Floats
 from streamdeid.core.faces import NO_FACE
 from streamdeid.tracking.lost_faces import MOTION, Place
-
-Floats = NDArray[np.float64]
 
 _OPINIONS = 4
 """Opinions of the third network whose better half tells whether there is a face (`NO_FACE`)."""

@@ -29,8 +29,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Box, Floats
 from streamdeid.core.faces import NO_FACE, Face, Track
 from streamdeid.core.frames import Plane
 from streamdeid.core.heads import on_head
@@ -54,9 +54,6 @@ from streamdeid.tracking.lost_faces import (
     within,
 )
 from streamdeid.tracking.patches import Small, found_again, small
-
-Floats = NDArray[np.float64]
-Box = tuple[float, float, float, float]
 
 _AROUND = 1.0 + 1e-6
 """Seconds before and after a frame in which sightings count as evidence (and what sums of times may be off)."""

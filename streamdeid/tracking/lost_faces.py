@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Box, Floats
 from streamdeid.core.faces import Track
 from streamdeid.core.heads import on_head
 from streamdeid.tracking import kalman
 from streamdeid.tracking.patches import Small, found_again
-
-Floats = NDArray[np.float64]
-Box = tuple[float, float, float, float]
 
 MOTION = 8
 """Places from which a motion is derived."""

@@ -14,9 +14,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.core.faces import SURE, Face
-
-Floats = NDArray[np.float64]
 
 _SMALLER = 0.6
 """A part has less than this share of the face's area: two faces at one place that are nearer in size are two people."""

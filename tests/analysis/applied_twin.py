@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from streamdeid.analysis import edits as e
 from streamdeid.analysis.applied import FrameEdits
-from streamdeid.analysis.records import Analysis, Box, Decision
+from streamdeid.analysis.records import Analysis, Decision
+from streamdeid.core.arrays import Box
 
 
 def frame_edits(analysis: Analysis, edits: Sequence[e.Edit], frame: int) -> FrameEdits:

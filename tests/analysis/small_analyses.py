@@ -8,7 +8,8 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from streamdeid.analysis import edits as e
-from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Box, Decision, FrameRecord, Side
+from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Decision, FrameRecord, Side
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
 
 SIZE = 160, 120

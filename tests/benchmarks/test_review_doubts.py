@@ -11,7 +11,7 @@ import pytest
 from benchmarks.review.recorded_clips import Clip, Miss
 from benchmarks.review.review_doubts import points_at, ranks, report
 from benchmarks.review.seeded import KINDS, without
-from streamdeid.analysis.records import Box
+from streamdeid.core.arrays import Box
 from streamdeid.review.doubts import Doubt
 from tests.review.test_doubts import MIDDLE, Scene
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Colour, DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed, SettingsError
@@ -19,8 +20,6 @@ from streamdeid.protect.levels import Level
 from streamdeid.protect.mask_faces import MASKS, MaskFaces, face_extent, grown
 from streamdeid.protect.plan import at_once
 from streamdeid.render import masks
-
-Box = masks.Box
 
 BY_NAME: dict[str, Callable[[Planes, Box], Planes]] = {
     "solid fill": masks.solid_fill,

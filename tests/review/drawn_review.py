@@ -11,8 +11,9 @@ import numpy as np
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.analysis.edits import Edits
-from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Box, Decision, FrameRecord, Side
+from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Decision, FrameRecord, Side
 from streamdeid.analysis.write_analysis import AnalysisWriter
+from streamdeid.core.arrays import Box
 from streamdeid.core.frames import Planes
 from streamdeid.report.redaction_report import FileSide
 from streamdeid.review.desk import Desk, Names

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 from streamdeid.analysis.columns import columns_of
-from streamdeid.analysis.records import Analysis, Box, Decision
+from streamdeid.analysis.records import Analysis, Decision
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
 from streamdeid.review.doubts import Doubt, doubts
 from tests.analysis.small_analyses import analyses, analysis_of, decision

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from streamdeid.analysis.records import Box
+from streamdeid.core.arrays import Box
 from streamdeid.review.following import Following, ReducedPictures, follow
 from tests.review.drawn_review import Review
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.fit import FitModel
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
-from streamdeid.core.protocols import Box
 from streamdeid.detection.guard import Watch
 from streamdeid.runs.components import assemble, timed_detector
 from streamdeid.runs.step import Done, Step, filtered

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, Box, Decision, FrameRecord
+from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, Decision, FrameRecord
 from streamdeid.analysis.write_analysis import AnalysisWriter
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.identity.gathered import Gathered
