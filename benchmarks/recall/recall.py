@@ -5,9 +5,10 @@
 
 The labels are numbers in `benchmarks/recall/labels` (its README says how they were made); DIRECTORY holds the clips.
 The filter runs in this process, without encoding, over each clip up to its last labelled frame; labelled frames are
-compared. --live: no look-ahead; --lookahead: so much, as a live stream may have at the price of that delay. --most:
-only labelled frames before this one, which is quicker (the first 320 frames of each clip hold nine tenths of the
-faces). What is chosen is chosen on one half of the clips and confirmed on the other.
+compared. --live: as a live stream, which has no look-ahead; --lookahead: as one that is given so much and comes so much
+later, with surveys as frequent as a recording has, and looks again. --most: only labelled frames before this one, which
+is quicker (the first 320 frames of each clip hold nine tenths of the faces). What is chosen is chosen on one half of
+the clips and confirmed on the other.
 
 A face is *open* where more than a quarter of the pixels in the middle half of its box are the original's; else it is
 *shown as a face* where a redaction with a face in it has its middle in the box, and *covered* where not. Sizes are the
@@ -44,6 +45,7 @@ from benchmarks.recall.score import Score, by_size_and_kind, count, total
 from benchmarks.recall.truth import HALVES, Clip, read_clips
 from streamdeid.errors import StreamdeidError
 from streamdeid.lab.attacks.gaps import Box
+from streamdeid.runs.step import SETTLED
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models, load_models
 
@@ -131,6 +133,13 @@ def variants_of(words: str) -> list[str]:
     return [UNCHANGED, *names]
 
 
+def _as_recording(seconds: float) -> float:
+    """The look-ahead of a recording that knows as much as a live stream with so much. ValueError where none does."""
+    if 0 < seconds <= SETTLED:
+        raise ValueError(f"--lookahead must be 0 or more than {SETTLED:g} s: a recording is read so much farther")
+    return max(seconds - SETTLED, 0.0)
+
+
 def positive(word: str) -> int:
     if (number := int(word)) < 1:
         raise ValueError("at least one")
@@ -145,7 +154,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--half", choices=HALVES, help="only the clips of one half")
     ahead = parser.add_mutually_exclusive_group()
     ahead.add_argument("--live", action="store_const", const=0.0, dest="lookahead", help="no look-ahead")
-    ahead.add_argument("--lookahead", type=float, metavar="SECONDS", help="so much look-ahead")
+    ahead.add_argument("--lookahead", type=float, metavar="SECONDS", help="what a live stream has with it")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes, each with clips of its own")
     parser.add_argument("--most", type=positive, metavar="FRAMES", help="only labelled frames before this one")
     parser.add_argument("--made", type=variants_of, metavar="NAMES", help=f"all, or some of {','.join(VARIANTS)}")
@@ -156,7 +165,7 @@ def main(argv: list[str]) -> int:
     settings = replace(Settings(), detector_deadline=PATIENCE)
     try:
         if given.lookahead is not None:
-            settings = replace(settings, lookahead=given.lookahead)
+            settings = replace(settings, lookahead=_as_recording(given.lookahead))
         asked = clips_of(given.directory, given.only, given.half, given.most)
         if given.made:
             scores, whole = measured_variants(given.made, asked, settings, given.workers)

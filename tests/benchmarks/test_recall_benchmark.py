@@ -240,7 +240,7 @@ def test_several_processes_give_the_clips_in_order(monkeypatch: pytest.MonkeyPat
         assert [one.clip for one in recall.measured(clips, Settings(), workers)] == ["a", "b"]
 
 
-@pytest.mark.parametrize(("words", "seconds"), [([], 1.0), (["--live"], 0.0), (["--lookahead", "0.25"], 0.25)])
+@pytest.mark.parametrize(("words", "seconds"), [([], 1.0), (["--live"], 0.0), (["--lookahead", "0.5"], 0.25)])
 def test_so_much_is_known_ahead(words: list[str], seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
 
@@ -252,3 +252,5 @@ def test_so_much_is_known_ahead(words: list[str], seconds: float, monkeypatch: p
     monkeypatch.setattr(recall, "measured", measured)
     assert recall.main(["somewhere", *words]) == 0
     assert asked == [seconds]
+    with pytest.raises(SystemExit):
+        recall.main(["somewhere", "--lookahead", "0.2"])
