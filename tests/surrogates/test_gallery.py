@@ -42,6 +42,7 @@ def test_the_rule_for_gender_is_kept_with_the_donors(tmp_path: Path) -> None:
         {"gender_names": np.array(["female"])},
         {"gender_names": np.array(["boys", "girls"])},
         {"gender_names": np.zeros(2)},
+        {"gender_names": np.array([["female", "male"]])},
         {"gender_weights": np.zeros((2, 57))},
         {"gender_weights": np.zeros((2, 58), np.float32)},
         {"gender_offsets": np.zeros(3)},
