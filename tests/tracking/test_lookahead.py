@@ -382,7 +382,7 @@ def test_a_face_above_a_larger_one_is_not_its_hair(ahead: int) -> None:
 
 
 def test_what_was_hardly_a_face_is_covered_for_a_moment_after_its_last_sighting() -> None:
-    """A man of 200 pixels whom the networks hardly saw was open in the last frame before a cut (stage_and_audience)."""
+    """A man whom the networks hardly saw was let go in the last frame before a cut (stage_and_audience)."""
     for sightings, covered in ((2, 2), (6, 8)):  # 0.1 s at 25 frames a second are two frames
         frames: list[list[Face]] = [[seen(300, evidence=0.6)] for _ in range(sightings)] + [[] for _ in range(20)]
         assert sum(map(bool, run(frames))) == covered
