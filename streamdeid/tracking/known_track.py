@@ -40,12 +40,6 @@ class Sighting:
     surveyed: float | None = None
     """What the third network said of it."""
 
-    @property
-    def sides(self) -> tuple[float, float]:
-        """Of the face, pixels."""
-        x0, y0, x1, y1 = self.place.box.tolist()
-        return x1 - x0, y1 - y0
-
 
 @dataclass
 class KnownTrack:
@@ -99,22 +93,21 @@ class KnownTrack:
         """Seconds from a time to the nearest sighting."""
         return min((abs(one.place.time - time) for one in self.sightings), default=math.inf)
 
-    def to_come(self, index: int) -> list[Sighting]:
-        """The first sightings after a frame, as many as motion is read from."""
-        return list(islice((one for one in self.sightings if one.index > index), MOTION))
+    def to_come(self, index: int, most: int = MOTION) -> list[Sighting]:
+        """The first sightings after a frame, as many as motion is read from, or so many."""
+        return list(islice((one for one in self.sightings if one.index > index), most))
 
     def sides_to_come(self, index: int) -> tuple[float, float]:
         """Usual sides of its first faces after a frame, of which there is one at least, pixels."""
-        return usual([one.sides for one in islice((one for one in self.sightings if one.index > index), USUAL)])
+        return usual([one.place.sides for one in self.to_come(index, USUAL)])
 
     def sighted(self, place: Place, again: bool = False) -> None:
         """Note a face in a frame that is shown. again: it was seen when that frame was looked at again."""
         self.path.append(place)
         self.seen, self.lost = place.time, False
-        x0, y0, x1, y1 = place.box.tolist()
         # A look can see somebody larger; but without any sides the places that follow were boxes of no size.
         if not again or not self.last_sides:
-            self.last_sides.append((x1 - x0, y1 - y0))
+            self.last_sides.append(place.sides)
 
     @property
     def sides(self) -> tuple[float, float]:

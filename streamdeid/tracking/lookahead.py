@@ -164,6 +164,7 @@ class LookAhead:
         of that frame, where a track's face is expected; None where nobody can look.
         """
         for known in self._known.values():
+            known.beside &= self._known.keys()
             while known.sightings and known.sightings[0].place.time < now.time - _AROUND:
                 known.sightings.popleft()
             around = [one for one in known.sightings if one.place.time <= now.time + _AROUND]
@@ -190,8 +191,6 @@ class LookAhead:
                     if not self._on_a_head(early, heads):
                         lost.append(early)
         self._known = {n: k for n, k in self._known.items() if n in present or k.start > now.index}
-        for known in self._known.values():
-            known.beside &= self._known.keys()
         self._shown = now
         return covered + (lost if look is None else self._looked(lost, now, look, faces, heads))
 
@@ -232,15 +231,16 @@ class LookAhead:
         return begun and track.face is not None and track.face.evidence >= self._threshold
 
     def _evident(self, known: KnownTrack, seen: Sequence[Sighting]) -> bool:
-        found = np.array([one.evidence for one in seen], dtype=np.float64)
-        return not known.never and evident(found, self._threshold)
+        return not known.never and evident(np.array([one.evidence for one in seen], np.float64), self._threshold)
 
     def _note_pairs(self, tracks: Sequence[Track]) -> None:
         """Note beside whose head a face is seen: a sure one, so that the detector could have taken it for its hair."""
-        sure = _heads([one for one in tracks if one.face is not None and one.face.confirmed])
-        for number, face in _heads(tracks).items():
-            others = (n for n, head in sure.items() if n != number and near(face, head))
-            self._known[number].beside.update(others)
+        seen = _heads(tracks)
+        sure = [one.number for one in tracks if one.number in seen and one.face is not None and one.face.confirmed]
+        if sure:
+            close = near(np.array(list(seen.values())), np.array([seen[number] for number in sure]))
+            for number, row in zip(seen, close, strict=True):
+                self._known[number].beside.update(n for n, yes in zip(sure, row, strict=True) if yes and n != number)
 
     def _at_border(self, box: Box) -> bool:
         """Whether the picture's border cuts a lost face, or the place where it may be, in a box, for all that is known:

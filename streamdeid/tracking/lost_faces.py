@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Box, Floats
 from streamdeid.core.faces import Track
@@ -36,6 +37,12 @@ class Place:
     """Seconds."""
     box: Floats
     """float64 (4,), pixels."""
+
+    @property
+    def sides(self) -> tuple[float, float]:
+        """Of the box, pixels."""
+        x0, y0, x1, y1 = self.box.tolist()
+        return x1 - x0, y1 - y0
 
 
 class Bounded(NamedTuple):
@@ -139,9 +146,11 @@ def doubled(face: Floats) -> Floats:
     return np.concatenate([middle - sides, middle + sides])
 
 
-def near(face: Floats, head: Floats) -> bool:
-    """Whether a face is on a head or near it, or the other way round; boxes (4,) from hairline to chin."""
-    return bool(on_head(face[None], doubled(head))[0] or on_head(head[None], doubled(face))[0])
+def near(faces: Floats, heads: Floats) -> NDArray[np.bool_]:
+    """Which of some faces (n, 4) are on which heads (m, 4) or near them, or the other way round, as (n, m); boxes from
+    hairline to chin."""
+    on = np.array([on_head(faces, doubled(head)) for head in heads]).T
+    return np.asarray(on | np.array([on_head(heads, doubled(face)) for face in faces]), np.bool_)
 
 
 def corners(box: Floats) -> Box:
