@@ -12,3 +12,10 @@ def parser_of(module: str, help_text: str | None) -> argparse.ArgumentParser:
         description=help_text,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+
+
+def positive(word: str) -> int:
+    """A number of the command line that is one at least; ValueError, which `argparse` tells, for another."""
+    if (number := int(word)) < 1:
+        raise ValueError("at least one")
+    return number

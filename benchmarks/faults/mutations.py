@@ -14,6 +14,7 @@ Numbers are exact counts; with --count 30 a share is known to about a sixth. A m
 from __future__ import annotations
 
 import ast
+import itertools
 import random
 import shutil
 import subprocess
@@ -24,8 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.clips import as_json, markdown
-from benchmarks.command_line import parser_of
-from benchmarks.recall.recall import positive
+from benchmarks.command_line import parser_of, positive
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("protect", "identity", "surrogates", "detection")
@@ -43,39 +43,38 @@ class Mutation:
     path: str
     line: int
     start: int
-    end: int
-    """Bytes of the file that go."""
+    """Bytes of the file before it."""
     old: str
     new: str
 
     def apply(self, root: Path) -> None:
         """Change the file below a root."""
-        data = (root / self.path).read_bytes()
-        (root / self.path).write_bytes(data[: self.start] + self.new.encode() + data[self.end :])
+        self._put(root, self.old, self.new)
 
     def undo(self, root: Path) -> None:
         """Take it back."""
-        data, end = (root / self.path).read_bytes(), self.start + len(self.new.encode())
-        (root / self.path).write_bytes(data[: self.start] + self.old.encode() + data[end:])
+        self._put(root, self.new, self.old)
+
+    def _put(self, root: Path, there: str, instead: str) -> None:
+        data = (root / self.path).read_bytes()
+        after = data[self.start + len(there.encode()) :]
+        (root / self.path).write_bytes(data[: self.start] + instead.encode() + after)
 
 
 def mutations(source: str, path: str) -> Iterator[Mutation]:
     """Every mutation of the functions and constants of a module. Annotations and strings stay as they are."""
-    tree, lines = ast.parse(source), source.encode().splitlines(keepends=True)
-    starts = [sum(map(len, lines[:row])) for row in range(len(lines) + 1)]
-
-    def at(node: ast.expr) -> tuple[int, int]:
-        assert node.end_lineno is not None and node.end_col_offset is not None
-        return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+    data = source.encode()
+    starts = [0, *itertools.accumulate(map(len, data.splitlines(keepends=True)))]
 
     def text(node: ast.expr) -> str:
-        start, end = at(node)
-        return source.encode()[start:end].decode()
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        end = starts[node.end_lineno - 1] + node.end_col_offset
+        return data[starts[node.lineno - 1] + node.col_offset : end].decode()
 
-    for node in _mutable(tree):
+    for node in _mutable(ast.parse(source)):
         new = _changed(node, text)
         if new is not None:
-            yield Mutation(path, node.lineno, *at(node), text(node), new)
+            yield Mutation(path, node.lineno, starts[node.lineno - 1] + node.col_offset, text(node), new)
 
 
 def _mutable(tree: ast.AST) -> Iterator[ast.expr]:

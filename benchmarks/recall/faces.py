@@ -35,10 +35,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.clips import as_json, markdown
-from benchmarks.command_line import parser_of
+from benchmarks.command_line import parser_of, positive
 from benchmarks.leaks.leaks import picture, write_sheet
 from benchmarks.recall.published_clip import HERE, published
-from benchmarks.recall.recall import clips_of, positive
+from benchmarks.recall.recall import clips_of
 from benchmarks.recall.shown_faces import Counts, Looks, by_size, count, follow, total
 from benchmarks.recall.truth import Clip
 from streamdeid.core.frames import Planes

@@ -36,7 +36,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.clips import VIDEOS, as_json, markdown
-from benchmarks.command_line import parser_of
+from benchmarks.command_line import parser_of, positive
 from benchmarks.leaks.leaks import picture, write_sheet
 from benchmarks.leaks.run import frames_of
 from benchmarks.recall.made import UNCHANGED, VARIANTS, make
@@ -138,12 +138,6 @@ def _as_recording(seconds: float) -> float:
     if 0 < seconds <= SETTLED:
         raise ValueError(f"--lookahead must be 0 or more than {SETTLED:g} s: a recording is read so much farther")
     return max(seconds - SETTLED, 0.0)
-
-
-def positive(word: str) -> int:
-    if (number := int(word)) < 1:
-        raise ValueError("at least one")
-    return number
 
 
 def main(argv: list[str]) -> int:

@@ -216,8 +216,9 @@ def count_copied(
         outside[segment.first : segment.last + 1] = False
     rows = outside[places.frame]
     visible = rows & ((places.level == SHOWN) | applied.visible)
-    counts.frames += int(outside.sum())
-    counts.regions += regions * int(outside.sum())
+    copied = int(outside.sum())
+    counts.frames += copied
+    counts.regions += regions * copied
     counts.shown += int(visible.sum())
     rows &= ~visible & ~applied.removed
     counts.cut += int((rows & places.cut).sum())

@@ -136,10 +136,10 @@ class WithLookAhead:
         self._settle(waiting, tracks)
         left = _AT_ONCE
         for place, one in enumerate(waiting[1 : 1 + len(later) // _SHARE], start=1):
-            left -= one.covered is None
+            new = one.covered is None
+            left -= new
             if left < 0 or _noted(one).time - _noted(pending).time > SETTLED:
                 break
-            new = one.covered is None
             self._settle(waiting[place:], one.tracks)
             if new and self._lookahead.unlooked:
                 self._add_unlooked(waiting[place - 1 :])

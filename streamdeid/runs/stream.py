@@ -61,9 +61,7 @@ class Stream:
 
     @property
     def tracks(self) -> dict[str, int]:
-        """How tracks were assigned to persons; empty for a mask."""
-        if isinstance(self.inner, MaskFaces):
-            return {}
+        """How tracks were assigned to persons, which says nothing for a mask."""
         return {outcome.value: count for outcome, count in self.persons.counts.items()}
 
     @property
