@@ -95,7 +95,9 @@ def test_membrane_brings_the_rim_nearer_to_the_skin_outside_and_fades_inwards(mo
     luma = field[:, :, 0]
     assert 2.0 < luma.max() <= 10.5
     height, width = luma.shape
-    assert luma[height // 2, width // 2] < 0.6 * luma.max()
+    # Cheeks and chin have the light of the scene already: a shadow beside a face darkens none of them.
+    inner = luma[3 * height // 10 : 7 * height // 10, 3 * width // 10 : 7 * width // 10]
+    assert np.abs(inner).max() < 0.05 * luma.max()
     np.testing.assert_allclose(field[:, :, 1:], 0, atol=0.05)
 
 
