@@ -100,7 +100,8 @@ class LightFrame:
     terms: Points
     """float64 (h, w, 9): terms of brightness; the last one is the general shading of a face."""
     tints: Points
-    """float64 (h, w, 5): terms of colour, less the one that follows brightness."""
+    """float64 (h, w, 6): terms of colour, less the one that follows brightness: how much a place faces the camera is one
+    of them, for cheeks and nose shine and the rim of a face does not."""
     studio: Pixels
     """float32 (h, w, 3): the studio's light in the training set."""
     skin: Pixels
@@ -150,7 +151,7 @@ class LightFrame:
             table,
             _blur(spread(np.ones((len(skin), 1), np.float32), table)[:, :, 0], _SIGMA * size[0]) + 1e-3,
             terms,
-            np.ascontiguousarray(terms[:, :, [0, 1, 2, 4, 5]]),
+            np.ascontiguousarray(terms[:, :, :6]),
             studio,
             skin,
             near,
