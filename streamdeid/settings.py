@@ -51,11 +51,6 @@ def attributes_of(names: Sequence[str]) -> tuple[str, ...]:
     return () if given == ("none",) else given
 
 
-_SURVEYS = (0.5, 960), (2.0, 640)
-"""Seconds between surveys, and longer side in pixels of what they see, for recordings and live: 184 ms of CPU each, or
-76, for which a live picture has to wait."""
-
-
 @dataclass(frozen=True)
 class Settings:
     """Everything a run depends on besides its inputs; docs/settings.md tells of each.
@@ -106,7 +101,7 @@ class Settings:
     survey: float | None = setting(
         None, "time between two looks of a third network at the whole picture, 0 for none: it finds faces that the "
         "detector does not, and what is none; at a large picture it also looks in windows", FACES, metavar="S",
-        least=0.0, most=60.0, unit="seconds", shown="0.5; live: 2",
+        least=0.0, most=60.0, unit="seconds", shown="0.5; live on one processor: 2",
     )  # fmt: skip
     detector_deadline: float = setting(
         10.0, "time after which a detector that does not answer has failed", FACES, metavar="S", least=0.1, most=600.0,
@@ -222,12 +217,6 @@ class Settings:
     def samples(self) -> bool:
         """True for the method that samples with the key, the only one that q belongs to."""
         return self.method == SAMPLED
-
-    @property
-    def surveyed(self) -> tuple[float, int]:
-        """Seconds between surveys, 0 for none, and the longer side in pixels of what they see."""
-        seconds, side = _SURVEYS[not self.lookahead]
-        return (seconds if self.survey is None else self.survey), side
 
     def unused(self, given: Collection[str]) -> list[str]:
         """Those of some settings' names that mean nothing to the method."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 import zlib
 from collections.abc import Iterator, Sequence
@@ -12,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.recall.late_survey import detector
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.protocols import Detector
-from streamdeid.runs.components import assemble, lookahead_frames, open_source, timed_detector
+from streamdeid.runs.components import assemble, lookahead_frames, open_source
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models
@@ -44,7 +44,7 @@ def frames_of(
     detection are added up."""
     source = open_source(video, settings)
     info = source.info
-    with contextlib.closing(timed_detector(settings)) as own:
+    with detector(settings) as own:
         stream = assemble(settings, models, own, size=(info.width, info.height), rate=info.average_rate)
         detect = _Timed(stream.detect, spent)
         silent = (

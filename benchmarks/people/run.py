@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.recall.late_survey import detector
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.pose import pose_of
 from streamdeid.core.faces import Track
@@ -29,7 +30,6 @@ from streamdeid.runs.components import (
     in_time,
     lookahead_frames,
     open_source,
-    timed_detector,
 )
 from streamdeid.runs.segments.cutting import cut_up
 from streamdeid.runs.segments.deciding import decide
@@ -115,7 +115,7 @@ class Filtering:
     def _once(self, source: FileSource) -> Iterator[_Published]:
         """Its frames as decided with the look-ahead."""
         info = source.info
-        with contextlib.closing(timed_detector(self._settings)) as detect:
+        with detector(self._settings) as detect:
             size = (info.width, info.height)
             stream = assemble(self._settings, self._models, detect, key=self._key, size=size, rate=info.average_rate)
             step: Step[None] = stream.step()
@@ -130,7 +130,7 @@ class Filtering:
         spans = cut_up(times, keys, lookahead_frames(settings, info))
         header = header_of(settings, models, info, FileSide.of(source.path))
         with contextlib.ExitStack() as safe:
-            detect = safe.enter_context(contextlib.closing(timed_detector(settings)))
+            detect = safe.enter_context(detector(settings))
             timed = safe.enter_context(contextlib.closing(in_time(detect, settings)))
             place = Path(safe.enter_context(tempfile.TemporaryDirectory()))
             files = [place / f"{span.number}.analysis" for span in spans]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import pickle
 import subprocess
 import tempfile
@@ -14,10 +13,11 @@ from pathlib import Path
 
 from benchmarks.command_line import parser_of
 from benchmarks.processes import of_version
+from benchmarks.recall.late_survey import detector
 from benchmarks.recall.score import NO_FACE, Corners
 from streamdeid.core.frames import Planes
 from streamdeid.protect.plan import Plan
-from streamdeid.runs.components import assemble, lookahead_frames, open_source, timed_detector
+from streamdeid.runs.components import assemble, lookahead_frames, open_source
 from streamdeid.runs.step import Done, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
@@ -75,7 +75,7 @@ def filtered_clip(video: Path, frames: Collection[int], settings: Settings) -> t
     """The same in this process, with its version. Raises what the filter raises."""
     source = open_source(video, settings)
     info = source.info
-    with contextlib.closing(timed_detector(settings)) as own:
+    with detector(settings) as own:
         size = (info.width, info.height)
         stream = assemble(settings, load_models(None), own, key=_KEY, size=size, rate=info.average_rate)
         running = filtered(islice(source, max(frames) + 1), stream.step(), lookahead_frames(settings, info))

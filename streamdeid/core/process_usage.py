@@ -36,6 +36,11 @@ def be_frugal() -> None:
             library.mallopt(name, value)
 
 
+def processors() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def clear_new_memory(on: bool) -> None:
     """From now on fill what is allocated with zeros, or no longer. Nothing happens with another C library.
 

@@ -13,6 +13,8 @@ from streamdeid.detection.tiles import Tile
 
 _SAME = 0.4
 """IoU from which two boxes are one face."""
+SAME_FACE = 0.25
+"""IoU from which what was found elsewhere, or lost, is a face that is known."""
 _WITHIN = 0.6
 """Share of a box that was cut by a tile's edge from which another box, which holds it, is the same face."""
 _INSIDE = 0.7

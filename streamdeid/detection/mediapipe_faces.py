@@ -20,7 +20,7 @@ from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.heads import seconds
 from streamdeid.core.shipped_models import CENTERFACE, network
 from streamdeid.detection import yunet
-from streamdeid.detection.candidates import Candidate, joined, overlap, part_of, seen_before
+from streamdeid.detection.candidates import SAME_FACE, Candidate, joined, overlap, part_of, seen_before
 from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
@@ -32,7 +32,8 @@ from streamdeid.detection.quarter_turns import TURNS, aside, boxes_turned_back, 
 from streamdeid.detection.region import Region
 from streamdeid.detection.second_look import SecondLook
 from streamdeid.detection.survey import Survey
-from streamdeid.detection.tiles import INPUT, SEEN, Rounds, Tile, close_tiles, least_face, tiles_of, with_turned
+from streamdeid.detection.survey_beside import SurveyBeside, There, found_now
+from streamdeid.detection.tiles import INPUT, Rounds, Tile, close_tiles, least_face, tile_for, tiles_of, with_turned
 
 _WHOLE_SIZE = 384
 """Longer side, pixels, of the copy of the whole picture that the detector sees: twice its 192-pixel input."""
@@ -40,15 +41,10 @@ _FAINT = 0.6
 """Share of the threshold from which a score makes a candidate."""
 _SURE = 0.5
 """Evidence from which a face is larger than its parts: nose and mouth look like a face in a fine tile."""
-_LIKELY, _RISE = 1.33, 0.6
-"""A survey's opinion that is as good as an evidence of `_SURE`, and the evidence by which that rises with it. Of true
-heads one in twenty has 1.4 to 2.1, by size; an animated rabbit has 1.25 and a jacket's print 1.2."""
 _ALONE = 0.65
 """Evidence by a survey from which nobody else is asked: a face is evident then by itself (`tracking.evident`)."""
 _PLAIN = 24.0
 """Width in the network's pixels from which a face that faces the camera is seen in the whole picture."""
-_SAME_FACE = 0.25
-"""IoU from which what was lost was found on a face that is seen."""
 _CLEAR_ASIDE = 0.45
 """Score from which something in a turned picture is looked at closely: what is fainter is hardly ever a head there, and
 one that the detector sees upright, too, is tried in all turns anyway."""
@@ -73,7 +69,8 @@ class MediapipeFaces:
     (`tracking.evident` decides). min_face: width in pixels of the smallest face looked for; None: an 80th of the
     picture's longer side, 16 or more; inf: the whole picture only. interval: frames within which all of the picture is
     searched. survey: seconds between two looks of the third network at the whole picture, 0 for none, and then heads on
-    their side are not looked for; survey_side: longer side of the picture that it sees, pixels.
+    their side are not looked for; survey_side: longer side of the picture that it sees, pixels; beside: in a thread of
+    its own, so that what it sees is told some frames later.
     """
 
     def __init__(
@@ -83,10 +80,12 @@ class MediapipeFaces:
         interval: int = 32,
         survey: float = 0.0,
         survey_side: int = 960,
+        beside: bool = False,
     ) -> None:
         networks = Networks()
         third = network(CENTERFACE) if survey else None
         self._survey = None if third is None else Survey(third, survey, survey_side)
+        self._beside = SurveyBeside(self._survey) if beside and self._survey is not None else None
         self._close_look = None if third is None else CloseLook(third)
         self._detect = networks.detector(_FAINT * threshold)
         second = yunet.load()
@@ -149,11 +148,13 @@ class MediapipeFaces:
     def search_all(self) -> None:
         """Search all of the next picture, but for windows: what is not found there may never be found."""
         self._rounds.restart()
-        if self._survey is not None:
-            self._survey.restart()
+        if (survey := self._beside or self._survey) is not None:
+            survey.restart()
 
     def close(self) -> None:
         """Stop the networks."""
+        if self._beside is not None:
+            self._beside.close()
         self._detect.close()
         self._look.close()
         self._landmarks.close()
@@ -166,7 +167,7 @@ class MediapipeFaces:
         self._rounds = Rounds(self._tiles, self._interval)
         self._close = len(self._tiles)  # the tiles from this one on only follow
         if self._survey is not None:
-            self._survey.lay_out(size)
+            (self._beside or self._survey).lay_out(size)
             if self._survey.finer and self._min_face is None:
                 self._tiles += close_tiles(size, least)
         self._places = []
@@ -180,7 +181,7 @@ class MediapipeFaces:
             return
         place.meshed(*found)
         if place.turn != self._tiles[place.tile].turn:
-            place.tile = self._tile_for(place.raw, place.turn)
+            place.tile = tile_for(self._tiles, place.raw, place.turn)
         assert place.outline is not None
         place.moved(place.outline)
 
@@ -211,7 +212,7 @@ class MediapipeFaces:
         for place in [place for place in self._places if place.lost]:
             others = np.array([one.box for one in self._places if one.missed == 0]).reshape(-1, 4)
             found = self._look.near(planes, place.raw, self._others(place), place.turn)
-            if found is not None and overlap(np.array([as_detected(found.box)]), others).max(initial=0.0) < _SAME_FACE:
+            if found is not None and overlap(np.array([as_detected(found.box)]), others).max(initial=0.0) < SAME_FACE:
                 place.followed(found)
             elif found is None and place.missed == _TILTED:
                 self._try_turns(planes, place)
@@ -221,26 +222,35 @@ class MediapipeFaces:
         if self._survey is None:
             return
         calm = bool(self._places) and not any(place.doubtful for place in self._places)
-        seen = self._survey(frame.planes, frame.time, calm)
+        then: Sequence[There]
+        here = [There(place, place.box, place.missed == 0 and not place.turn) for place in self._places]
+        if self._beside is None:
+            seen, then = self._survey(frame.planes, frame.time, calm), here
+        else:
+            seen, then = self._beside(frame.planes, frame.time, calm, here)
         if seen is None:
             return
-        for place in self._places:
-            if place.missed == 0 and not place.turn:
-                place.opined(seen.opinion(place.box))
+        late = then is not here
+        if late:
+            then = [one for one in then if any(one.place is place for place in self._places)]
+        for one in then:
+            if one.asked and one.place.missed == 0 and not one.place.turn:
+                one.place.opined(seen.opinion(one.box))
         for found in seen.faces:
             box = as_detected(found.box)
             opinion = seen.opinion(box)
-            told = _LIKELY if opinion is None else opinion if seen.denies(box) else max(opinion, _LIKELY)
-            evidence = float(np.clip(_SURE + _RISE * (told - _LIKELY), 0.0, 1.0))
+            evidence = seen.evidence(box, opinion)
+            if late:
+                found = found_now(self._look, frame.planes, found, then, self._seen_faces())
+                box = as_detected(found.box)
             shared = overlap(np.array([box]), np.array([one.box for one in self._places]).reshape(-1, 4))[0]
-            if shared.max(initial=0.0) >= _SAME_FACE:
+            if shared.max(initial=0.0) >= SAME_FACE:
                 place = self._places[int(shared.argmax())]
             else:
                 if evidence < _ALONE:
-                    others = [as_detected(one.face) for one in self._places if one.missed == 0 and one.face is not None]
-                    second = self._look.keypoints(frame.planes, box, others)
+                    second = self._look.keypoints(frame.planes, box, self._seen_faces())
                     evidence = (evidence + self._look.likeness(frame.planes, box, second)) / 2
-                place = Place(box, found.score, self._tile_for(box), least=self._threshold)
+                place = Place(box, found.score, tile_for(self._tiles, box), least=self._threshold)
                 place.opined(opinion)
                 place.evidence = evidence
                 self._places.append(place)
@@ -250,22 +260,16 @@ class MediapipeFaces:
             if place.mesh is None and place.landmarks_due():
                 self._mesh(frame.planes, place, region_of_box(box, found.points))
 
+    def _seen_faces(self) -> list[Box]:
+        """Boxes of the faces that are seen."""
+        return [as_detected(one.face) for one in self._places if one.missed == 0 and one.face is not None]
+
     def _turn_at(self, box: Box) -> int:
         """How a head is turned that is known in a box, pixels."""
         if not self._places:
             return 0
         shared = overlap(np.array([box]), np.array([place.box for place in self._places]))[0]
-        return self._places[int(shared.argmax())].turn if shared.max() >= _SAME_FACE else 0
-
-    def _tile_for(self, box: Box, turn: int = 0) -> int:
-        """Number of the tile in which the detector sees what is in a box best: the coarsest that shows it large
-        enough, turned until it stands upright."""
-        x, y, width = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2, box[2] - box[0]
-        upright = [n for n, tile in enumerate(self._tiles) if tile.turn == turn] or range(len(self._tiles))
-        large = [n for n in upright if self._tiles[n].scale * width >= SEEN] or upright
-        scale = min((self._tiles[n].scale for n in large), key=lambda s: abs(math.log(s * width / SEEN)))
-        there = [n for n in large if self._tiles[n].scale == scale]
-        return min(there, key=lambda n: _away(self._tiles[n], x, y))
+        return self._places[int(shared.argmax())].turn if shared.max() >= SAME_FACE else 0
 
     def _ask_for_points(self, planes: Planes) -> None:
         """Have the second network show where faces are that no trusted mesh shows."""
@@ -340,7 +344,7 @@ class MediapipeFaces:
         """Whether somebody new lies where the detector saw something in a turned picture."""
         lately = [place for place in self._places if place.region is not None or place.missed <= WAITED_FOR]
         shared = overlap(np.array([candidate.box]), np.array([one.raw for one in lately]).reshape(-1, 4))[0]
-        if candidate.score < _CLEAR_ASIDE or shared.max(initial=0.0) >= _SAME_FACE:
+        if candidate.score < _CLEAR_ASIDE or shared.max(initial=0.0) >= SAME_FACE:
             return False  # who is known there is tried in all turns by and by
         others = [as_detected(one.face) for one in lately if one.face is not None and one.missed == 0]
         return self._standing(planes, candidate.box, others, candidate.turn) is not None
@@ -349,7 +353,7 @@ class MediapipeFaces:
         """See whether the head in a place of which somebody is in doubt stands otherwise."""
         for turn in self._look.turns(planes, place.raw, [turn for turn in self._turns if turn != place.turn]):
             if (found := self._standing(planes, place.raw, self._others(place), turn)) is not None:
-                place.turned(found, turn, self._tile_for(as_detected(found.box), turn))
+                place.turned(found, turn, tile_for(self._tiles, as_detected(found.box), turn))
                 self._mesh(planes, place, region_of_box(as_detected(found.box), found.points))
                 return
 
@@ -379,11 +383,6 @@ def _face_at(place: Place) -> Face:
     return replace(
         face_of(place.box, place.score, place.believed, mesh, presence), keypoints=points, surveyed=place.surveyed
     )
-
-
-def _away(tile: Tile, x: float, y: float) -> float:
-    """Square of the distance of a place from a tile's middle."""
-    return ((tile.x0 + tile.x1) / 2 - x) ** 2 + ((tile.y0 + tile.y1) / 2 - y) ** 2
 
 
 def _inside(box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:

@@ -303,7 +303,7 @@ class Place:
         along: that may be twice as large for one face in the next frame, and the points were, too."""
         if self._key_outline is not None and self.outline is not None:
             scale = _growth(self._key_outline, self.outline)
-            moved = _moved(found, self._key_outline, self.outline, scale)
+            moved = moved_points(found, self._key_outline, self.outline, scale)
             (x0, y0), (x1, y1) = np.reshape(self.raw, (2, 2))
             x, y = np.reshape(moved.box, (2, 2)).mean(axis=0)
             if 1 / _GROWN < scale < _GROWN and x0 <= x <= x1 and y0 <= y <= y1:
@@ -312,7 +312,7 @@ class Place:
             return found
         before, now = np.reshape(self._key_raw, (2, 2)), np.reshape(self.raw, (2, 2))
         # Boxes of two tiles differ in size for one face.
-        return _moved(found, before, now, _growth(before, now) if self._key_tile == self.tile else 1.0)
+        return moved_points(found, before, now, _growth(before, now) if self._key_tile == self.tile else 1.0)
 
     def turns_due(self) -> bool:
         """Whether the look that was just taken leaves a doubt, and the head is to be tried in other turns."""
@@ -372,7 +372,7 @@ def _growth(before: Points, now: Points) -> float:
     return float((now[1] - now[0]).max() / max((before[1] - before[0]).max(), 1e-6))
 
 
-def _moved(found: Keypoints, before: Points, now: Points, scale: float) -> Keypoints:
+def moved_points(found: Keypoints, before: Points, now: Points, scale: float) -> Keypoints:
     """Points moved as the corners (2, 2) of a box were, and scaled about its middle."""
     middle, then = now.mean(axis=0), before.mean(axis=0)
     box = (np.reshape(found.box, (2, 2)) - then) * scale + middle

@@ -12,6 +12,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from streamdeid.core.arrays import Box
 from streamdeid.detection.quarter_turns import TURNS
 
 INPUT = 192
@@ -137,3 +138,19 @@ class Rounds:
     def restart(self) -> None:
         """Look at everything in the next frame."""
         self._frame = 0
+
+
+def tile_for(tiles: Sequence[Tile], box: Box, turn: int = 0) -> int:
+    """Number of the tile in which the detector sees what is in a box best: the coarsest that shows it large enough,
+    turned until it stands upright."""
+    x, y, width = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2, box[2] - box[0]
+    upright = [n for n, tile in enumerate(tiles) if tile.turn == turn] or range(len(tiles))
+    large = [n for n in upright if tiles[n].scale * width >= SEEN] or upright
+    scale = min((tiles[n].scale for n in large), key=lambda s: abs(math.log(s * width / SEEN)))
+    there = [n for n in large if tiles[n].scale == scale]
+    return min(there, key=lambda n: _away(tiles[n], x, y))
+
+
+def _away(tile: Tile, x: float, y: float) -> float:
+    """Square of the distance of a place from a tile's middle."""
+    return ((tile.x0 + tile.x1) / 2 - x) ** 2 + ((tile.y0 + tile.y1) / 2 - y) ** 2

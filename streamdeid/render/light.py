@@ -100,8 +100,8 @@ class LightFrame:
     terms: Points
     """float64 (h, w, 9): terms of brightness; the last one is the general shading of a face."""
     tints: Points
-    """float64 (h, w, 6): terms of colour, less the one that follows brightness: how much a place faces the camera is one
-    of them, for cheeks and nose shine and the rim of a face does not."""
+    """float64 (h, w, 6): terms of colour, less the one that follows brightness. One is how much a place faces the
+    camera: cheeks and nose shine, and the rim of a face does not."""
     studio: Pixels
     """float32 (h, w, 3): the studio's light in the training set."""
     skin: Pixels

@@ -33,6 +33,7 @@ from numba import types
 from streamdeid.core import kernel_cache
 from streamdeid.core.child_process import child_command, child_environment
 from streamdeid.core.kernel_cache import KernelCache, caches
+from streamdeid.core.process_usage import processors
 
 _LIST = Path(__file__).with_name("kernels.txt")
 _PROGRAM = "streamdeid.runs.compiled_beside:compile_for_another"
@@ -138,7 +139,7 @@ class _Beside:
         with self._changed:
             if self._waiting is None:
                 self._waiting = _missing()
-                self._begin(min(_MOST, _processors(), len(self._waiting)))
+                self._begin(min(_MOST, processors(), len(self._waiting)))
             if module in self._waiting:
                 self._waiting.remove(module)
                 self._waiting.append(module)
@@ -221,11 +222,6 @@ def _missing() -> list[str]:
             sizes[one.module] = sizes.get(one.module, 0) + one.size
     few = sum(sizes.values()) < _LEAST * sum(one.size for one in listed())
     return [] if few else sorted(sizes, key=lambda module: sizes[module])
-
-
-def _processors() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def compile_for_another() -> int:

@@ -17,6 +17,7 @@ from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.file_identity import FileIdentity
 from streamdeid.core.frames import Frame
+from streamdeid.core.process_usage import processors
 from streamdeid.core.protocols import Detector
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.detection.guard import Watch
@@ -71,6 +72,9 @@ _SEGMENT = 2.0
 next, and the desk seeks in it. It makes files 3 to 39 % larger (docs/benchmarks.md)."""
 _DEPTH = 2
 """Frames between the loop and the threads that decode and encode, each: they wait for the loop, not it for them."""
+_SURVEYS = (0.5, 960), (2.0, 640)
+"""Seconds between surveys, and longer side in pixels of what they see; and where pictures have to wait for them: 184 ms
+of CPU each, or 76."""
 _SELF_TEST_BANK = 256
 """Candidates for the drawn person of the self-test."""
 
@@ -80,9 +84,12 @@ ENCODER_PRESETS = PRESETS
 """Speeds of the encoders, fastest first."""
 
 
-def default_detector(settings: Settings) -> MediapipeFaces:
-    """The detector of a run; it holds running graphs, so close it."""
-    survey = settings.surveyed
+def default_detector(settings: Settings, *, live: bool = False) -> MediapipeFaces:
+    """The detector of a run; it holds running graphs and threads, so close it. live: pictures do not wait for surveys,
+    but on one processor, where those are fewer and smaller."""
+    alone = live and processors() == 1
+    seconds, side = _SURVEYS[alone]
+    survey = (seconds if settings.survey is None else settings.survey), side, live and not alone
     return MediapipeFaces(settings.threshold, settings.min_face, settings.detector_interval, *survey)
 
 
@@ -96,9 +103,9 @@ def in_time(detect: Detector, settings: Settings, stop: Callable[[], None] | Non
     return detect if isinstance(detect, TimedDetector) else TimedDetector(detect, settings.detector_deadline, stop)
 
 
-def timed_detector(settings: Settings) -> TimedDetector:
+def timed_detector(settings: Settings, *, live: bool = False) -> TimedDetector:
     """The detector of a run with its deadline. To close it ends it in its own thread, whatever that is at."""
-    detect = default_detector(settings)
+    detect = default_detector(settings, live=live)
     return in_time(detect, settings, detect.close)
 
 

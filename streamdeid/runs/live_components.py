@@ -177,5 +177,5 @@ class StreamParts:
         return detect, self._settings, stop
 
     def _default(self) -> tuple[Detector, Callable[[], None]]:
-        detect = default_detector(self._settings)
+        detect = default_detector(self._settings, live=True)
         return detect, detect.close

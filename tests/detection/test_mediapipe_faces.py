@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 
 import cv2
@@ -24,6 +25,8 @@ from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import Place
 from streamdeid.detection.plugged_in import PluggedIn
 from streamdeid.detection.second_look import SecondLook, stretched, view
+from streamdeid.detection.survey import Surveyed
+from streamdeid.detection.tiles import tile_for
 from streamdeid.detection.yunet import YuNet
 from streamdeid.errors import FailedClosed
 from tests import drawn_faces
@@ -296,7 +299,7 @@ def test_in_close_tiles_known_places_are_followed_and_nobody_new_is_found(
 ) -> None:
     """searched: an ordinary tile sees the new one, too."""
     box, beside = (400.0, 300.0, 414.0, 314.0), (440.0, 310.0, 454.0, 324.0)
-    close = large._tile_for(box)
+    close = tile_for(large._tiles, box)
     assert close >= large._close and large._tiles[close].scale == 1.0
     place = Place(box, 0.6, close)
     place.evidence = 0.8
@@ -339,6 +342,7 @@ def test_a_face_that_the_survey_could_not_have_denied_is_no_less_one_for_being_s
     evidence = []
     for opinion, denies in ((None, False), (1.05, False), (1.05, True), (1.6, True)):
         seen = SimpleNamespace(faces=(face,), opinion=lambda _, said=opinion: said, denies=lambda _, sure=denies: sure)
+        seen.evidence = partial(Surveyed.evidence, seen)
         monkeypatch.setattr(large, "_survey", lambda *_, seen=seen: seen)
         monkeypatch.setattr(large._look, "keypoints", lambda *_: None)
         large._places = []

@@ -35,7 +35,7 @@ def test_where_no_process_can_be_had_nobody_waits(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(compiled_beside.subprocess, "Popen", fails)
     monkeypatch.setattr(compiled_beside, "_missing", lambda: [one.module for one in listed()])
-    monkeypatch.setattr(compiled_beside, "_processors", lambda: 2)
+    monkeypatch.setattr(compiled_beside, "processors", lambda: 2)
     told: list[str] = []
     kernel = getattr(import_module(listed()[0].module), listed()[0].name)
     compiled_beside._Beside(told.append).wait_for(kernel._cache, "none")

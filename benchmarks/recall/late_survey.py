@@ -1,0 +1,72 @@
+"""The detector of a clip that stands for a recording or for a live stream, whose surveys are told later: the same each
+time, unlike where a thread looks."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+from unittest import mock
+
+from streamdeid.core.frames import Planes
+from streamdeid.detection import mediapipe_faces
+from streamdeid.detection.deadline import TimedDetector
+from streamdeid.runs.components import timed_detector
+from streamdeid.settings import Settings
+
+TAKES, RESTS = Fraction(1, 5), 2
+"""Seconds of the stream that a look takes, which is what it takes on two threads of a slow core, and how many times as
+long the next one is not begun."""
+
+
+class LateSurvey:
+    """As `detection.survey_beside.SurveyBeside`, by the stream's clock instead of the machine's."""
+
+    def __init__(self, survey: Any) -> None:
+        self._survey, self._anew = survey, True
+        self._coming: tuple[Fraction, Any, Sequence[Any]] | None = None
+        self._not_before = Fraction(-1)
+
+    def lay_out(self, size: tuple[int, int]) -> None:
+        """The next pictures have this size."""
+        self._survey.lay_out(size)
+        self._coming, self._anew = None, True
+
+    def restart(self) -> None:
+        """The next picture has nothing to do with the last."""
+        self._survey.restart()
+        self._coming, self._anew = None, True
+
+    def close(self) -> None:
+        """Nothing is to be ended."""
+
+    def __call__(self, planes: Planes, time: Fraction, calm: bool, here: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+        """What an earlier picture's survey saw, once it is told."""
+        told: tuple[Any, Sequence[Any]] = None, ()
+        if self._coming is not None and not 0 <= time - self._coming[0] < TAKES:
+            since, *found = self._coming
+            told, self._coming, self._not_before = (found[0], found[1]), None, since + (1 + RESTS) * TAKES
+        if self._coming is not None or (not self._anew and 0 <= self._not_before - time <= RESTS * TAKES):
+            return told
+        part = self._survey.due(time, calm)
+        if part is None:
+            return told
+        seen = self._survey.look(planes, part)
+        if self._anew:
+            self._anew = False
+            return seen, here
+        self._coming = time, seen, here
+        return told
+
+
+@contextlib.contextmanager
+def detector(settings: Settings) -> Iterator[TimedDetector]:
+    """The detector of these settings; with a look-ahead shorter than a recording's they stand for a live stream."""
+    if hasattr(mediapipe_faces, "SurveyBeside"):
+        with mock.patch.object(mediapipe_faces, "SurveyBeside", LateSurvey):
+            own = timed_detector(settings, live=settings.lookahead < Settings().lookahead)
+    else:  # an earlier version of the filter
+        own = timed_detector(settings)
+    with contextlib.closing(own):
+        yield own

@@ -1,0 +1,203 @@
+"""Surveys beside the detection: nothing waits for one, and what it saw is told with the places of its own picture."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.faces import Keypoints
+from streamdeid.detection import survey_beside
+from streamdeid.detection.mediapipe_faces import MediapipeFaces
+from streamdeid.detection.places import Place
+from streamdeid.detection.survey_beside import SurveyBeside, There, found_now
+from streamdeid.runs import components
+from streamdeid.settings import Settings
+from streamdeid.surrogates.models import load_models
+from streamdeid.synthetic.people import synthetic_people
+
+PLANES = planes_from_rgb(np.zeros((48, 64, 3), np.uint8))
+BOX = (10.0, 10.0, 30.0, 30.0)
+
+
+class Held:
+    """A survey that is always due, and whose looks in another thread than the first last until they are let go."""
+
+    def __init__(self) -> None:
+        self.go, self.looked = threading.Event(), threading.Semaphore(0)
+        self.restarts, self.looks = 0, 0
+        self.error: Exception | None = None
+        self._first = threading.get_ident()
+
+    def lay_out(self, size: tuple[int, int]) -> None:
+        """Nothing depends on it."""
+
+    def restart(self) -> None:
+        self.restarts += 1
+
+    def due(self, time: Fraction, calm: bool) -> Fraction:
+        return time
+
+    def look(self, planes: object, part: Fraction) -> str:
+        self.looks += 1
+        if threading.get_ident() != self._first:
+            assert self.go.wait(60)
+        if self.error is not None:
+            raise self.error
+        return f"seen at {part}"
+
+
+@pytest.fixture
+def held() -> Iterator[Held]:
+    survey = Held()
+    yield survey
+    survey.go.set()
+
+
+@pytest.fixture
+def beside(held: Held, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A survey beside, which has no rest between two looks."""
+    monkeypatch.setattr(survey_beside, "_REST", 0.0)
+    made: Any = SurveyBeside(held)  # type: ignore[arg-type]
+    yield made
+    made.close()
+
+
+def place(*corners: float) -> There:
+    box = corners or BOX
+    return There(Place(box, 0.6, 0), box, True)
+
+
+def told(beside: Any, first: int) -> tuple[Any, Any, int]:
+    """What pictures from this one on, 1/20 s apart, are told as soon as something is; and which one is."""
+    for index in range(first, first + 60):  # after two seconds it is waited for
+        seen, then = beside(PLANES, Fraction(index, 20), False, [])
+        if seen is not None:
+            return seen, then, index
+    raise AssertionError("nothing was ever told")
+
+
+def test_the_first_picture_waits_and_no_other_does(held: Held, beside: Any) -> None:
+    first, second = [place()], [place()]
+    assert beside(PLANES, Fraction(0), False, first) == ("seen at 0", first)
+    assert beside(PLANES, Fraction(1, 20), False, second) == (None, ()), "it is held, and this came back"
+    assert beside(PLANES, Fraction(2, 20), False, []) == (None, ())
+    assert held.looks <= 2, "one at a time"
+    held.go.set()
+    seen, then, _ = told(beside, 3)
+    assert seen == "seen at 1/20" and then is second
+
+
+def test_what_is_late_is_waited_for(held: Held, beside: Any) -> None:
+    beside(PLANES, Fraction(0), False, [])
+    beside(PLANES, Fraction(1, 20), False, [])
+    timer = threading.Timer(0.2, held.go.set)
+    timer.start()
+    assert beside(PLANES, Fraction(41, 20), False, [])[0] == "seen at 1/20"
+    timer.join()
+
+
+def test_after_a_cut_the_picture_waits_and_nothing_from_before_is_told(held: Held, beside: Any) -> None:
+    beside(PLANES, Fraction(0), False, [])
+    beside(PLANES, Fraction(1, 20), False, [place()])
+    beside.restart()
+    held.go.set()
+    after = [place()]
+    assert beside(PLANES, Fraction(2, 20), False, after) == ("seen at 1/10", after)
+    assert held.restarts == 1
+    assert told(beside, 3)[0] != "seen at 1/20"
+
+
+def test_what_goes_wrong_is_raised_where_it_is_asked_for(held: Held, beside: Any) -> None:
+    beside(PLANES, Fraction(0), False, [])
+    held.error = ValueError("broken")
+    beside(PLANES, Fraction(1, 20), False, [])
+    held.go.set()
+    with pytest.raises(ValueError, match="broken"):
+        beside(PLANES, Fraction(3), False, [])
+    held.error = None
+    assert told(beside, 61)[0] is not None, "and the next one is asked for as ever"
+
+
+def test_it_rests_twice_as_long_as_it_looked(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = SimpleNamespace(monotonic=lambda: 100.0)
+    monkeypatch.setattr(survey_beside, "clock", now)
+    beside: Any = SurveyBeside(held)  # type: ignore[arg-type]
+    monkeypatch.setattr(beside, "_told", SimpleNamespace(get=lambda block: survey_beside._Answer(None, None, 0.3)))
+    beside(PLANES, Fraction(0), False, [])
+    beside(PLANES, Fraction(1, 20), False, [])  # asked
+    beside(PLANES, Fraction(2, 20), False, [])  # told: 0.3 seconds
+    assert beside._since is None
+    for later, asked in ((0.59, False), (0.61, True)):
+        now.monotonic = lambda later=later: 100.0 + later
+        beside(PLANES, Fraction(3, 20), False, [])
+        assert (beside._since is not None) == asked
+    beside.close()
+
+
+def test_its_thread_ends_with_it(held: Held) -> None:
+    beside: Any = SurveyBeside(held)  # type: ignore[arg-type]
+    (thread,) = [one for one in threading.enumerate() if one.name == "survey" and one.is_alive()][-1:]
+    beside.close()
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+def test_a_face_goes_along_with_its_place_or_is_looked_for_nearby() -> None:
+    found = Keypoints((11.0, 11.0, 29.0, 29.0), np.full((5, 2), 20.0), 0.5)
+    near = Keypoints((15.0, 10.0, 35.0, 30.0), np.full((5, 2), 25.0), 0.8)
+    asked: list[tuple[Any, ...]] = []
+    look: Any = SimpleNamespace(near=lambda *given: asked.append(given))
+    one = place()
+    one.place.box = (17.0, 6.0, 37.0, 26.0)  # it walked on: 7 to the right, 4 up
+    moved = found_now(look, PLANES, found, [one], [])
+    assert moved.box == (18.0, 7.0, 36.0, 25.0) and moved.points[0].tolist() == [27.0, 16.0] and not asked
+    others = [(1.0, 2.0, 3.0, 4.0)]
+    assert found_now(look, PLANES, found, [], others) is found, "nobody sees it any more"
+    assert asked[0][0] is PLANES and asked[0][2] is others
+    look.near = lambda *_: near
+    assert found_now(look, PLANES, found, [], others) is near
+
+
+def test_drawn_people_are_surveyed_beside_as_they_are_at_once() -> None:
+    models = load_models(None)
+    people = list(synthetic_people(models.fitting, models.gallery, people=2, seconds=2.4))
+    said = []
+    for beside in (False, True):
+        detect = MediapipeFaces(survey=0.05, survey_side=320, beside=beside)  # rarer while nothing is in doubt
+        try:
+            said.append([[face.surveyed for face in detect(one.frame)] for one in people])
+        finally:
+            detect.close()
+    for frames in said:
+        assert all(len(faces) == 2 for faces in frames)
+    assert said[1][0] == said[0][0], "the first picture waits"
+    later = [opinion for faces in said[1][1:] for opinion in faces if opinion is not None]
+    assert later and min(later) > 1, "what is told later is of these people"
+
+
+@pytest.mark.parametrize(
+    ("live", "processors", "expected"),
+    [
+        (False, 1, (0.5, 960, False)),
+        (False, 2, (0.5, 960, False)),
+        (True, 2, (0.5, 960, True)),
+        (True, 1, (2, 640, False)),
+    ],
+)
+def test_only_live_pictures_do_not_wait_and_only_where_there_is_a_second_processor(
+    live: bool, processors: int, expected: tuple[float, int, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(components, "MediapipeFaces", lambda *given: asked.append(given))
+    monkeypatch.setattr(components, "processors", lambda: processors)
+    components.default_detector(Settings(), live=live)
+    components.default_detector(Settings(survey=3.0), live=live)
+    assert asked[0][3:] == expected
+    assert asked[1][3:] == (3.0, *expected[1:])
