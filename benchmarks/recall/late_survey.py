@@ -12,6 +12,7 @@ from unittest import mock
 from streamdeid.core.frames import Planes
 from streamdeid.detection import mediapipe_faces
 from streamdeid.detection.deadline import TimedDetector
+from streamdeid.runs import components
 from streamdeid.runs.components import timed_detector
 from streamdeid.settings import Settings
 
@@ -38,6 +39,11 @@ class LateSurvey:
         self._survey.restart()
         self._coming, self._anew = None, True
 
+    def soon(self) -> None:
+        """There may be more in the next picture than in the last."""
+        self._survey.restart()
+        self._not_before = Fraction(-1)
+
     def close(self) -> None:
         """Nothing is to be ended."""
 
@@ -47,7 +53,8 @@ class LateSurvey:
         if self._coming is not None and not 0 <= time - self._coming[0] < TAKES:
             since, *found = self._coming
             told, self._coming, self._not_before = (found[0], found[1]), None, since + (1 + RESTS) * TAKES
-        if self._coming is not None or (not self._anew and 0 <= self._not_before - time <= RESTS * TAKES):
+        rests = not (self._anew or self._survey.owing) and 0 <= self._not_before - time <= RESTS * TAKES
+        if self._coming is not None or rests:
             return told
         part = self._survey.due(time, calm)
         if part is None:
@@ -64,7 +71,8 @@ class LateSurvey:
 def detector(settings: Settings) -> Iterator[TimedDetector]:
     """The detector of these settings; with a look-ahead shorter than a recording's they stand for a live stream."""
     if hasattr(mediapipe_faces, "SurveyBeside"):
-        with mock.patch.object(mediapipe_faces, "SurveyBeside", LateSurvey):
+        late = mock.patch.object(mediapipe_faces, "SurveyBeside", LateSurvey)
+        with late, mock.patch.object(components, "processors", return_value=2):
             own = timed_detector(settings, live=settings.lookahead < Settings().lookahead)
     else:  # an earlier version of the filter
         own = timed_detector(settings)

@@ -19,6 +19,8 @@ _DONT_NEED = 4
 """Linux's MADV_DONTNEED."""
 _PRESENT, _OF_A_FILE = 0b11 << 62, 1 << 61
 """Bits of an entry of /proc/self/pagemap: in memory or swapped; the file's own page, not a changed copy of it."""
+_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+"""Where Linux says how many microseconds of how many a container may run."""
 _WORTH = 1 << 17
 """Bytes of an area from which it is looked at."""
 
@@ -37,8 +39,13 @@ def be_frugal() -> None:
 
 
 def processors() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Those that this process may use, at least 1: of a container with a limit as many as that is worth as a whole."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = _LIMIT.read_text().split()
+        return max(1, min(there, int(quota) // int(period)))
+    except (OSError, ValueError, ZeroDivisionError):  # no such limit, or "max"
+        return there
 
 
 def clear_new_memory(on: bool) -> None:

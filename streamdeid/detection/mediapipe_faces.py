@@ -144,12 +144,14 @@ class MediapipeFaces:
         """Forget the last frames, before a picture that has nothing to do with them."""
         self._places = []
         self.search_all()
+        if self._beside is not None:
+            self._beside.restart()
 
     def search_all(self) -> None:
         """Search all of the next picture, but for windows: what is not found there may never be found."""
         self._rounds.restart()
         if (survey := self._beside or self._survey) is not None:
-            survey.restart()
+            survey.soon()
 
     def close(self) -> None:
         """Stop the networks."""
@@ -222,20 +224,16 @@ class MediapipeFaces:
         if self._survey is None:
             return
         calm = bool(self._places) and not any(place.doubtful for place in self._places)
-        then: Sequence[There]
-        here = [There(place, place.box, place.missed == 0 and not place.turn) for place in self._places]
-        if self._beside is None:
-            seen, then = self._survey(frame.planes, frame.time, calm), here
-        else:
-            seen, then = self._beside(frame.planes, frame.time, calm, here)
+        asked, here = (frame.planes, frame.time, calm), [There.of(place) for place in self._places]
+        seen, then = self._beside(*asked, here) if self._beside is not None else (self._survey(*asked), here)
         if seen is None:
             return
         late = then is not here
         if late:
             then = [one for one in then if any(one.place is place for place in self._places)]
-        for one in then:
-            if one.asked and one.place.missed == 0 and not one.place.turn:
-                one.place.opined(seen.opinion(one.box))
+        told = [one for one in then if one.holds]
+        for one in told:
+            one.place.opined(seen.opinion(one.box))
         for found in seen.faces:
             box = as_detected(found.box)
             opinion = seen.opinion(box)
@@ -246,6 +244,9 @@ class MediapipeFaces:
             shared = overlap(np.array([box]), np.array([one.box for one in self._places]).reshape(-1, 4))[0]
             if shared.max(initial=0.0) >= SAME_FACE:
                 place = self._places[int(shared.argmax())]
+                if late and not place.turn and all(one.place is not place for one in told):  # it came meanwhile
+                    place.opined(opinion)
+                    place.evidence = max(place.evidence, evidence)
             else:
                 if evidence < _ALONE:
                     second = self._look.keypoints(frame.planes, box, self._seen_faces())

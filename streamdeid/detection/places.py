@@ -256,6 +256,11 @@ class Place:
             last = opinion if self._opinion is None else self._opinion
             self._opinion = last + (opinion - last) / min(self._opinions, _LOOKS)
 
+    @property
+    def opinions(self) -> int:
+        """How often the third network said something of it since it is what it is."""
+        return self._opinions
+
     def close_look_due(self) -> bool:
         """Whether the third network's word on this sighting is worth asking for: it has said little yet, or not all
         are sure."""

@@ -165,10 +165,19 @@ class Survey:
         """Whether the pictures are looked at in windows, too."""
         return bool(self._windows)
 
+    @property
+    def owing(self) -> bool:
+        """Whether it is in the first round through the windows."""
+        return self._owed > 0
+
     def restart(self) -> None:
         """Look at the next picture, and soon at all windows: it has nothing to do with the last."""
         self._last = self._last_window = None
         self._owed, self._turn_of_window = len(self._windows), False
+
+    def soon(self) -> None:
+        """Look at the next picture: there may be more in it than in the last."""
+        self.restart()
 
     def __call__(self, planes: Planes, time: Fraction, calm: bool = False) -> Surveyed | None:
         """What there is in a frame of this time, seconds, or in a window of it; None when nothing is due. calm: all

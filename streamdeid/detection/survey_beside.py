@@ -2,7 +2,8 @@
 
 A survey takes longer than a camera's frame, and one that is small and seldom enough to wait for finds half as much: of
 419 faces in the six hardest labelled clips 39 were open with one of 640 pixels every two seconds, which pictures waited
-for. Only at a start and after a cut, when nobody is known, the picture waits for the first one still.
+for. Pictures still wait at a start and after a cut, when nobody is known; where they come too seldom for anything to
+be told soon; and where there is no time left at all: nobody is to go without a survey.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ from streamdeid.detection.places import Place, moved_points
 from streamdeid.detection.second_look import SecondLook
 from streamdeid.detection.survey import Part, Survey, Surveyed
 
-_LATEST = Fraction(2)
-"""Seconds of the stream after which a picture waits for what was asked for: on a machine that has no time left nobody
-is to go without a survey."""
+_LATEST, _SELDOM = Fraction(1), Fraction(1, 4)
+"""Seconds of the stream after which an answer is of no use: the picture of then is looked at instead, and waits. And
+seconds between two pictures from which they wait anyway: what is told with the next one would be of no use there."""
 _REST = 2.0
-"""Times as long as a survey took that the next one is not begun: they take a third of one processor at most."""
+"""Times as long as a survey took that the next one is not begun, but for windows that are owed: surveys take a third of
+one processor at most, after the first seconds."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,20 @@ class There:
     place: Place
     box: Box
     asked: bool
-    """Whether what the survey says of it counts."""
+    """Whether what the survey says of it counts: it was seen, and upright."""
+    opinions: int
+    """`Place.opinions` then."""
+
+    @classmethod
+    def of(cls, place: Place) -> There:
+        """A place as it is now."""
+        return cls(place, place.box, place.missed == 0 and not place.turn, place.opinions)
+
+    @property
+    def holds(self) -> bool:
+        """Whether what the survey says counts now, too: with fewer opinions the place is perhaps somebody else's."""
+        place = self.place
+        return self.asked and place.missed == 0 and not place.turn and place.opinions >= self.opinions
 
 
 Told = tuple[Surveyed | None, Sequence[There]]
@@ -68,7 +83,10 @@ class SurveyBeside:
         """Of the picture that is looked at, None while none is or when the answer is of no use any more."""
         self._since: Fraction | None = None
         """Time of that picture; None while none is looked at."""
-        self._anew = True
+        self._wait = True
+        """Whether the next picture that is looked at waits."""
+        self._last: Fraction | None = None
+        """Time of the last picture."""
         self._not_before = -1.0
         asked = survey, self._asked, self._told
         threading.Thread(target=_serve, args=asked, name="survey", daemon=True).start()
@@ -78,13 +96,18 @@ class SurveyBeside:
         """The next pictures have this size, width and height."""
         self._drop()
         self._survey.lay_out(size)
-        self._anew = True
+        self._wait = True
 
     def restart(self) -> None:
-        """Look at the next picture: it has nothing to do with the last."""
+        """Look at the next picture, which waits: it has nothing to do with the last."""
         self._known = None
         self._survey.restart()
-        self._anew = True
+        self._wait = True
+
+    def soon(self) -> None:
+        """Look at the next picture: there may be more in it than in the last."""
+        self._survey.restart()
+        self._not_before = -1.0
 
     def close(self) -> None:
         """End the thread, once it is done with what it looks at."""
@@ -96,37 +119,44 @@ class SurveyBeside:
         planes, time, calm: as for `Survey`; nobody may change the planes. here: the places of this picture. Raises what
         a look raises.
         """
-        if self._anew:
+        seldom = self._last is not None and not 0 <= time - self._last < _SELDOM
+        self._last, late = time, self._since is not None and not 0 <= time - self._since < _LATEST
+        if self._wait or seldom or late:
             self._drop()
-        answer = self._answer(time)
-        if self._since is not None or (not self._anew and clock.monotonic() < self._not_before):
+        answer = self._answer()
+        rests = not (self._wait or seldom or self._survey.owing) and clock.monotonic() < self._not_before
+        if self._since is not None or rests:
             return answer
         part = self._survey.due(time, calm)
         if part is None:
             return answer
-        if self._anew:
-            self._anew = False
+        if self._wait or seldom or late:
+            self._wait = False
             return self._survey.look(planes, part), here
         self._since, self._known = time, here
         self._asked.put((planes, part))
         return answer
 
-    def _answer(self, time: Fraction) -> Told:
-        """What was told since, waited for when it is late."""
+    def _answer(self) -> Told:
+        """What was told since."""
         if self._since is None:
             return None, ()
         try:
-            told = self._told.get(block=not 0 <= time - self._since < _LATEST)
+            told = self._told.get(block=False)
         except Empty:
             return None, ()
         known, self._known, self._since = self._known, None, None
         self._not_before = clock.monotonic() + _REST * told.seconds
-        if told.error is not None:
-            raise told.error
-        return (None, ()) if known is None else (told.seen, known)
+        try:
+            if told.error is not None:
+                raise told.error
+        finally:
+            seen = told.seen
+            del told  # an error's traceback holds this frame: a circle
+        return (None, ()) if known is None else (seen, known)
 
     def _drop(self) -> None:
-        """Wait for what is looked at, and forget it."""
+        """Wait for what is looked at, and forget it: if the network fails, it does so with the next picture, too."""
         if self._since is not None:
             self._told.get()
             self._known = self._since = None
@@ -152,9 +182,10 @@ def found_now(
     went along with its place, or the second network sees it near where it was. seen: boxes of the faces that are seen
     now, pixels."""
     box = as_detected(found.box)
-    shared = overlap(np.array([box]), np.array([one.box for one in then]).reshape(-1, 4))[0]
+    followed = [one for one in then if one.place.missed == 0]
+    shared = overlap(np.array([box]), np.array([one.box for one in followed]).reshape(-1, 4))[0]
     if shared.max(initial=0.0) < SAME_FACE:
         return look.near(planes, box, seen) or found
-    one = then[int(shared.argmax())]
+    one = followed[int(shared.argmax())]
     before, now = np.reshape(one.box, (2, 2)), np.reshape(one.place.box, (2, 2))
     return moved_points(found, before, now, 1.0)

@@ -34,8 +34,8 @@ _ASPECT, _AS_STORED = "pixel_aspect", in_words(Fraction(1))
 """Name under which a header says by which pixel aspect the pictures were made square, and what it says where they were
 not, or where it is from before they ever were."""
 _FOUND_BY = ("threshold", "min_face", "detector_interval", "survey", "tolerant", "lookahead", "coast", _ASPECT)
-"""Settings that what is found depends on: where places are looked at again depends on the tracks, and on how far is
-looked ahead."""
+"""Settings that what is found depends on: without look-ahead surveys are fewer, and where places are looked at again
+depends on the tracks, and on how far is looked ahead."""
 _LOOKED = 3
 """Version of an analysis from which places were looked at again."""
 _NOT_DECIDED_BY = (

@@ -73,8 +73,8 @@ next, and the desk seeks in it. It makes files 3 to 39 % larger (docs/benchmarks
 _DEPTH = 2
 """Frames between the loop and the threads that decode and encode, each: they wait for the loop, not it for them."""
 _SURVEYS = (0.5, 960), (2.0, 640)
-"""Seconds between surveys, and longer side in pixels of what they see; and where pictures have to wait for them: 184 ms
-of CPU each, or 76."""
+"""Seconds between surveys, and longer side in pixels of what they see: 184 ms of CPU each, or, where somebody waits for
+the picture and the picture for them, 76."""
 _SELF_TEST_BANK = 256
 """Candidates for the drawn person of the self-test."""
 
@@ -86,10 +86,10 @@ ENCODER_PRESETS = PRESETS
 
 def default_detector(settings: Settings, *, live: bool = False) -> MediapipeFaces:
     """The detector of a run; it holds running graphs and threads, so close it. live: pictures do not wait for surveys,
-    but on one processor, where those are fewer and smaller."""
-    alone = live and processors() == 1
-    seconds, side = _SURVEYS[alone]
-    survey = (seconds if settings.survey is None else settings.survey), side, live and not alone
+    where there is more than one processor."""
+    beside = live and processors() > 1
+    seconds, side = _SURVEYS[not (beside or (settings.lookahead and not live))]
+    survey = (seconds if settings.survey is None else settings.survey), side, beside
     return MediapipeFaces(settings.threshold, settings.min_face, settings.detector_interval, *survey)
 
 

@@ -272,7 +272,7 @@ def test_a_filter_that_is_not_proven_withholds_everything(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(assemble, "default_detector", lambda _: detector)
+    monkeypatch.setattr(assemble, "default_detector", lambda _, **__: detector)
     assert named in complaint(capfd, ["filter", video, video.with_name("o.mp4")], FAILED)
     assert [p.name for p in video.parent.iterdir()] == ["clip.mp4"]
 

@@ -3,10 +3,15 @@ not used."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from streamdeid.core import process_usage
+from streamdeid.core.process_usage import processors
 
 _PROGRAM = """
 import sys
@@ -60,3 +65,17 @@ assert added(1.0, 2.0) == 3.0  # another type: the compiler is needed once more
 def test_code_that_was_let_go_comes_back_when_it_is_needed() -> None:
     done = subprocess.run([sys.executable, "-c", _CODE], capture_output=True, text=True, check=True)
     assert int(done.stdout) >= 30
+
+
+@pytest.mark.parametrize(
+    ("limit", "worth"),
+    [("max 100000", 4), ("150000 100000", 1), ("50000 100000", 1), ("", 4), ("900000 100000", 4)],
+)
+def test_a_container_has_as_many_processors_as_its_limit_is_worth(
+    limit: str, worth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
+    monkeypatch.setattr(process_usage, "_LIMIT", tmp_path / "cpu.max")
+    assert processors() == 4
+    (tmp_path / "cpu.max").write_text(f"{limit}\n")
+    assert processors() == worth

@@ -122,7 +122,7 @@ def test_a_detector_that_a_file_which_failed_left_at_work_is_not_the_next_ones_w
 ) -> None:
     made: list[Told] = []
 
-    def detector(_: Settings) -> Told:
+    def detector(_: Settings, *, live: bool = False) -> Told:
         made.append(Told())
         return made[-1]
 

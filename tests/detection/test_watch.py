@@ -500,7 +500,7 @@ def test_after_a_hang_the_next_file_gets_a_new_detector(
     released = threading.Event()
     made: list[Hanging] = []
 
-    def detector(_: Settings) -> Hanging:
+    def detector(_: Settings, *, live: bool = False) -> Hanging:
         made.append(Hanging(known_face(fitting)[1], not made, released))
         return made[-1]
 
@@ -538,7 +538,7 @@ class HangsInOpenCV(Hangs):
         print("it hangs", flush=True)
         while True:  # each call asks for the interpreter in a destructor, where no thread can be ended
             cv2.GaussianBlur(frame.planes.y, (9, 9), 3)
-components.default_detector = lambda settings: {name}()
+components.default_detector = lambda settings, live=False: {name}()
 run()
 """
 

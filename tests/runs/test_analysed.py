@@ -107,6 +107,6 @@ def test_faces_are_found_anew_where_surveys_differ() -> None:
     assert other(lookahead=0.5) == "lookahead was 1.0, and is 0.5", "places are looked at again as far as it reaches"
     assert other(coast=2.0) is not None, "tracks have other numbers"
     assert other(survey=2.0) == "survey was None, and is 2.0"
-    assert other(lookahead=0.0) == "lookahead was 1.0, and is 0.0", "no place is looked at again"
+    assert other(lookahead=0.0) == "lookahead was 1.0, and is 0.0", "without look-ahead surveys are fewer"
     old = replace(HEADER, settings={name: one for name, one in HEADER.settings.items() if name != "q"})
     assert why_not_decided_so(old, HEADER) is None, "what an earlier program did not know is as by default"
