@@ -8,15 +8,18 @@
     python -m benchmarks privacy             # the tables of the two pages only, from benchmarks/privacy.md
 
 Nothing is typed in by hand: every cell is a cell of a report, and tests/house/test_privacy_tables.py compares the
-pages. Reports of other models than the shipped ones, and quick ones, are refused. A method of `METHODS` that has not
-been measured stands in the tables as such.
+pages. A report that is not there, or has no clips, leaves its chapters as they are. Reports of other models than the
+shipped ones, and quick ones, are refused. A method of `METHODS` that has not been measured stands in the tables as
+such.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +35,9 @@ from streamdeid.surrogates.models import read_hashes
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("attacks", "utility", "papers")
+TITLE = "Privacy and utility, measured"
+_VERDICT = r"^\* \*\*(met|missed)\*\*: (.*?) - expected "
+"""A line of a chapter: what came of a claim, and the claim."""
 METHODS = {
     "k-diff-furthest, gender preserved": "`k-diff-furthest` (default: gender preserved)",
     "k-diff-furthest": "`k-diff-furthest --preserve none`",
@@ -83,37 +89,60 @@ _LEARNT = ("right key", "right pairs", "same key", "known", "Bayes")
 def main(argv: list[str]) -> int:
     """Write what the reports say, then the tables of the pages; the exit code."""
     parser = parser_of(__name__, __doc__)
-    parser.add_argument("reports", type=Path, nargs="?", help="directory with papers.json, attacks.json, utility.json")
+    parser.add_argument(
+        "reports", type=Path, nargs="?", help="directory with papers.json, attacks.json, utility.json, or some of them"
+    )
     directory = parser.parse_args(argv).reports
     if directory is not None:
-        report = _report(directory)
-        (ROOT / "benchmarks" / "privacy.md").write_text(report, encoding="utf-8")
+        page = ROOT / "benchmarks" / "privacy.md"
+        page.write_text(_report(directory, page.read_text(encoding="utf-8")), encoding="utf-8")
     for page, text in pages(ROOT).items():
         page.write_text(text, encoding="utf-8")
     return 0
 
 
-def _report(directory: Path) -> str:
-    """The text of benchmarks/privacy.md. Ends the program when the reports cannot be used."""
+def _report(directory: Path, before: str) -> str:
+    """The text of benchmarks/privacy.md, which was `before`. Ends the program when the reports cannot be used."""
     hashes = read_hashes(shipped())
-    reports = {part: json.loads((directory / f"{part}.json").read_text(encoding="utf-8")) for part in PARTS}
+    files = {part: directory / f"{part}.json" for part in PARTS}
+    reports = {part: json.loads(file.read_text(encoding="utf-8")) for part, file in files.items() if file.exists()}
+    if not reports:
+        sys.exit(f"{directory} holds none of {', '.join(file.name for file in files.values())}")
     for part, report in reports.items():
         facts = report["extra"]
         if facts["quick"] or [facts["model"], facts["gallery"]] != [hashes["aam.npz"], hashes["gallery.npz"]]:
             sys.exit(f"{part}.json is a quick run, or one of other models")
-    slugs = {chapter["slug"] for chapter in reports["attacks"]["chapters"]}
-    if POSED not in slugs:
-        sys.exit("attacks.json lacks the chapter on posed faces: it is of an earlier version")
-    if "a10-motion" not in slugs or DlibResnet.name not in _recognition(reports["attacks"]):
-        sys.exit("attacks.json lacks the clips (--videos) or dlib's recogniser (the extra `evaluation`)")
-    if not has_other_photographs(reports["attacks"]):
-        sys.exit("attacks.json lacks other photographs of the same people (--people)")
-    note = _NOTE + f"\n\nModel {hashes['aam.npz']}, gallery {hashes['gallery.npz']}."
-    chapters = [Chapter("headline", "Headline", note, (headline_table(reports["attacks"]),), ())]
-    chapters += [chapter_of(chapter) for part in PARTS for chapter in reports[part]["chapters"]]
+    chapters = [chapter_of(chapter) for report in reports.values() for chapter in report["chapters"]]
+    if (attacks := reports.get("attacks")) is not None:
+        if POSED not in {chapter.slug for chapter in chapters}:
+            sys.exit("attacks.json lacks the chapter on posed faces: it is of an earlier version")
+        if DlibResnet.name not in _recognition(attacks):
+            sys.exit("attacks.json lacks dlib's recogniser (the extra `evaluation`)")
+        if not has_other_photographs(attacks):
+            sys.exit("attacks.json lacks other photographs of the same people (--people)")
+        note = _NOTE + f"\n\nModel {hashes['aam.npz']}, gallery {hashes['gallery.npz']}."
+        chapters.insert(0, Chapter("headline", "Headline", note, (headline_table(attacks),), ()))
     with tempfile.TemporaryDirectory() as made:
-        write_chapters(Path(made), "privacy", "Privacy and utility, measured", chapters)
-        return (Path(made) / "privacy.md").read_text(encoding="utf-8")
+        write_chapters(Path(made), "privacy", TITLE, chapters)
+        now = (Path(made) / "privacy.md").read_text(encoding="utf-8")
+    return joined(sections(before), sections(now))
+
+
+def sections(page: str) -> dict[str, str]:
+    """The chapters of a page as `write_chapters` writes it, by their slugs."""
+    parts = page.split('\n<a id="')[1:]
+    return {part.partition('"')[0]: f'<a id="{part.strip()}' for part in parts}
+
+
+def joined(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """A page of the chapters of two, those of the second in the place of those of the first; what was missed first."""
+    chapters = {**before, **now}
+    titles = {slug: re.findall("^## (.*)$", text, re.MULTILINE)[0] for slug, text in chapters.items()}
+    found = [(slug, *said) for slug, text in chapters.items() for said in re.findall(_VERDICT, text, re.MULTILINE)]
+    missed = [f"* [{titles[slug]}](#{slug}): {claim}" for slug, word, claim in found if word == "missed"]
+    head = [f"# {TITLE}", "\n".join(f"* [{title}](#{slug})" for slug, title in titles.items())]
+    head.append(f"{len(found) - len(missed)} of {len(found)} claims met." + (" Missed:" if missed else ""))
+    return "\n\n".join(part for part in (*head, "\n".join(missed), *chapters.values()) if part) + "\n"
 
 
 def pages(root: Path) -> dict[Path, str]:

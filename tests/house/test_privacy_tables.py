@@ -74,3 +74,15 @@ def test_a_report_without_other_photographs_of_the_same_people_is_noticed() -> N
 def test_the_report_is_of_the_models_that_ship() -> None:
     report = (ROOT / "benchmarks" / "privacy.md").read_text(encoding="utf-8")
     assert read_hashes(shipped())["aam.npz"] in report
+
+
+def test_chapters_that_were_not_measured_again_stay_as_they_are() -> None:
+    """The page is what its chapters say, in the order in which they stand."""
+    page = (ROOT / "benchmarks" / "privacy.md").read_text(encoding="utf-8")
+    before = privacy.sections(page)
+    assert privacy.joined(before, {}) == page
+    line = "* **missed**: nobody is named - expected 0, measured 1"
+    new = '<a id="sessions"></a>\n\n## Linked\n\nText.\n\n' + line
+    other = privacy.joined(before, privacy.sections(f"# Attacks\n\n{new}\n"))
+    assert privacy.sections(other) == {**before, "sessions": new}
+    assert "* [Linked](#sessions): nobody is named\n" in other
