@@ -83,6 +83,8 @@ class SurveyBeside:
         """Of the picture that is looked at, None while none is or when the answer is of no use any more."""
         self._since: Fraction | None = None
         """Time of that picture; None while none is looked at."""
+        self._part: Part | None = None
+        """Of it."""
         self._wait = True
         """Whether the next picture that is looked at waits."""
         self._last: Fraction | None = None
@@ -121,19 +123,19 @@ class SurveyBeside:
         """
         seldom = self._last is not None and not 0 <= time - self._last < _SELDOM
         self._last, late = time, self._since is not None and not 0 <= time - self._since < _LATEST
-        if self._wait or seldom or late:
-            self._drop()
+        dropped = self._drop() if self._wait or seldom or late else None
         answer = self._answer()
         rests = not (self._wait or seldom or self._survey.owing) and clock.monotonic() < self._not_before
         if self._since is not None or rests:
             return answer
-        part = self._survey.due(time, calm)
+        # What was dropped was not seen: it is this picture's turn.
+        part = self._survey.due(time, calm) if self._wait or dropped is None else dropped
         if part is None:
             return answer
         if self._wait or seldom or late:
             self._wait = False
             return self._survey.look(planes, part), here
-        self._since, self._known = time, here
+        self._since, self._known, self._part = time, here, part
         self._asked.put((planes, part))
         return answer
 
@@ -155,11 +157,14 @@ class SurveyBeside:
             del told  # an error's traceback holds this frame: a circle
         return (None, ()) if known is None else (seen, known)
 
-    def _drop(self) -> None:
-        """Wait for what is looked at, and forget it: if the network fails, it does so with the next picture, too."""
-        if self._since is not None:
-            self._told.get()
-            self._known = self._since = None
+    def _drop(self) -> Part | None:
+        """Wait for what is looked at, and forget it; which part it was. If the network fails, it does so with the next
+        picture, too."""
+        if self._since is None:
+            return None
+        self._told.get()
+        self._known = self._since = None
+        return self._part
 
 
 def _serve(survey: Survey, asked: SimpleQueue[tuple[Planes, Part] | None], told: SimpleQueue[_Answer]) -> None:

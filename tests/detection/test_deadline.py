@@ -38,12 +38,14 @@ from streamdeid.core.frames import Frame
 from streamdeid.detection.deadline import TimedDetector
 from tests.live_fakes import planes
 
-others = [os.fork() for _ in range(2)]
-if 0 in others:
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        pass
-    os._exit(0)
+others = []
+for _ in range(2):
+    others.append(os.fork())
+    if not others[-1]:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            pass
+        os._exit(0)
 os.nice(5)
 
 def detect(frame):

@@ -35,7 +35,7 @@ class Held:
 
     def __init__(self) -> None:
         self.go, self.looked = threading.Event(), threading.Semaphore(0)
-        self.restarts, self.looks, self.owing = 0, 0, False
+        self.restarts, self.looks, self.owing, self.idle = 0, 0, False, False
         self.error: Exception | None = None
         self._first = threading.get_ident()
 
@@ -48,8 +48,8 @@ class Held:
     def soon(self) -> None:
         self.restart()
 
-    def due(self, time: Fraction, calm: bool) -> Fraction:
-        return time
+    def due(self, time: Fraction, calm: bool) -> Fraction | None:
+        return None if self.idle else time
 
     def look(self, planes: object, part: Fraction) -> str:
         self.looks += 1
@@ -110,8 +110,9 @@ def test_what_is_late_is_of_no_use_and_the_picture_waits(held: Held, beside: Any
     since = Fraction(1, 20)
     beside(PLANES, since, False, [place()])
     held.go.set()
-    now = [place()]
-    assert beside(PLANES, since + later, False, now) == (f"seen at {since + later}", now)
+    now, held.idle = [place()], True
+    assert beside(PLANES, since + later, False, now) == (f"seen at {since}", now), "the same part, of this picture"
+    assert held.looks == 3
 
 
 def test_pictures_that_seldom_come_wait(held: Held, beside: Any) -> None:
