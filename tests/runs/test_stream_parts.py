@@ -108,8 +108,10 @@ def test_a_detector_that_hung_is_replaced_a_few_times_only() -> None:
 
 
 def test_detectors_that_are_only_late_now_and_then_end_nothing() -> None:
+    late = threading.Semaphore(0)
+
     def detect(frame: Frame) -> Sequence[Face]:
-        time.sleep(0.15)
+        assert late.acquire(timeout=60), "nobody missed it"
         return []
 
     settings = Settings(method="blackout", detector_deadline=0.1)
@@ -120,7 +122,10 @@ def test_detectors_that_are_only_late_now_and_then_end_nothing() -> None:
             stream = parts((64, 48), RATE, stream)
             with pytest.raises(FailedClosed, match="did not answer"):
                 stream.detect(Frame(planes(90), Fraction(0), 0))
-            time.sleep(0.1)
+            late.release()
+            until, hung = time.monotonic() + 60, parts._detect
+            while hung is not None and not hung.ended and time.monotonic() < until:
+                time.sleep(0.01)
     finally:
         parts.close()
 
