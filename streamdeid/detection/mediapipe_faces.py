@@ -347,8 +347,7 @@ class MediapipeFaces:
         shared = overlap(np.array([candidate.box]), np.array([one.raw for one in lately]).reshape(-1, 4))[0]
         if candidate.score < _CLEAR_ASIDE or shared.max(initial=0.0) >= SAME_FACE:
             return False  # who is known there is tried in all turns by and by
-        others = [as_detected(one.face) for one in lately if one.face is not None and one.missed == 0]
-        return self._standing(planes, candidate.box, others, candidate.turn) is not None
+        return self._standing(planes, candidate.box, self._seen_faces(), candidate.turn) is not None
 
     def _try_turns(self, planes: Planes, place: Place) -> None:
         """See whether the head in a place of which somebody is in doubt stands otherwise."""

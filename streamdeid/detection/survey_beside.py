@@ -49,13 +49,16 @@ class There:
     @classmethod
     def of(cls, place: Place) -> There:
         """A place as it is now."""
-        return cls(place, place.box, place.missed == 0 and not place.turn, place.opinions)
+        return cls(place, place.box, _seen_upright(place), place.opinions)
 
     @property
     def holds(self) -> bool:
         """Whether what the survey says counts now, too: with fewer opinions the place is perhaps somebody else's."""
-        place = self.place
-        return self.asked and place.missed == 0 and not place.turn and place.opinions >= self.opinions
+        return self.asked and _seen_upright(self.place) and self.place.opinions >= self.opinions
+
+
+def _seen_upright(place: Place) -> bool:
+    return place.missed == 0 and not place.turn
 
 
 Told = tuple[Surveyed | None, Sequence[There]]

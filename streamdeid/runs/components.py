@@ -88,7 +88,7 @@ def default_detector(settings: Settings, *, live: bool = False) -> MediapipeFace
     """The detector of a run; it holds running graphs and threads, so close it. live: pictures do not wait for surveys,
     where there is more than one processor."""
     beside = live and processors() > 1
-    seconds, side = _SURVEYS[not (beside or (settings.lookahead and not live))]
+    seconds, side = _SURVEYS[0 if (beside if live else settings.lookahead) else 1]
     survey = (seconds if settings.survey is None else settings.survey), side, beside
     return MediapipeFaces(settings.threshold, settings.min_face, settings.detector_interval, *survey)
 
