@@ -36,6 +36,9 @@ _RELIT = 1.15
 """Most by which an iris is brightened with a white that is too dark."""
 _VIVID, _DARKER, _WARMTH = 1.25, 0.8, 0.15
 """Saturation and brightness of an iris over those of the mean of donors; share of the skin's hue in the sclera's."""
+_PALEST = 0.42
+"""Brightness of an iris over that of the face, at most. Pale irises, one of ten, stare under dark hair, and the
+landmarker reads less of how they look and open."""
 _LASHES = 0.5
 """Brightness of the line of a closed eye over that of the lids."""
 _RIM, _SHINE = (11, 23), 0.95
@@ -75,6 +78,7 @@ def eye_colours(picture: Pixels, eye: Points, iris: Points, skin: Pixels) -> Eye
     # A mean of many eyes is greyer and lighter than any of them.
     grey = iris_colour.mean()
     iris_colour = np.maximum(_DARKER * (grey + _VIVID * (iris_colour - grey)), 5).astype(np.float32)
+    iris_colour *= min(1.0, _PALEST * float(skin.mean()) / float(iris_colour.mean()))
     # Shadows and sky in the donors' eyes are no colour of theirs: a sclera is a pale, warm grey.
     white_colour = white_colour.mean() * warm
     white_colour = np.maximum(white_colour, iris_colour + 25)

@@ -13,6 +13,7 @@ from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable
 from streamdeid.aam.synthesise import extended
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
 from streamdeid.render.eyes import EyeColours, alike, eye_colours, shut
+from streamdeid.render.resting_mouth import with_corners_up
 from streamdeid.render.sharp_features import sharpened
 
 
@@ -39,7 +40,7 @@ class NewFace:
         model: AppearanceModel = fitting.model
         shape, texture = model.decode(vector)
         picture = sharpened(model.albedo.even(extended(texture, model.table), beard), model)
-        return cls._renderable(vector, shape, picture, fitting, beard)
+        return cls._renderable(vector, with_corners_up(shape), picture, fitting, beard)
 
     @classmethod
     def photographed(cls, vector: Points, fitting: FitModel) -> NewFace:

@@ -211,7 +211,9 @@ def test_an_eye_of_no_size_draws_nothing() -> None:
     assert (patch.y == 150).all()
 
 
-def _painted_eye(model: AppearanceModel, white: float) -> NDArray[np.float32]:
+def _painted_eye(
+    model: AppearanceModel, white: float, iris: tuple[float, float, float] = (50, 70, 120)
+) -> NDArray[np.float32]:
     """A plain texture of grey 170 with one painted eye."""
     height, width = model.frame_size[1], model.frame_size[0]
     picture = np.full((height, width, 3), 170, np.float32)
@@ -221,7 +223,7 @@ def _painted_eye(model: AppearanceModel, white: float) -> NDArray[np.float32]:
     (x0, y0), (x1, y1) = lids.min(axis=0), lids.max(axis=0)
     picture[(columns > x0) & (columns < x1) & (rows > y0) & (rows < y1)] = white
     distance = np.hypot(columns - x, rows - y)
-    picture[distance < radius] = (70, 90, 140)
+    picture[distance < radius] = iris
     picture[distance < 0.42 * radius] = 15
     return picture
 
@@ -233,7 +235,7 @@ def _left_eye(model: AppearanceModel, picture: Pixels) -> EyeColours:
 def test_colours_of_a_painted_eye_are_found(model: AppearanceModel) -> None:
     found = _left_eye(model, _painted_eye(model, 190))
     # A mean of eyes is greyer and lighter than any: a quarter as much colour again, and four fifths of the light.
-    np.testing.assert_allclose(found.iris, 0.8 * (100 + 1.25 * (np.array([70, 90, 140]) - 100)), atol=1)
+    np.testing.assert_allclose(found.iris, 0.8 * (80 + 1.25 * (np.array([50, 70, 120]) - 80)), atol=1)
     np.testing.assert_allclose(found.sclera, 190, atol=1)
     assert found.pupil.max() <= 16
 
@@ -243,6 +245,13 @@ def test_the_sky_in_a_donors_eye_is_no_colour_of_it(model: AppearanceModel) -> N
     picture[picture[:, :, 0] == 1.0] = (150, 180, 240)
     sclera = _left_eye(model, picture).sclera
     assert np.ptp(sclera) < 2 and sclera.mean() == pytest.approx(190, abs=2)
+
+
+def test_pale_irises_do_not_stare(model: AppearanceModel) -> None:
+    pale = _left_eye(model, _painted_eye(model, 190, (110, 140, 170))).iris
+    assert pale.mean() == pytest.approx(0.42 * 170, abs=1)
+    own = 140 + 1.25 * (np.array([110, 140, 170]) - 140)
+    np.testing.assert_allclose(pale / pale.mean(), own / own.mean(), atol=0.02, err_msg="the hue is their own")
 
 
 def test_both_eyes_of_a_face_have_the_same_colours(fitting: FitModel) -> None:

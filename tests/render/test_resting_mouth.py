@@ -1,0 +1,73 @@
+"""The mouth of a surrogate at rest does not hang."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.core.ibug68 import MOUTH
+from streamdeid.render.new_face import NewFace
+from streamdeid.render.resting_mouth import with_corners_up
+from tests.drawn_faces import some_identity, with_mouth
+
+Array = NDArray[np.float64]
+_OTHERS = np.setdiff1d(np.arange(81), np.arange(MOUTH.start, MOUTH.stop))
+
+
+def _height(shape: Array) -> float:
+    """Of the corners over the middle of the inner lips, a share of the mouth's width."""
+    along = shape[54] - shape[48]
+    width = float(np.hypot(*along))
+    down = np.array([-along[1], along[0]]) / width
+    return float(((shape[62] + shape[66]) / 2 - (shape[48] + shape[54]) / 2) @ down) / width
+
+
+def _hanging(model: AppearanceModel, by: float) -> Array:
+    """A face at rest whose corners hang by so much of the mouth's width, lips bent with them."""
+    shape = with_mouth(model.mean_shape, 0.0)
+    width, middle = float(np.hypot(*(shape[54] - shape[48]))), (shape[62] + shape[66]) / 2
+    missing = by + _height(shape)
+    share = (2 * (shape[MOUTH, 0] - middle[0]) / width) ** 2
+    shape[MOUTH, 1] += missing * width * share
+    return shape
+
+
+@pytest.mark.parametrize("by", [0.03, 0.08, 0.15])
+def test_hanging_corners_are_lifted_and_nothing_else_moves(model: AppearanceModel, by: float) -> None:
+    shape = _hanging(model, by)
+    assert _height(shape) == pytest.approx(-by, abs=0.01)
+    up = with_corners_up(shape)
+    assert _height(up) == pytest.approx(0.01, abs=0.005)
+    np.testing.assert_array_equal(up[_OTHERS], shape[_OTHERS])
+    np.testing.assert_allclose(up[[51, 57, 62, 66]], shape[[51, 57, 62, 66]], atol=0.3)
+    assert float(np.hypot(*(up[54] - up[48]))) == pytest.approx(float(np.hypot(*(shape[54] - shape[48]))), rel=0.02)
+
+
+def test_a_mouth_that_does_not_hang_stays_as_it_is(model: AppearanceModel) -> None:
+    shape = _hanging(model, -0.05)
+    assert with_corners_up(shape) is shape
+
+
+def test_lips_turned_with_the_head_are_lifted_along_their_own_line(model: AppearanceModel) -> None:
+    shape, angle = _hanging(model, 0.08), 0.4
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    np.testing.assert_allclose(with_corners_up(shape @ turn.T), with_corners_up(shape) @ turn.T, atol=1e-9)
+
+
+def test_a_mouth_of_no_width_is_no_error() -> None:
+    assert np.isfinite(with_corners_up(np.zeros((81, 2)))).all()
+
+
+def test_surrogates_have_such_mouths_and_who_is_filmed_has_their_own(fitting: FitModel) -> None:
+    hung = [v for v in (some_identity(fitting.model, seed) for seed in range(12)) if _lowered(fitting, v)]
+    assert hung, "none of them hangs: the test shows nothing"
+    for vector in hung:
+        assert _height(NewFace.of(vector, fitting).shape) > -0.005
+        np.testing.assert_array_equal(NewFace.photographed(vector, fitting).shape, fitting.model.decode(vector)[0])
+
+
+def _lowered(fitting: FitModel, vector: Array) -> bool:
+    return _height(fitting.model.decode(vector)[0]) < -0.02
