@@ -75,7 +75,9 @@ def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
                 usual *= lift[side]
                 part_open = min(max(opened, 0) / max(usual, 0.12 * np.ptp(rest[:, 0])), 1)
                 closed = max(own_gap, 0) * np.clip(part_open + more[side], 0, 1)
-                laid[upper, 1] = laid[lower, 1] - closed - ratio * max(opened - usual, 0)
+                laid[upper, 1] = laid[lower, 1] - min(
+                    closed + ratio * max(opened - usual, 0), 1.1 * max(own_gap, ratio * opened, 0)
+                )
         along = (moved[b] - moved[a]) / np.linalg.norm(moved[b] - moved[a])
         back = np.array([[along[0], along[1]], [-along[1], along[0]]])
         moved[part] = laid @ back + (moved[a] + moved[b]) / 2

@@ -37,6 +37,9 @@ _LOWERED = 0.65, 0.85
 """Share of its opening at rest that the more open eye has, up to which both are drawn equally open, and from which each
 is drawn as it is read. The landmarker reads two lowered lids of a head that turns a little by up to .4 apart (lp_d11,
 grimaces), which would be a wink; who winks mostly has the other eye open. Chosen by eye on lp_d3."""
+_WIDER = 1.1
+"""How much wider open an eye is drawn, at most, than the surrogate's at rest or the person's now, whichever is wider.
+Who squints while the face at rest is learnt would stare afterwards (lp_d3)."""
 _MOST_TURN = 0.5
 """Largest turn, pixels for a pixel of depth (about radians), taken out of a surrogate."""
 _RISE, _REST = 1.5, -0.045
@@ -155,7 +158,7 @@ def _lay(shape, neutral, surrogate, moved, laid, first, stop, a, b, mouth, wider
 @kernel
 def _open_lids(laid, ratio, now, rest, own, wider, more):  # type: ignore[no-untyped-def]
     """Open an eye (6, 2), in place: closing is relative, so that shut eyes are shut; opening wider is absolute, or a
-    narrow eye's twitch would be a stare."""
+    narrow eye's twitch would be a stare, and ends where the wider of both eyes does."""
     low, high = rest[0, 0], rest[0, 0]
     for i in range(len(rest)):
         low, high = min(low, rest[i, 0]), max(high, rest[i, 0])
@@ -163,8 +166,9 @@ def _open_lids(laid, ratio, now, rest, own, wider, more):  # type: ignore[no-unt
         open_now, at_rest = now[lower, 1] - now[upper, 1], wider * (rest[lower, 1] - rest[upper, 1])
         share = min(max(open_now, 0.0) / max(at_rest, _NARROWEST * (high - low)), 1.0)
         share = min(max(share + more, 0.0), 1.0)
-        closed = max(own[lower, 1] - own[upper, 1], 0.0) * share
-        laid[upper, 1] = laid[lower, 1] - closed - ratio * max(open_now - at_rest, 0.0)
+        own_open = max(own[lower, 1] - own[upper, 1], 0.0)
+        most = _WIDER * max(own_open, ratio * open_now)
+        laid[upper, 1] = laid[lower, 1] - min(own_open * share + ratio * max(open_now - at_rest, 0.0), most)
 
 
 @kernel

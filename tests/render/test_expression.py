@@ -266,6 +266,22 @@ def test_lips_keep_their_thickness(model: AppearanceModel, seed: int, half: floa
         assert thick == pytest.approx(own, abs=0.4)  # that the lips part upright, not quite across, is in it
 
 
+def test_who_was_taken_for_squinting_does_not_stare(model: AppearanceModel) -> None:
+    neutral, _, surrogate = _people(model, 5)
+    eye, (upper, lower) = neutral.copy(), ([37, 38, 43, 44], [41, 40, 47, 46])
+    gaps = (neutral[lower, 1] - neutral[upper, 1])[:, None] * (0, 1)
+    squinting, usual, wide = (eye.copy() for _ in range(3))
+    squinting[upper] += 0.5 * gaps
+    wide[upper] -= gaps
+    own = surrogate[lower, 1] - surrogate[upper, 1]
+    got = {name: transfer_expression(now, squinting, surrogate) for name, now in (("usual", usual), ("wide", wide))}
+    drawn = {name: shape[lower, 1] - shape[upper, 1] for name, shape in got.items()}
+    ratio = np.repeat([np.ptp(surrogate[36:42, 0]) / np.ptp(neutral[36:42, 0])], 4)
+    most = 1.1 * np.maximum(own, ratio * gaps[:, 1]) + 0.6
+    assert (drawn["usual"] <= most).all(), "as wide as the person's or the surrogate's, and a tenth"
+    assert (drawn["wide"] > 1.25 * drawn["usual"]).all(), "who is startled is drawn startled"
+
+
 def test_closed_lips_do_not_divide_by_zero(model: AppearanceModel) -> None:
     neutral, _, surrogate = _people(model, 7)
     closed = with_mouth(neutral, 0.0)
