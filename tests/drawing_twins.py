@@ -38,6 +38,9 @@ def blended(plane: Bytes, corner: tuple[int, int], drawn: Floats, weights: Float
     return out
 
 
+_UPPER_LIP, _LOWER_LIP = ((2, 13), (3, 14), (4, 15)), ((8, 17), (9, 18), (10, 19))
+
+
 def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
     """methods.md 4.0 step 3: every point moves by the change; within eyes and mouth it is laid anew."""
     moved = surrogate + shape - neutral
@@ -58,6 +61,14 @@ def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
             opened = max((now[lower, 1] - now[upper, 1]) / wide_now for upper, lower in ((13, 19), (14, 18), (15, 17)))
             most = max(_rising(wide_now / wide_rest, 1.1, 1.5), _rising(opened, 0.25, 0.9))
             laid[:, 0] *= (1 - most) + most * min(1.0, 1.12 * wide_now / wide)
+            for sign, pairs, sides in ((-1, _UPPER_LIP, {1: 13, 5: 15}), (1, _LOWER_LIP, {7: 17, 11: 19})):
+                thick_now, thick_rest, thick = (
+                    np.mean([abs(mouth[o, 1] - mouth[i, 1]) for o, i in pairs]) for mouth in (now, rest, own)
+                )
+                thinner = thick * min(thick_now / thick_rest, 1)
+                more_lip = thinner - (thick + ratio * min(thick_now - thick_rest, 0))
+                laid[[o for o, _ in pairs], 1] += sign * more_lip
+                laid[list(sides), 1] += sign * more_lip / 2
             ratio = max(ratio, 1.06)
             for upper, lower, over, under in (
                 (13, 19, (1, 2), (10, 11)),

@@ -47,6 +47,7 @@ def halves(key: int) -> list[list[Picture]]:
         drawn = demo_people(models.fitting, models.gallery, seconds=(max(MOMENTS) + 20) / RATE, rate=RATE)
         before, after, secret = place / "before.mp4", place / "after.mp4", place / "key"
         write_drawing(before, (one.frame.planes for one in drawn), RATE)
+        secret.touch(0o600)
         secret.write_bytes(hashlib.sha256(f"readme {key}".encode()).digest())
         argv = ["filter", str(before), str(after), "--key-file", str(secret), "--preserve", "gender", "--quiet"]
         if streamdeid(argv) != 0:

@@ -26,6 +26,9 @@ _LIP_PAIRS = ((13, 19), (14, 18), (15, 17))
 """Upper and lower inner lip, from the left, numbers within the mouth."""
 _OVER = ((1, 13), (2, 13), (3, 14), (4, 15), (5, 15), (7, 17), (8, 17), (9, 18), (10, 19), (11, 19))
 """Points of the outer lip, and the one of the inner lip that each lies beside."""
+_THICK = ((2, 13), (3, 14), (4, 15)), ((8, 17), (9, 18), (10, 19))
+"""Points of the outer and of the inner lip, numbers within the mouth, between which the upper and the lower one is as
+thick as it is."""
 _NOSE, _LIP, _MOUTH_FROM, _MOUTH_TO = 33, 51, MOUTH.start, MOUTH.stop
 """Points between which the philtrum lies, and those of the mouth."""
 _NARROWEST = 0.12
@@ -143,6 +146,7 @@ def _lay(shape, neutral, surrogate, moved, laid, first, stop, a, b, mouth, wider
         wanted = wide + most * (min(wide, _WIDEST * wide_now) - wide)
         for i in range(stop - first):
             part[i, 0] *= wanted / wide
+        _thin_lips(part, ratio, now, rest, own)
         _open_lips(part, max(ratio, _REREAD), now)
     else:
         _open_lids(part, ratio, now, rest, own, wider, more)
@@ -172,9 +176,34 @@ def _open_lids(laid, ratio, now, rest, own, wider, more):  # type: ignore[no-unt
 
 
 @kernel
+def _thickness(mouth, lip):  # type: ignore[no-untyped-def]
+    """Mean height of a lip of a level mouth (20, 2)."""
+    total = 0.0
+    for outer, inner in lip:
+        total += abs(mouth[inner, 1] - mouth[outer, 1]) / len(lip)
+    return total
+
+
+@kernel
+def _thin_lips(laid, ratio, now, rest, own):  # type: ignore[no-untyped-def]
+    """Make the lips of a mouth (20, 2), in place, thinner in proportion to the person's: by the difference alone, full
+    lips would stay full in a smile that leaves a line of the person's (cup_occlusion). They thicken by as much."""
+    for upper in (True, False):
+        lip = _THICK[0] if upper else _THICK[1]
+        before, at_rest, own_rest = _thickness(now, lip), _thickness(rest, lip), _thickness(own, lip)
+        if before >= at_rest:
+            continue
+        more = own_rest * (before / at_rest - 1.0) - ratio * (before - at_rest)
+        for outer, beside in _OVER:
+            if (beside < 16) == upper:
+                middle = outer != 1 and outer != 5 and outer != 7 and outer != 11
+                laid[outer, 1] += (-more if upper else more) * (1.0 if middle else 0.5)
+
+
+@kernel
 def _open_lips(laid, ratio, now):  # type: ignore[no-untyped-def]
-    """Open a mouth (20, 2), in place, exactly as wide as the person's: a surrogate at rest is shut. Lips keep their
-    thickness."""
+    """Open a mouth (20, 2), in place, exactly as wide as the person's: a surrogate at rest is shut. Lips stay as thick
+    as they are."""
     for upper, lower in _LIP_PAIRS:
         middle = (laid[upper, 1] + laid[lower, 1]) / 2
         half = ratio * max(now[lower, 1] - now[upper, 1], 0.0) / 2

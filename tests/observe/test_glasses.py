@@ -83,6 +83,11 @@ def test_the_frame_is_before_the_new_eyes(
     span = float(worn.points[42:48, 0].mean() - eye[0])
     below = changed[int(eye[1] + 0.2 * span) : int(eye[1] + 0.45 * span), int(eye[0]) - 2 : int(eye[0]) + 3]
     assert below.min() < -25, "the rim below the eye"
+    above = changed[int(eye[1] - 0.4 * span) : int(eye[1] - 0.05 * span), int(eye[0]) - 2 : int(eye[0]) + 3]
+    assert above.min() > below.min() + 15, "light falls on the rim from above"
+    x, y = int(eye[0]), int(eye[1])
+    lens = changed[y - int(0.1 * span) : y + int(0.15 * span), x - int(0.3 * span) : x + int(0.35 * span)]
+    assert 3 < np.percentile(lens, 95) < 30 and np.percentile(lens, 20) < 2, "a band of the lens is a reflection"
     chin = worn.points[8]
     assert np.abs(changed[int(chin[1]) - 20 :]).max() < 8, "elsewhere only the light that was measured"
 

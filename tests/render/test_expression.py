@@ -282,6 +282,29 @@ def test_who_was_taken_for_squinting_does_not_stare(model: AppearanceModel) -> N
     assert (drawn["wide"] > 1.25 * drawn["usual"]).all(), "who is startled is drawn startled"
 
 
+@pytest.mark.parametrize("full", [1.0, 2.0])
+def test_lips_that_grow_thin_do_so_in_proportion(model: AppearanceModel, full: float) -> None:
+    """A smile that leaves half of the person's lips leaves half of the surrogate's, however full they are."""
+    upper, lower = ((2, 13), (3, 14), (4, 15)), ((8, 17), (9, 18), (10, 19))
+    neutral, _, surrogate = _people(model, 7)
+    neutral, surrogate = with_mouth(neutral, 0.0), with_mouth(surrogate, 0.0)
+
+    def fuller(shape: Array, times: float) -> Array:
+        out = shape.copy()
+        for outer, inner in ((1, 13), *upper, (5, 15), (7, 17), *lower, (11, 19)):
+            out[48 + outer, 1] = shape[48 + inner, 1] + times * (shape[48 + outer, 1] - shape[48 + inner, 1])
+        return out
+
+    def thickness(shape: Array) -> Array:
+        return np.array([np.mean([abs(shape[48 + o, 1] - shape[48 + i, 1]) for o, i in lip]) for lip in (upper, lower)])
+
+    own = fuller(surrogate, full)
+    drawn = transfer_expression(fuller(neutral, 0.5), neutral, own)
+    np.testing.assert_allclose(thickness(drawn), 0.5 * thickness(own), rtol=0.1)
+    pouting = transfer_expression(fuller(neutral, 1.4), neutral, own)
+    assert (thickness(pouting) > 1.05 * thickness(own)).all()
+
+
 def test_closed_lips_do_not_divide_by_zero(model: AppearanceModel) -> None:
     neutral, _, surrogate = _people(model, 7)
     closed = with_mouth(neutral, 0.0)
