@@ -22,6 +22,7 @@ from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
 from streamdeid.core.process_usage import give_back_memory
 from streamdeid.core.protocols import Detector, LooksAgain, RemembersPictures, SearchesInTurn
+from streamdeid.detection.calls_beside import Answer, Asked, serve
 from streamdeid.errors import FailedClosed
 
 MOST_FACES = 1000
@@ -36,8 +37,6 @@ _CLOSING = 3.0
 """Seconds that a detector may take to stop."""
 
 _T = TypeVar("_T")
-_Answer = tuple[object, BaseException | None]
-_Asked = SimpleQueue[Callable[[], object] | None]
 
 
 class TimedDetector:
@@ -56,13 +55,13 @@ class TimedDetector:
         self._inner: Detector | None = detect
         """None when it hung."""
         self._deadline, self._stop = deadline, stop
-        self._asked: _Asked = SimpleQueue()
-        self._told: SimpleQueue[_Answer] = SimpleQueue()
+        self._asked: Asked = SimpleQueue()
+        self._told: SimpleQueue[Answer] = SimpleQueue()
         self._usable = True
         self._begun: Frame | None = None
         """The frame that it was told to begin with, until it is asked for it or something else."""
         arguments = self._asked, self._told
-        self._thread = threading.Thread(target=_serve, args=arguments, name="detector", daemon=True)
+        self._thread = threading.Thread(target=serve, args=arguments, name="detector", daemon=True)
         self._thread.start()
         self._finish = weakref.finalize(self, self._asked.put, None)
 
@@ -126,7 +125,7 @@ class TimedDetector:
             del error  # its traceback holds this frame: a circle
         return answer
 
-    def _answer(self) -> _Answer:
+    def _answer(self) -> Answer:
         """What was told, as soon as it is. Raises Empty when the deadline is over."""
         left, thread = self._deadline, self._thread.native_id
         waited = _waited(thread) if left <= 2 * _LOOK else -1.0
@@ -190,21 +189,6 @@ def _waited(thread: int | None) -> float:
         return int(Path(f"/proc/self/task/{thread}/schedstat").read_text().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return 0.0
-
-
-def _serve(asked: _Asked, told: SimpleQueue[_Answer]) -> None:
-    """Answer calls until None is asked. Knows nothing of the object that asks, so that it can be collected."""
-    while True:
-        call = asked.get()
-        if call is None:
-            return
-        try:
-            answer: _Answer = call(), None
-        except BaseException as error:  # raised again in the caller's thread
-            answer = None, error
-        del call  # or the frame in it lives until the next one
-        told.put(answer)
-        del answer
 
 
 def _found(detect: Detector, frame: Frame) -> tuple[Face, ...]:

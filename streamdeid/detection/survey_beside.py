@@ -14,13 +14,16 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from queue import Empty, SimpleQueue
+from typing import cast
 
 import numpy as np
 
 from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
+from streamdeid.detection.calls_beside import Answer, Asked, serve
 from streamdeid.detection.candidates import SAME_FACE, overlap
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.places import Place, moved_points
@@ -62,14 +65,7 @@ def _seen_upright(place: Place) -> bool:
 
 
 Told = tuple[Surveyed | None, Sequence[There]]
-
-
-@dataclass(frozen=True)
-class _Answer:
-    seen: Surveyed | None
-    error: BaseException | None
-    seconds: float
-    """For which it was looked, by the clock."""
+_Looked = tuple[Surveyed | None, float]
 
 
 class SurveyBeside:
@@ -80,8 +76,8 @@ class SurveyBeside:
 
     def __init__(self, survey: Survey) -> None:
         self._survey = survey
-        self._asked: SimpleQueue[tuple[Planes, Part] | None] = SimpleQueue()
-        self._told: SimpleQueue[_Answer] = SimpleQueue()
+        self._asked: Asked = SimpleQueue()
+        self._told: SimpleQueue[Answer] = SimpleQueue()
         self._known: Sequence[There] | None = None
         """Of the picture that is looked at, None while none is or when the answer is of no use any more."""
         self._since: Fraction | None = None
@@ -93,8 +89,7 @@ class SurveyBeside:
         self._last: Fraction | None = None
         """Time of the last picture."""
         self._not_before = -1.0
-        asked = survey, self._asked, self._told
-        threading.Thread(target=_serve, args=asked, name="survey", daemon=True).start()
+        threading.Thread(target=serve, args=(self._asked, self._told), name="survey", daemon=True).start()
         self._finish = weakref.finalize(self, self._asked.put, None)
 
     def lay_out(self, size: tuple[int, int]) -> None:
@@ -139,7 +134,7 @@ class SurveyBeside:
             self._wait = False
             return self._survey.look(planes, part), here
         self._since, self._known, self._part = time, here, part
-        self._asked.put((planes, part))
+        self._asked.put(partial(_looked, self._survey, planes, part))
         return answer
 
     def _answer(self) -> Told:
@@ -147,17 +142,17 @@ class SurveyBeside:
         if self._since is None:
             return None, ()
         try:
-            told = self._told.get(block=False)
+            answer, error = self._told.get(block=False)
         except Empty:
             return None, ()
         known, self._known, self._since = self._known, None, None
-        self._not_before = clock.monotonic() + _REST * told.seconds
         try:
-            if told.error is not None:
-                raise told.error
+            if error is not None:
+                raise error
         finally:
-            seen = told.seen
-            del told  # an error's traceback holds this frame: a circle
+            del error  # its traceback holds this frame: a circle
+        seen, seconds = cast(_Looked, answer)
+        self._not_before = clock.monotonic() + _REST * seconds
         return (None, ()) if known is None else (seen, known)
 
     def _drop(self) -> Part | None:
@@ -170,17 +165,10 @@ class SurveyBeside:
         return self._part
 
 
-def _serve(survey: Survey, asked: SimpleQueue[tuple[Planes, Part] | None], told: SimpleQueue[_Answer]) -> None:
-    """Look until None is asked for."""
-    while (one := asked.get()) is not None:
-        began = clock.monotonic()
-        try:
-            answer = _Answer(survey.look(*one), None, clock.monotonic() - began)
-        except BaseException as error:  # raised again in the caller's thread
-            answer = _Answer(None, error, clock.monotonic() - began)
-        del one  # or the picture lives until the next one
-        told.put(answer)
-        del answer
+def _looked(survey: Survey, planes: Planes, part: Part) -> _Looked:
+    """What a survey sees, and the seconds for which it looked, by the clock."""
+    began = clock.monotonic()
+    return survey.look(planes, part), clock.monotonic() - began
 
 
 def found_now(

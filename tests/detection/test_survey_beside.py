@@ -165,7 +165,7 @@ def test_it_rests_twice_as_long_as_it_looked(held: Held, monkeypatch: pytest.Mon
     now = SimpleNamespace(monotonic=lambda: 100.0)
     monkeypatch.setattr(survey_beside, "clock", now)
     beside: Any = SurveyBeside(held)  # type: ignore[arg-type]
-    monkeypatch.setattr(beside, "_told", SimpleNamespace(get=lambda block: survey_beside._Answer(None, None, 0.3)))
+    monkeypatch.setattr(beside, "_told", SimpleNamespace(get=lambda block: ((None, 0.3), None)))
     beside(PLANES, Fraction(0), False, [])
     beside(PLANES, Fraction(1, 20), False, [])  # asked
     beside(PLANES, Fraction(2, 20), False, [])  # told: 0.3 seconds

@@ -1,0 +1,22 @@
+"""Calls that are answered one after another in a thread of their own, which knows nothing of who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from queue import SimpleQueue
+
+Answer = tuple[object, BaseException | None]
+"""What a call returned, or what it raised."""
+Asked = SimpleQueue[Callable[[], object] | None]
+
+
+def serve(asked: Asked, told: SimpleQueue[Answer]) -> None:
+    """Answer calls until None is asked. Knows nothing of the object that asks, so that it can be collected."""
+    while (call := asked.get()) is not None:
+        try:
+            answer: Answer = call(), None
+        except BaseException as error:  # raised again in the caller's thread
+            answer = None, error
+        del call  # or the frame in it lives until the next one
+        told.put(answer)
+        del answer
