@@ -61,12 +61,13 @@ def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
             opened = max((now[lower, 1] - now[upper, 1]) / wide_now for upper, lower in ((13, 19), (14, 18), (15, 17)))
             most = max(_rising(wide_now / wide_rest, 1.1, 1.5), _rising(opened, 0.25, 0.9))
             laid[:, 0] *= (1 - most) + most * min(1.0, 1.12 * wide_now / wide)
-            for sign, pairs, sides in ((-1, _UPPER_LIP, {1: 13, 5: 15}), (1, _LOWER_LIP, {7: 17, 11: 19})):
+            least = 0.06 * (rest[6, 0] - rest[0, 0])
+            for sign, pairs, sides in ((-1, _UPPER_LIP, (1, 5)), (1, _LOWER_LIP, (7, 11))):
                 thick_now, thick_rest, thick = (
                     np.mean([abs(mouth[o, 1] - mouth[i, 1]) for o, i in pairs]) for mouth in (now, rest, own)
                 )
-                thinner = thick * min(thick_now / thick_rest, 1)
-                more_lip = thinner - (thick + ratio * min(thick_now - thick_rest, 0))
+                lost = min(thick_now - thick_rest, 0)
+                more_lip = lost * thick / max(thick_rest, least) - ratio * lost
                 laid[[o for o, _ in pairs], 1] += sign * more_lip
                 laid[list(sides), 1] += sign * more_lip / 2
             ratio = max(ratio, 1.06)

@@ -11,24 +11,34 @@ _INNER_UPPER, _INNER_LOWER = 62, 66
 """Middle of the inner lips."""
 
 
-def with_corners_between(shape: Points, lowest: float, highest: float) -> Points:
-    """A shape (81, 2) with the corners of its mouth so high over the middle of the inner lips at least and at most,
-    shares of the mouth's width along the line of its corners; the same array where they are.
+def corner_height(shape: Points) -> float:
+    """Height of the corners of the mouth of a shape (81, 2) over the middle of the inner lips, a share of the mouth's
+    width, across the line of the corners."""
+    return float(_levelled(shape)[1])
 
-    The lips bend with them: by the square of the distance from the middle, which stays where it is.
+
+def with_corners_between(shape: Points, lowest: float, highest: float) -> Points:
+    """A shape (81, 2) whose `corner_height` lies between two bounds; the same array where it does.
+
+    The lips bend with the corners, by the square of the distance from the middle, which stays where it is.
     """
-    left, right = (shape[i] for i in MOUTH_CORNERS)
-    along = right - left
-    width = float(np.hypot(*along)) or 1.0
-    along = along / width
-    down = np.array([-along[1], along[0]])
-    middle = (shape[_INNER_UPPER] + shape[_INNER_LOWER]) / 2
-    height = float((middle - (left + right) / 2) @ down) / width
+    (along, down, width), height, middle = _levelled(shape)
     up = float(np.clip(height, lowest, highest)) - height
     if up == 0:
         return shape
-    lips = shape[MOUTH]
-    share = np.clip(2 * ((lips - middle) @ along) / width, -1, 1) ** 2
+    away = (shape[MOUTH] - middle) @ along
+    left, right = ((shape[i] - middle) @ along for i in MOUTH_CORNERS)
+    reach = np.maximum(np.where(away < 0, -left, right), 1e-6)  # a mouth drawn aside has a short and a long half
     bent = shape.copy()
-    bent[MOUTH] = lips - (up * width * share)[:, None] * down
+    bent[MOUTH] -= (up * width * np.clip(away / reach, -1, 1) ** 2)[:, None] * down
     return bent
+
+
+def _levelled(shape: Points) -> tuple[tuple[Points, Points, float], float, Points]:
+    """Along the line of the corners, down from it, and its length; their height; the middle of the inner lips."""
+    left, right = (shape[i] for i in MOUTH_CORNERS)
+    width = float(np.hypot(*(right - left))) or 1.0
+    along = (right - left) / width
+    down = np.array([-along[1], along[0]])
+    middle: Points = (shape[_INNER_UPPER] + shape[_INNER_LOWER]) / 2
+    return (along, down, width), float((middle - (left + right) / 2) @ down) / width, middle

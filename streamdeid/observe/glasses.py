@@ -71,9 +71,9 @@ _LINE = 0.018
 """Width of the frame's line, distances between the eyes."""
 _SHADOW = 0.1
 """Light that the frame takes from the skin below it."""
-_GLOSS, _GLARE, _SHINES = 0.45, 0.1, 235.0
-"""How much of the way the upper half of a rim, and a slanting band on a lens, go towards the grey level of a
-reflection: a line of one grey before nothing is a drawing of glasses."""
+_GLOSS, _GLARE, _SHINES = 0.45, 0.1, 1.6
+"""How much of the way the upper half of a rim, and a slanting band on a lens, go towards a reflection, and how bright
+that is over what the lenses lie before: without reflections glasses look drawn, and in the dark they are dark."""
 _BAND = np.array([(-0.1, -1.0), (0.4, -1.0), (0.0, 1.0), (-0.5, 1.0)])
 """Corners of that band, half axes of a lens."""
 
@@ -221,25 +221,26 @@ def render_glasses(patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose,
     luma = patch.y[y0:y1, x0:x1]
     luma *= 1 - np.float32(_SHADOW) * shadow
     rings = [line - (x0, y0) for line in lines if len(line) == len(_RING)]
-    luma += _glare(rings, mask.shape, sigma) * (np.float32(_SHINES) - luma)
+    lenses, bands = _lenses(rings, mask.shape)
+    shines = np.float32(min(_SHINES * float(np.median(luma[lenses > 0])), 255.0) if lenses.any() else 0.0)
+    luma += np.float32(_GLARE) * cv2.GaussianBlur(bands, (0, 0), 2 * sigma) * np.maximum(shines - luma, 0)
     luma += mask * (np.float32(y) - luma)
     upper = _stroked([ring[len(ring) // 2 :] - (0, 0.25 * width) for ring in rings], 0.4 * width, mask.shape[::-1])
-    luma += np.float32(_GLOSS) * mask * upper * (np.float32(_SHINES) - luma)
+    luma += np.float32(_GLOSS) * mask * upper * np.maximum(shines - luma, 0)
     chroma = patch.uv[y0 // 2 : (y1 + 1) // 2, x0 // 2 : (x1 + 1) // 2]
     half = cv2.resize(mask, chroma.shape[1::-1], interpolation=cv2.INTER_AREA)[:, :, None]
     chroma += half * (np.array([u, v], np.float32) - chroma)
 
 
-def _glare(rings: list[Points], shape: tuple[int, ...], sigma: float) -> Pixels:
-    """Opacity float32 (h, w) of the reflections on lenses with these outlines (49, 2)."""
-    lenses, bands = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
+def _lenses(rings: list[Points], shape: tuple[int, ...]) -> tuple[Pixels, Pixels]:
+    """Lenses with these outlines (49, 2), and the bands of reflections on them, float32 (h, w), 0 or 1."""
+    lenses, bands = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     for ring in rings:
         middle, right, down = ring[:-1].mean(axis=0), ring[0], ring[len(ring) // 4]
         band = middle + _BAND @ np.array([right - middle, down - middle])
-        cv2.fillPoly(lenses, [np.round(ring * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
-        cv2.fillPoly(bands, [np.round(band * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
-    soft = cv2.GaussianBlur((lenses & bands).astype(np.float32), (0, 0), 2 * sigma)
-    return np.asarray(np.float32(_GLARE) * soft, np.float32)
+        for places, picture in ((ring, lenses), (band, bands)):
+            cv2.fillPoly(picture, [np.round(places * 16).astype(np.int32)], (1,), cv2.LINE_8, 4)
+    return lenses, lenses * bands
 
 
 def _box_about(lines: list[Points], margin: float, size: tuple[int, int]) -> tuple[int, int, int, int] | None:

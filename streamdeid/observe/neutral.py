@@ -2,16 +2,16 @@
 
 Among the frames seen so far those with a closed mouth, a frontal head, and eyes, mouth and brows as they usually are,
 are kept; the neutral face is the median over them. Once shown it is drawn slowly towards newer estimates, so that
-nothing jumps, and more slowly the longer it has been known: what it moves by, expressions lose.
+nothing jumps, and its shape more slowly the longer it has been known: what it moves by, expressions lose.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from operator import is_
 
 import numpy as np
 
+from streamdeid.aam.mouth_corners import corner_height
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.core.ibug68 import (
     LEFT_BROW,
@@ -32,15 +32,17 @@ _SPREADS = np.array([0.02, 0.02, 0.02, 0.025])
 """The same of the opening of the eyes, the width of the mouth, the height of its corners and that of the brows, about
 what is usual. Without the last three whoever begins to smile with a closed mouth was soon at rest smiling, and the new
 face frowned when the smile ended: over 14 clips the correlation of a smile's corners with what is drawn of it was .935
-in the mean (lp_d14 .58) and is .98, that of the mouth's width .950 (lp_d3 .66) and .99. Twice and two thirds as much
-give the same within .01. Chosen on ten of them; glasses, grimaces, interview_cap and speaker_soft chose nothing."""
-_RECENT = 500
-"""Frames from which it is known what is usual."""
+in the mean (lp_d14 .58) and is .98, that of the mouth's width .950 (lp_d3 .66) and .99. Twice as much, or two thirds of
+it, gives the same within .01. Chosen on ten of them; glasses, grimaces, interview_cap and speaker_soft chose
+nothing."""
+_RECENT, _ONE_IN = 500, 3
+"""Frames from which it is known what is usual, and of how many one is among them when there are so many: that is a
+minute at 25 a second, and whoever smiles for less than half of it is not usually smiling."""
 _OPEN, _MORE = 0.8, 1.15
 """Quantile of the openings of the eyes that counts as open, and how many times that of the face at rest it has to be
 before it is believed: who squints for most of a shot is at rest squinting, and half open eyes would be drawn wide open
-(lp_d3, which chose this: 1.4 to 1.6). Of 14 people in 13 other clips eight stay at 1 from the first second on, five
-reach 1.02 to 1.19, one 1.39 for a moment."""
+(lp_d3, which chose this: 1.4 to 1.6). Of 14 people in 13 other clips eight stayed at 1 from the first second on, five
+reached 1.02 to 1.19, one 1.39 for a moment, before mouth and brows counted."""
 _WIDEST = 2.0
 """The most that is believed."""
 _HOLD = 0.12
@@ -48,16 +50,20 @@ _HOLD = 0.12
 _STEP = 0.25, 0.05, 0.01, 0.02
 """The least that a shown neutral moves at a time: root mean square of its texture in grey levels (what rounding to
 whole ones hides), of its points in pixels of the model's frame, log darkness of hair, and how wide eyes open. All that
-is derived from it is computed anew then, which costs more than drawing a face does. Steps were .03 to .2 grey levels,
-eight a second, on nine tenths of the frames of webcam_near_far, night_turning and glasses, .15 to .5 on those of
-grimaces."""
+is derived from it is computed anew then, which costs more than drawing a face does. Before, steps were .03 to .2 grey
+levels, eight a second, on nine tenths of the frames of webcam_near_far, night_turning and glasses, .15 to .5 on those
+of grimaces."""
 _MOST_STEPS = 2.0
 """How many of them it moves at once, at most, after it stood still for long."""
 _BLEMISH = 3.0
 """What a blemish of 1 counts beside a wide open mouth (5), closed eyes (3) or a head turned by 23 degrees (1)."""
-_SETTLE = 2.0, 30.0
-"""Seconds in which a shown neutral follows a better estimate: as many as it has been shown, between these. A mean over
-all that was seen moves so; with 2 throughout, corners of the mouth correlate by .97 in the mean instead of .98."""
+_SETTLE = 2.0, 10.0
+"""Seconds in which a shown neutral follows a better estimate. Its shape: in as many as it has been known, between
+these; a mean over all that was seen moves so. With 2 throughout, corners of the mouth correlate by .97 in the mean
+instead of .98. All else, and whatever was learnt while nobody looked: in the first."""
+_CALMER = 1.0
+"""By how much less restless those frames must be, in the mean, that what was known before counts for nothing: a head
+that turned to the camera by 23 degrees, a cup that was put down."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class Neutral:
 @dataclass(frozen=True)
 class _Candidate:
     unrest: float
-    """Of what is at rest alike in all: the mouth shut, the head frontal, the face seen whole and sharp."""
+    """`_unrest` of the shape, and what a face counts that is not seen whole and sharp."""
     ways: Points
     """`_ways` of the shape."""
     shape: Points = field(repr=False)
@@ -100,11 +106,11 @@ def _ways(shape: Points) -> Points:
     """In what people at rest differ, float64 (4,), shares of the width of the face of a shape (81, 2): opening of the
     eyes, width of the mouth, height of its corners over the middle of the lips, height of the brows over the eyes."""
     left, right = (shape[i] for i in MOUTH_CORNERS)
-    corners = (shape[51, 1] + shape[57, 1] - left[1] - right[1]) / 2
+    mouth = float(np.linalg.norm(right - left))
     eyes = (shape[LEFT_EYE_CORNERS[0], 1] + shape[RIGHT_EYE_CORNERS[1], 1]) / 2
     brows = eyes - (shape[LEFT_BROW, 1].mean() + shape[RIGHT_BROW, 1].mean()) / 2
     width = _width(shape)
-    return np.array([_eyes(shape), np.linalg.norm(right - left) / width, corners / width, brows / width])
+    return np.array([_eyes(shape), mouth / width, corner_height(shape) * mouth / width, brows / width])
 
 
 def _unrest(shape: Points, yaw: float, pitch: float) -> float:
@@ -113,12 +119,12 @@ def _unrest(shape: Points, yaw: float, pitch: float) -> float:
     return mouth / _MOUTH_SPREAD + abs(yaw) / 0.4 + abs(pitch) / 0.5
 
 
-def _between(old: Neutral, new: Neutral, share: float) -> Neutral:
-    """The face that lies a share of the way from old to new."""
+def _between(old: Neutral, new: Neutral, of_shape: float, share: float) -> Neutral:
+    """The face that lies a share of the way from old to new, and its shape another one."""
     hair = new.hair if old.hair is None or new.hair is None else old.hair + share * (new.hair - old.hair)
     texture = old.small_texture + np.float32(share) * (new.small_texture - old.small_texture)
     wide = old.open + share * (new.open - old.open)
-    return Neutral(old.shape + share * (new.shape - old.shape), texture, hair, wide)
+    return Neutral(old.shape + of_shape * (new.shape - old.shape), texture, hair, wide)
 
 
 class NeutralEstimator:
@@ -127,24 +133,26 @@ class NeutralEstimator:
     def __init__(self) -> None:
         self._kept: list[_Candidate] = []
         self._recent: Points = np.empty((_RECENT, len(_SPREADS)))
-        self._seen = 0
-        self._usual: Points = np.zeros(len(_SPREADS))
+        self._seen = self._noted = 0
+        self._usually: Points = np.zeros(len(_SPREADS))
+        """Median of them."""
         self._shown: Neutral | None = None
-        self._shown_first = self._shown_at = 0.0
+        self._known_since = self._shown_at = 0.0
+        self._calm = 0.0
+        """Mean unrest of the frames that what is shown is drawn to, when that began to be known."""
         self._aim: Neutral | None = None
         self._aimed_at: list[_Candidate] = []
         self._looked_at = 0.0
-        self._steps = 0.0
-        """How far what is shown is from there, in the least steps."""
+        self._steps: Points = np.zeros(2)
+        """How far shape and all else of what is shown are from there, in the least steps."""
 
     def wants(self, shape: Points, yaw: float, pitch: float) -> bool:
         """Whether a frame with this shape (81, 2) would be kept (its full texture is then worth sampling)."""
         if len(self._kept) < _KEPT:
             return True
-        new = _unrest(shape, yaw, pitch), _ways(shape)
-        last = self._kept[-1]
-        own, others = self._restlessness([new, (last.unrest, last.ways)])
-        return bool(own < others)
+        worst = self._kept[-1]
+        new, old = self._restlessness([(_unrest(shape, yaw, pitch), _ways(shape)), (worst.unrest, worst.ways)])
+        return bool(new < old)
 
     def observe(
         self,
@@ -160,9 +168,11 @@ class NeutralEstimator:
         darkness of the hair if seen. blemish: 0 for a face that is seen whole and sharp; others are
         used as long as there are no better ones."""
         ways = _ways(shape)
-        self._recent[self._seen % _RECENT] = ways
+        if self._seen < _RECENT or self._seen % _ONE_IN == 0:
+            self._recent[self._noted % _RECENT] = ways
+            self._noted += 1
+            self._usually = np.median(self._recent[: self._noted], axis=0)
         self._seen += 1
-        self._usual = np.median(self._recent[: self._seen], axis=0)
         unrest = _unrest(shape, yaw, pitch) + _BLEMISH * blemish
         kept = [*self._kept, _Candidate(unrest, ways, shape, small_texture, texture, hair)]
         order = np.argsort(self._restlessness([(c.unrest, c.ways) for c in kept]), kind="stable")
@@ -170,9 +180,9 @@ class NeutralEstimator:
 
     def _restlessness(self, candidates: list[tuple[float, Points]]) -> Points:
         """(n,): small for a closed mouth, a frontal head, and eyes, mouth and brows as usual (a stare is no rest: the
-        brows go up with it). Of each of them what is at rest alike in all, and `_ways`."""
+        brows go up with it). candidates: unrest and ways of each."""
         ways = np.stack([ways for _, ways in candidates])
-        away = np.abs(ways - self._usual) / _SPREADS
+        away = np.abs(ways - self._usually) / _SPREADS
         restlessness: Points = np.array([unrest for unrest, _ in candidates]) + away.sum(axis=1)
         return restlessness
 
@@ -196,32 +206,39 @@ class NeutralEstimator:
             return self._shown
         unseen, self._looked_at, aim = time - self._looked_at, time, self._aimed()
         if self._shown is None:
-            self._shown, self._shown_at, self._shown_first = aim, time, time
+            self._shown, self._shown_at, self._known_since, self._calm = aim, time, time, self._unrest_aimed_at()
             return aim
-        settle = float(np.clip(time - self._shown_first, *_SETTLE))
-        share = min(1.0, (time - self._shown_at) / settle)
-        if share * self._steps >= 1:
-            most = max(unseen / settle, _MOST_STEPS / self._steps)  # while nobody looked it may have gone far
-            self._shown, self._shown_at = _between(self._shown, aim, min(share, most)), time
+        if self._unrest_aimed_at() < self._calm - _CALMER:
+            self._known_since, self._calm = time, self._unrest_aimed_at()
+        settle = np.array([np.clip(time - self._known_since, *_SETTLE), _SETTLE[0]])
+        shares = np.minimum(1.0, (time - self._shown_at) / settle)
+        if (shares * self._steps).max() >= 1:
+            # While nobody looked it may have gone far.
+            most = np.maximum(unseen / _SETTLE[0], _MOST_STEPS / np.maximum(self._steps, 1e-9))
+            self._shown, self._shown_at = _between(self._shown, aim, *np.minimum(shares, most).tolist()), time
             self._steps = _steps(self._shown, aim)
         return self._shown
+
+    def _unrest_aimed_at(self) -> float:
+        """Mean unrest of the frames that the aim is the median of."""
+        return float(np.mean([c.unrest for c in self._aimed_at]))
 
     def _aimed(self) -> Neutral:
         """The median over the best of the frames kept."""
         best = self._best()
-        same = len(best) == len(self._aimed_at) and all(map(is_, best, self._aimed_at))
+        same = {id(c) for c in best} == {id(c) for c in self._aimed_at}
         aim = self._aim
         if aim is None or not same:
             aim = Neutral(self.shape(), median([c.small_texture for c in best]), _usual([c.hair for c in best]))
         aim = replace(aim, open=self._open(aim.shape))
         if self._aim is None or not same or aim.open != self._aim.open:
             self._aim, self._aimed_at = aim, best
-            self._steps = 0.0 if self._shown is None else _steps(self._shown, aim)
+            self._steps = np.zeros(2) if self._shown is None else _steps(self._shown, aim)
         return self._aim
 
     def _open(self, shape: Points) -> float:
         """How much wider than in a shape (81, 2) the eyes are when they are open."""
-        usual = float(np.quantile(self._recent[: self._seen, 0], _OPEN))
+        usual = float(np.quantile(self._recent[: self._noted, 0], _OPEN))
         return float(np.clip(usual / max(_eyes(shape), 1e-6) / _MORE, 1.0, _WIDEST))
 
     def forget_textures(self) -> None:
@@ -235,15 +252,16 @@ class NeutralEstimator:
         return median
 
 
-def _steps(old: Neutral, new: Neutral) -> float:
-    """How far two neutrals are apart, in the least steps that are made."""
-    if (old.hair is None) != (new.hair is None):
-        return np.inf
+def _steps(old: Neutral, new: Neutral) -> Points:
+    """How far shapes, and all else, of two neutrals are apart, in the least steps that are made, (2,)."""
     hair = 0.0 if old.hair is None or new.hair is None else abs(new.hair - old.hair)
+    if (old.hair is None) != (new.hair is None):
+        hair = np.inf
     texture = float(np.sqrt(np.square(new.small_texture - old.small_texture).mean()))
     shape = float(np.sqrt(np.square(new.shape - old.shape).sum(axis=1).mean()))
     lids = abs(new.open - old.open)
-    return max(each / step for each, step in zip((texture, shape, hair, lids), _STEP, strict=True))
+    in_steps = [each / step for each, step in zip((texture, shape, hair, lids), _STEP, strict=True)]
+    return np.array([in_steps.pop(1), max(in_steps)])
 
 
 def median(textures: list[Pixels]) -> Pixels:

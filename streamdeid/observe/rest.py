@@ -7,9 +7,9 @@ taken out of it.
 How much that is follows from the training set's people, each judged by a rule that had not seen them (models/CARD.md):
 the amount of a smile (`aam.smile`) is 0.0 ± 0.3 in their faces at rest and 1.0 ± 0.5 in their smiles. An estimate with
 amount a is a smile with a likelihood that these tell, and exceeds its owner's face at rest by 1 + 0.7 (a - 1) then, on
-average. `_TAKEN` is the product of the two, for estimates of which between a third and one half are smiles. Nothing is
+average. `_TAKEN` is the product of the two, for estimates of which between a third and one half are smiles. No smile is
 taken from 9 of 10 faces at rest of Canada (40 people), nor from half of those of IMM (37), where the camera looks from
-another height; nothing was trained on either.
+another height; nothing was trained on either. Corners of the mouth that are raised without more of a smile count, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.mouth_corners import with_corners_between
+from streamdeid.aam.mouth_corners import corner_height, with_corners_between
 from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.smile import amount
@@ -27,9 +27,10 @@ _UNEVEN = 2.0
 """Pixels of the model's frame, 200 wide, by which a point may lie off the middle between it and its mirror image in a
 face at rest: 19 of 20 points of donors' mouths do not. Whoever winks through a short shot is at rest winking, and an
 even mouth would be drawn awry."""
-_RAISED = 0.03
-"""Height of the corners of the mouth, a share of its width, that a face at rest has at most: London's at rest are at
--.03 ± .04, so that what lies higher is a smile in fourteen of fifteen. At 0 people who just talk (speech_1) smile."""
+_RAISED, _LOWERED = 0.03, 0.05
+"""Height of the corners of the mouth, a share of its width, that a face at rest has at most, and by how much they are
+lowered at most: that much of somebody's own mouth is drawn as a smile. London's at rest are at -.03 ± .04: one face of
+fifteen lies higher. At 0 people who just talk smile (speech_1)."""
 _AMOUNTS = (0.3, 0.7, 1.5)
 """Amount of a smile in an estimate of the face at rest."""
 _TAKEN = (0.0, 0.7, 1.3)
@@ -69,7 +70,7 @@ def at_rest(shape: Points, model: AppearanceModel) -> Points:
     taken = float(np.interp(amount_in, _AMOUNTS, _TAKEN))
     if taken > 0:
         shape = shape - taken * model.smile @ np.linalg.inv(to_frame.linear).T
-    return with_corners_between(shape, -np.inf, _RAISED)
+    return with_corners_between(shape, -np.inf, max(_RAISED, corner_height(shape) - _LOWERED))
 
 
 def opened(shape: Points, times: float) -> Points:

@@ -29,6 +29,9 @@ _OVER = ((1, 13), (2, 13), (3, 14), (4, 15), (5, 15), (7, 17), (8, 17), (9, 18),
 _THICK = ((2, 13), (3, 14), (4, 15)), ((8, 17), (9, 18), (10, 19))
 """Points of the outer and of the inner lip, numbers within the mouth, between which the upper and the lower one is as
 thick as it is."""
+_THINNEST = 0.06
+"""Thickness, a share of the mouth's width, that a lip of the person at rest counts as at least: of pressed lips noise
+alone would make full ones come and go."""
 _NOSE, _LIP, _MOUTH_FROM, _MOUTH_TO = 33, 51, MOUTH.start, MOUTH.stop
 """Points between which the philtrum lies, and those of the mouth."""
 _NARROWEST = 0.12
@@ -41,8 +44,9 @@ _LOWERED = 0.65, 0.85
 is drawn as it is read. The landmarker reads two lowered lids of a head that turns a little by up to .4 apart (lp_d11,
 grimaces), which would be a wink; who winks mostly has the other eye open. Chosen by eye on lp_d3."""
 _WIDER = 1.1
-"""How much wider open an eye is drawn, at most, than the surrogate's at rest or the person's now, whichever is wider.
-Who squints while the face at rest is learnt would stare afterwards (lp_d3)."""
+"""How much wider open an eye is drawn, at most, than the surrogate's at rest or the person's now, whichever is wider:
+like the opening of a mouth, a wide one is the person's own. Who squints while the face at rest is learnt would stare
+afterwards (lp_d3)."""
 _MOST_TURN = 0.5
 """Largest turn, pixels for a pixel of depth (about radians), taken out of a surrogate."""
 _RISE, _REST = 1.5, -0.045
@@ -162,7 +166,7 @@ def _lay(shape, neutral, surrogate, moved, laid, first, stop, a, b, mouth, wider
 @kernel
 def _open_lids(laid, ratio, now, rest, own, wider, more):  # type: ignore[no-untyped-def]
     """Open an eye (6, 2), in place: closing is relative, so that shut eyes are shut; opening wider is absolute, or a
-    narrow eye's twitch would be a stare, and ends where the wider of both eyes does."""
+    narrow eye's twitch would be a stare, and ends at `_WIDER`."""
     low, high = rest[0, 0], rest[0, 0]
     for i in range(len(rest)):
         low, high = min(low, rest[i, 0]), max(high, rest[i, 0])
@@ -187,13 +191,15 @@ def _thickness(mouth, lip):  # type: ignore[no-untyped-def]
 @kernel
 def _thin_lips(laid, ratio, now, rest, own):  # type: ignore[no-untyped-def]
     """Make the lips of a mouth (20, 2), in place, thinner in proportion to the person's: by the difference alone, full
-    lips would stay full in a smile that leaves a line of the person's (cup_occlusion). They thicken by as much."""
+    lips would stay full in a smile that leaves a line of the person's (cup_occlusion). They thicken by what the
+    person's do."""
+    width = max(abs(rest[6, 0] - rest[0, 0]), 1e-6)
     for upper in (True, False):
         lip = _THICK[0] if upper else _THICK[1]
         before, at_rest, own_rest = _thickness(now, lip), _thickness(rest, lip), _thickness(own, lip)
         if before >= at_rest:
             continue
-        more = own_rest * (before / at_rest - 1.0) - ratio * (before - at_rest)
+        more = (before - at_rest) * (own_rest / max(at_rest, _THINNEST * width) - ratio)
         for outer, beside in _OVER:
             if (beside < 16) == upper:
                 middle = outer != 1 and outer != 5 and outer != 7 and outer != 11

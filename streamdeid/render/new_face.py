@@ -19,8 +19,8 @@ from streamdeid.render.sharp_features import sharpened
 _CORNERS = -0.04
 """Height of the corners of the mouth, a share of its width, that a surrogate has at least: what they have in the median
 of the bank, where they hang by up to .16. In studio photographs people look stern; a new face with such a mouth frowns
-when nobody does. At -.01 and more the landmarker reads less of smiles (night_turning's correlation .86, .81 and .73 at
-none, -.04 and -.01), and who is sad seems to smile (lp_d3)."""
+when nobody does. The higher the corners, the less of smiles the landmarker reads (night_turning: correlation .86 with
+none lifted, .81 at this, .73 at -.01), and at -.01 who is sad seems to smile (lp_d3)."""
 
 
 @dataclass(frozen=True)

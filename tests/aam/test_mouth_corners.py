@@ -62,6 +62,15 @@ def test_a_mouth_that_does_not_hang_stays_as_it_is(model: AppearanceModel) -> No
     assert _up(shape) is shape
 
 
+def test_a_lopsided_mouth_is_lifted_on_both_sides(model: AppearanceModel) -> None:
+    shape = _hanging(model, 0.1)
+    shape[[51, 57, 62, 66], 0] += 0.15 * (shape[54, 0] - shape[48, 0])
+    up = _up(shape)
+    assert _height(up) == pytest.approx(0.01, abs=1e-6)
+    lifted = shape[[48, 54], 1] - up[[48, 54], 1]
+    assert lifted[0] == pytest.approx(lifted[1], rel=0.01)
+
+
 def test_lips_turned_with_the_head_are_lifted_along_their_own_line(model: AppearanceModel) -> None:
     shape, angle = _hanging(model, 0.08), 0.4
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import cv2
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
+from streamdeid.aam.synthesise import Patch
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.observe import glasses
@@ -90,6 +92,22 @@ def test_the_frame_is_before_the_new_eyes(
     assert 3 < np.percentile(lens, 95) < 30 and np.percentile(lens, 20) < 2, "a band of the lens is a reflection"
     chin = worn.points[8]
     assert np.abs(changed[int(chin[1]) - 20 :]).max() < 8, "elsewhere only the light that was measured"
+
+
+@pytest.mark.parametrize("level", [150.0, 40.0])
+def test_reflections_are_as_bright_as_the_scene_lets_them(made: Scene, fitting: FitModel, level: float) -> None:
+    seen = watched(with_frame(made, (25, 25, 25)), made, fitting)
+    assert seen.glasses is not None
+    height, width = made.planes.y.shape
+    luma, covered = np.full((height, width), level, np.float32), np.ones((height, width), np.uint8)
+    patch = Patch(0, 0, luma, np.full((height // 2, width // 2, 2), 128, np.float32), covered[::2, ::2], covered)
+    black = replace(seen.glasses, colour=np.zeros(3, np.float32))
+    eyes = np.stack([seen.points[36:42].mean(axis=0), seen.points[42:48].mean(axis=0)])
+    span = float(np.linalg.norm(np.subtract(*(fitting.model.mean_shape[a : a + 6].mean(axis=0) for a in (36, 42)))))
+    glasses.render_glasses(patch, black, eyes, seen.pose, span, made.planes.colour)
+    brightest = float(patch.y.max())
+    assert 1.02 * level < brightest < 1.2 * level, "on a lens"
+    assert patch.y.min() < 0.5 * level, "the lower half of a rim, black (16)"
 
 
 def test_the_bit_stays_until_it_is_clearly_gone(made: Scene, fitting: FitModel) -> None:

@@ -100,17 +100,39 @@ def test_a_shown_neutral_does_not_jump(rest: Array) -> None:
 
 
 def test_a_neutral_moves_the_more_slowly_the_longer_it_has_been_known(rest: Array) -> None:
-    moved = []
-    for known in (1, 10, 60):
+    mouths, levels = [], []
+    for known in (1, 5, 60):
         estimator = NeutralEstimator()
-        _feed(estimator, with_mouth(rest, 0.5), 60)
+        wide = _smiling(rest, 0.2)
+        _feed(estimator, wide, 60)
         for i in range(25 * known):
             estimator.neutral(i / 25)
         for _ in range(40):
             _feed(estimator, rest, 120)
         after = [estimator.neutral(known + i / 25) for i in range(50)][-1]
-        moved.append(float(after.small_texture.mean()) - 60)
-    assert moved[0] > 2 * moved[1] > 4 * moved[2] * 0.9 and moved[2] > 1, moved
+        mouths.append(float(np.abs(after.shape - wide).max() / np.abs(rest - wide).max()))
+        levels.append(float(after.small_texture.mean()) - 60)
+    assert 0.9 > mouths[0] > 1.5 * mouths[1] > 1.5 * 1.1 * mouths[2] > 0.1, mouths
+    assert max(levels) - min(levels) < 6 and min(levels) > 30, "light changes as fast as ever"
+
+
+def test_what_was_known_of_a_turned_head_counts_for_nothing_when_it_faces_the_camera(rest: Array) -> None:
+    estimator, turned = NeutralEstimator(), _smiling(rest, 0.05)
+    for i in range(25 * 60):
+        if i < 100:
+            _feed(estimator, turned, yaw=0.9)
+        estimator.neutral(i / 25)
+    for _ in range(40):
+        _feed(estimator, rest)
+    after = [estimator.neutral(60 + i / 25) for i in range(75)][-1]
+    assert np.abs(after.shape - rest).max() < 0.4 * np.abs(turned - rest).max(), "within three seconds"
+
+
+def test_one_long_smile_of_somebody_known_for_a_minute_is_no_rest(rest: Array) -> None:
+    estimator = NeutralEstimator()
+    for i in range(1500 + 600):
+        _feed(estimator, rest if i < 1500 else _smiling(rest, 0.2), yaw=0.05 if i < 1500 else 0.0)
+    np.testing.assert_allclose(estimator.shape(), rest, atol=0.01)
 
 
 def _smiling(shape: Array, much: float) -> Array:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.mouth_corners import with_corners_between
+from streamdeid.aam.mouth_corners import corner_height, with_corners_between
 from streamdeid.aam.piecewise_affine import spread
 from streamdeid.observe.rest import at_rest, folds, smile_in
 from streamdeid.render.expression import transfer_expression
@@ -111,13 +111,14 @@ def test_a_model_that_knows_no_smiles_takes_nothing_out_but_raised_corners(model
     plain = replace(model, smile=nothing, smile_weights=nothing, smile_folds=np.zeros_like(model.smile_folds))
     shape = _at_rest(model)
     np.testing.assert_array_equal(at_rest(shape, plain), shape)
-    raised = with_corners_between(shape, 0.1, 0.1)
+    raised = with_corners_between(shape, 0.07, 0.07)
     np.testing.assert_allclose(at_rest(raised, plain), with_corners_between(shape, 0.03, 0.03), atol=0.2)
+    assert corner_height(at_rest(with_corners_between(shape, 0.2, 0.2), plain)) == pytest.approx(0.15, abs=0.01)
     assert not folds(shape, model.mean_shape, plain).any()
 
 
 def test_whoever_always_has_raised_corners_gets_a_surrogate_with_raised_corners(model: AppearanceModel) -> None:
-    """Corners alone are too little for the rule of a smile."""
+    """Corners alone are too little for the rule of a smile. No more than .05 of them is: mouths differ."""
     raised = with_corners_between(_at_rest(model, 1), 0.08, 0.08)
     surrogate = with_corners_between(_at_rest(model, 2), -0.01, -0.01)
     up = surrogate[[48, 54], 1] - transfer_expression(raised, at_rest(raised, model), surrogate)[[48, 54], 1]
