@@ -67,7 +67,7 @@ def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
                     np.mean([abs(mouth[o, 1] - mouth[i, 1]) for o, i in pairs]) for mouth in (now, rest, own)
                 )
                 lost = min(thick_now - thick_rest, 0)
-                more_lip = lost * thick / max(thick_rest, least) - ratio * lost
+                more_lip = lost * min(thick / thick_rest, max(thick / least, 1)) - ratio * lost
                 laid[[o for o, _ in pairs], 1] += sign * more_lip
                 laid[list(sides), 1] += sign * more_lip / 2
             ratio = max(ratio, 1.06)

@@ -30,8 +30,8 @@ _THICK = ((2, 13), (3, 14), (4, 15)), ((8, 17), (9, 18), (10, 19))
 """Points of the outer and of the inner lip, numbers within the mouth, between which the upper and the lower one is as
 thick as it is."""
 _THINNEST = 0.06
-"""Thickness, a share of the mouth's width, that a lip of the person at rest counts as at least: of pressed lips noise
-alone would make full ones come and go."""
+"""Thickness, a share of the mouth's width, that a lip of the person at rest counts as at least where the surrogate's is
+fuller: of pressed lips noise alone would make full ones come and go."""
 _NOSE, _LIP, _MOUTH_FROM, _MOUTH_TO = 33, 51, MOUTH.start, MOUTH.stop
 """Points between which the philtrum lies, and those of the mouth."""
 _NARROWEST = 0.12
@@ -199,7 +199,8 @@ def _thin_lips(laid, ratio, now, rest, own):  # type: ignore[no-untyped-def]
         before, at_rest, own_rest = _thickness(now, lip), _thickness(rest, lip), _thickness(own, lip)
         if before >= at_rest:
             continue
-        more = (before - at_rest) * (own_rest / max(at_rest, _THINNEST * width) - ratio)
+        gain = min(own_rest / at_rest, max(1.0, own_rest / (_THINNEST * width)))
+        more = (before - at_rest) * (gain - ratio)
         for outer, beside in _OVER:
             if (beside < 16) == upper:
                 middle = outer != 1 and outer != 5 and outer != 7 and outer != 11
