@@ -206,7 +206,8 @@ def render_glasses(patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose,
     eyes (2, 2): middles of the drawn eyes, the picture's left one first; span: distance between the eyes in the model's
     frame.
     """
-    lines = [line - (patch.x0, patch.y0) for line in frame_lines(patch, glasses, eyes, pose, span)]
+    rims, others = frame_lines(patch, glasses, eyes, pose, span)
+    lines = [line - (patch.x0, patch.y0) for line in (*rims, *others)]
     width = _LINE * span * pose.scale
     sigma, fallen = max(0.8 * width, 0.5), max(1, round(1.2 * width))
     box = _box_about(lines, 4 * sigma + fallen + width + 2, patch.size)
@@ -220,7 +221,7 @@ def render_glasses(patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose,
     y, u, v = matrix @ glasses.colour + offset
     luma = patch.y[y0:y1, x0:x1]
     luma *= 1 - np.float32(_SHADOW) * shadow
-    rings = [line - (x0, y0) for line in lines if len(line) == len(_RING)]
+    rings = [line - (x0, y0) for line in lines[: len(rims)]]
     lenses, bands = _lenses(rings, mask.shape)
     shines = np.float32(min(_SHINES * float(np.median(luma[lenses > 0])), 255.0) if lenses.any() else 0.0)
     luma += np.float32(_GLARE) * cv2.GaussianBlur(bands, (0, 0), 2 * sigma) * np.maximum(shines - luma, 0)
@@ -265,25 +266,27 @@ def _ring() -> Points:
 _RING = _ring()
 
 
-def frame_lines(patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose, span: float) -> list[Points]:
-    """Rims, bridge and temples of a frame as lines (n, 2), pixels of the picture. A temple ends where the face does;
-    on the far side of a turned head there is none."""
+def frame_lines(
+    patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose, span: float
+) -> tuple[list[Points], list[Points]]:
+    """Both rims (49, 2) of a frame, and its temples and bridge, as lines (n, 2), pixels of the picture. A temple ends
+    where the face does; on the far side of a turned head there is none."""
     axes = span * pose.scale * pose.rotation[:2].T
     """What one distance between the eyes to the right, downwards and backwards is in the picture, (3, 2)."""
     out, down, back = _LENS_AT
-    lines, inner = [], []
+    rims, others, inner = [], [], []
     for eye, side in zip(eyes, (-1.0, 1.0), strict=True):
         middle = eye + np.array([side * out, down, back]) @ axes
-        lines.append(middle + _RING @ axes[:2])
+        rims.append(middle + _RING @ axes[:2])
         inner.append(middle + np.array([-side * _LENS[0], -0.3 * _LENS[1], 0.0]) @ axes)
         if side * pose.yaw > -_FRONTAL:
             hinge = middle + np.array([side * _LENS[0], -0.35 * _LENS[1], 0.0]) @ axes
             far = eye + np.array([side * 0.9, glasses.height, 0.0]) @ axes
-            lines.append(_to_rim(patch, hinge, far))
+            others.append(_to_rim(patch, hinge, far))
     top = (inner[0] + inner[1]) / 2 + np.array([0.0, -0.05, back]) @ axes
     t = np.linspace(0, 1, 9)[:, None]
-    lines.append((1 - t) ** 2 * inner[0] + 2 * t * (1 - t) * top + t**2 * inner[1])
-    return lines
+    others.append((1 - t) ** 2 * inner[0] + 2 * t * (1 - t) * top + t**2 * inner[1])
+    return rims, others
 
 
 def _to_rim(patch: Patch, start: Points, end: Points) -> Points:

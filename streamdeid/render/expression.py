@@ -150,7 +150,7 @@ def _lay(shape, neutral, surrogate, moved, laid, first, stop, a, b, mouth, wider
         wanted = wide + most * (min(wide, _WIDEST * wide_now) - wide)
         for i in range(stop - first):
             part[i, 0] *= wanted / wide
-        _thin_lips(part, ratio, now, rest, own)
+        _thin_lips(part, ratio, now, rest, own, wide_rest)
         _open_lips(part, max(ratio, _REREAD), now)
     else:
         _open_lids(part, ratio, now, rest, own, wider, more)
@@ -189,18 +189,18 @@ def _thickness(mouth, lip):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _thin_lips(laid, ratio, now, rest, own):  # type: ignore[no-untyped-def]
+def _thin_lips(laid, ratio, now, rest, own, wide):  # type: ignore[no-untyped-def]
     """Make the lips of a mouth (20, 2), in place, thinner in proportion to the person's: by the difference alone, full
     lips would stay full in a smile that leaves a line of the person's (cup_occlusion). They thicken by what the
-    person's do."""
-    width = max(abs(rest[6, 0] - rest[0, 0]), 1e-6)
+    person's do. wide: the width of the person's mouth at rest."""
+    least = _THINNEST * max(wide, 1e-6)
     for upper in (True, False):
         lip = _THICK[0] if upper else _THICK[1]
-        before, at_rest, own_rest = _thickness(now, lip), _thickness(rest, lip), _thickness(own, lip)
-        if before >= at_rest:
+        thick, at_rest, own_rest = _thickness(now, lip), _thickness(rest, lip), _thickness(own, lip)
+        if thick >= at_rest:
             continue
-        gain = min(own_rest / at_rest, max(1.0, own_rest / (_THINNEST * width)))
-        more = (before - at_rest) * (gain - ratio)
+        gain = min(own_rest / at_rest, max(1.0, own_rest / least))
+        more = (thick - at_rest) * (gain - ratio)
         for outer, beside in _OVER:
             if (beside < 16) == upper:
                 middle = outer != 1 and outer != 5 and outer != 7 and outer != 11
