@@ -24,7 +24,7 @@ from streamdeid.observe.rest import at_rest, folds, opened
 from streamdeid.render.blend import Blend, composed, feathered, feathers, membrane, no_membrane, soft_blur
 from streamdeid.render.copied_pixels import copy_polygon
 from streamdeid.render.expression import eye_maps, facing, transfer_expression
-from streamdeid.render.eyes import narrowed, render_eye
+from streamdeid.render.eyes import EyeColours, browner, narrowed, render_eye
 from streamdeid.render.hairline import Hairline
 from streamdeid.render.light import LightFrame, SoftSkin, StaticLight, light_change, static_light, tint_change
 from streamdeid.render.lit_face import at_eye, dressed, hairs, lit_eye, lit_texture
@@ -66,6 +66,8 @@ class Static:
     """float64 (81, 2): the person at rest."""
     skin: SoftSkin
     """Of the person at rest."""
+    eyes: tuple[EyeColours, EyeColours]
+    """The surrogate's, image-left first, in tones that go with the person's hair."""
 
 
 @dataclass
@@ -94,7 +96,9 @@ class Blending:
             zones = model.albedo.zones
             if self._hairs is None or self._hairs[0] is not face:
                 self._hairs = face, hairs(face, zones)
-            self._static = Static(lit, dressed(face, lit, zones, self._hairs[1]), shape, depth, rest, skin)
+            worn = dressed(face, lit, zones, self._hairs[1])
+            left, right = (browner(eye, lit.brown) for eye in face.eyes)
+            self._static = Static(lit, worn, shape, depth, rest, skin, (left, right))
             self._of = neutral, face
         return self._static
 
@@ -154,7 +158,7 @@ def render_surrogate(
     if not plain and seen.turned is not None and seen.turned.share > 0:
         change = turned_change(light, now, static.skin, change, seen.turned)
         there = static.light.field + change + smile + tint
-        lit = LitFace(there, static.picture, face, light, original.colour, static.light.towards)
+        lit = LitFace(there, static.picture, face, static.eyes, light, original.colour, static.light.towards)
         copied = Copied(copy_eyes, opening is None or not opening.mouth)
         turned = render_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin, copied)
         if turned is None:
@@ -180,7 +184,7 @@ def render_surrogate(
     if not copy_eyes and seen.iris is not None:
         maps = eye_maps(seen.points, points)
         for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
-            towards, colours = static.light.towards, lit_eye(face, i, at_eye(field, i, model), original.colour)
+            towards, colours = static.light.towards, lit_eye(static.eyes[i], at_eye(field, i, model), original.colour)
             radius = float(model.iris[i, 2]) * seen.pose.scale
             render_eye(
                 patch, points[lids], linear @ seen.iris[i] + shift, radius, colours, narrowed(seen.pose.yaw), towards

@@ -56,10 +56,14 @@ _FOLDS = (-0.12, 0.06)
 _TINT, _TOLD = 0.8, 8
 """Bound of the change of the light's colour since the face at rest, natural log; and of how many pixels that are fitted
 one is asked for it."""
-_HAIR = ([0.1, 0.5, 1.2], [0.13, 0.32, 0.55])
+_HAIR = ([0.3, 0.7, 1.3], [0.13, 0.32, 0.55])
 """How much darker than skin brows are, natural log, by how much darker hair is: between London's blond and black."""
-_BROWS = (0.6, 1.15)
-"""Bounds of the factor on a surrogate's brows."""
+_DARK_HAIR = 0.4, 0.9
+"""How much darker than skin hair is, natural log, from which irises turn browner and from which they are brown. Of 19
+people in clips, fair ones have 0 to .6, brown and black hair .7 to 2.3."""
+_BROWS = (0.6, 1.3)
+"""Bounds of the factor on a surrogate's brows. Black hair asks for 1.45, with which the one child of the clips (lp_d11)
+looks painted."""
 _LIPS, _LIP_SHIFT = 0.6, (-0.3, 0.25)
 """Share of the way that lips go towards the person's tone, and bounds of it, log RGB."""
 _LIP_DARKER, _LIP_REDDER = 0.1, 0.12
@@ -78,6 +82,8 @@ class StaticLight:
     """Factor on the darkness of the surrogate's brows, so that they go with the hair."""
     lips: Points
     """float64 (3,): log RGB by which the surrogate's lips go towards the person's."""
+    brown: float = 0.0
+    """How near its irises come to brown ones, 0 to 1: few blue eyes look out from under black hair."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +229,7 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
         towards / max(float(np.linalg.norm(towards)), 1e-6),
         _brow_factor(light, face.small_texture, hair),
         _lip_shift(light, there, face.small_texture),
+        0.0 if hair is None else float(np.interp(-hair, _DARK_HAIR, (0, 1))),
     )
 
 

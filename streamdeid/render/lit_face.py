@@ -61,9 +61,8 @@ def at_eye(field: Pixels, eye: int, model: AppearanceModel) -> Pixels:
     return value
 
 
-def lit_eye(face: NewFace, eye: int, here: Pixels, colour: Colour) -> EyeColours:
-    """Colours of an eye (0: image-left) under the light at its place, natural log of the gain (3,), YUV."""
-    own = face.eyes[eye]
+def lit_eye(own: EyeColours, here: Pixels, colour: Colour) -> EyeColours:
+    """Colours of an eye under the light at its place, natural log of the gain (3,), YUV."""
     level = np.float32(here @ LUMA if len(here) == 3 else here[0])
     tint = np.float32(_EYE_TINT + _MORE * max(0.0, 1 - _WARM / max(float(level - here[-1]), _WARM)))
     here = np.asarray(level + tint * (here - level), np.float32)

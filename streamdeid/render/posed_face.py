@@ -162,7 +162,7 @@ def render_posed_face(
     corners = np.stack([region.min(axis=0) - room, region.max(axis=0) + room])
     memory.light.read(original, view, head.ellipse, frame.skin, face)
     picture, towards = memory.texture(face, pose, frame), memory.light.towards
-    lit = LitFace(memory.light.field(frame.skin, pose.yaw), picture, face, frame.light, out.colour, towards)
+    lit = LitFace(memory.light.field(frame.skin, pose.yaw), picture, face, face.eyes, frame.light, out.colour, towards)
     texture = lit_texture(picture, lit.field, lit.colour)
     places = (frame.fitting.solid.mesh[:, :2] + 0.5) * (texture.shape[1] / frame.outline.head.width) - 0.5
     rendered = render_turned(texture, places, mesh, TRIANGLES, out.size, corners)
@@ -192,7 +192,7 @@ def _render_eyes(
         x, y, radius = (float(value) for value in model.iris[i])
         middle = np.array([x, y]) + (shape.shape - model.mean_shape)[lids].mean(axis=0)
         iris = view.to_image(middle[None], shape.depth[lids].mean(keepdims=True))[0]
-        colours = lit_eye(lit.face, i, at_eye(lit.field, i, model), lit.colour)
+        colours = lit_eye(lit.eyes[i], at_eye(lit.field, i, model), lit.colour)
         with patch.only(i + 1, patch.points[lids]) as only:
             render_eye(only, patch.points[lids], iris, radius * view.scale, colours, squash, lit.towards)
 

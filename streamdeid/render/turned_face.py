@@ -33,7 +33,7 @@ from streamdeid.observe.observation import Observation
 from streamdeid.observe.turned_view import TurnedView
 from streamdeid.render.copied_pixels import copy_polygon
 from streamdeid.render.expression import eye_maps
-from streamdeid.render.eyes import narrowed, render_eye
+from streamdeid.render.eyes import EyeColours, narrowed, render_eye
 from streamdeid.render.light import LightFrame
 from streamdeid.render.lit_face import at_eye, lit_eye, lit_texture
 from streamdeid.render.mouth import render_mouth
@@ -69,6 +69,8 @@ class LitFace:
     picture: Pixels
     """float32 (h, w, 3): its even skin, RGB in the model's frame."""
     face: NewFace
+    eyes: tuple[EyeColours, EyeColours]
+    """Colours of its eyes, image-left first."""
     light: LightFrame
     colour: Colour
     towards: Points
@@ -173,7 +175,7 @@ def render_turned_face(
                 copy_polygon(patch, original, seen.points[lids], turned.points[lids], 1.0)
     elif seen.iris is not None:
         for i, ((linear, shift), lids) in enumerate(zip(eye_maps(seen.points, turned.points), _EYES, strict=True)):
-            colours = lit_eye(lit.face, i, at_eye(lit.field, i, model), lit.colour)
+            colours = lit_eye(lit.eyes[i], at_eye(lit.field, i, model), lit.colour)
             radius = float(model.iris[i, 2]) * view.pose.scale
             centre, squash = linear @ seen.iris[i] + shift, narrowed(view.pose.yaw)
             with turned.only(i + 1, turned.points[lids]) as patch:

@@ -10,7 +10,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.synthesise import Patch
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
-from streamdeid.render.eyes import EyeColours, eye_colours, render_eye, shut
+from streamdeid.render.eyes import EyeColours, browner, eye_colours, render_eye, shut
 from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import some_identity
 from tests.eye_twin import eye_twin
@@ -252,6 +252,18 @@ def test_pale_irises_do_not_stare(model: AppearanceModel) -> None:
     assert pale.mean() == pytest.approx(0.42 * 170, abs=1)
     own = 140 + 1.25 * (np.array([110, 140, 170]) - 140)
     np.testing.assert_allclose(pale / pale.mean(), own / own.mean(), atol=0.02, err_msg="the hue is their own")
+
+
+@pytest.mark.parametrize("blue", [(60, 80, 100), (70, 62, 52)])
+def test_browner_irises(blue: tuple[int, int, int]) -> None:
+    own = EyeColours(np.float32([190, 180, 170]), np.float32(blue), np.float32([20, 20, 20]))
+    same, half, brown = (browner(own, share) for share in (0.0, 0.5, 1.0))
+    np.testing.assert_allclose(same.iris, own.iris)
+    assert brown.iris[0] > 1.15 * brown.iris[2] and brown.iris.mean() < own.iris.mean()
+    np.testing.assert_allclose(half.iris, (own.iris + brown.iris) / 2, rtol=1e-5)
+    np.testing.assert_allclose((brown.sclera, brown.pupil), (own.sclera, own.pupil))
+    tenth = browner(EyeColours(own.sclera / 10, own.iris / 10, own.pupil / 10), 1.0)
+    np.testing.assert_allclose(tenth.iris, brown.iris / 10, rtol=1e-5, err_msg="in the dark it is as dark")
 
 
 def test_both_eyes_of_a_face_have_the_same_colours(fitting: FitModel) -> None:

@@ -277,7 +277,15 @@ def test_brows_go_with_the_hair(light: LightFrame, fitting: FitModel) -> None:
     assert static_light(light, own, other, None).brows == 1.0
     factors = [static_light(light, own, other, hair).brows for hair in (-0.1, -0.5, -1.2, -9.0)]
     assert factors == sorted(factors) and factors[0] < factors[2]
-    assert factors[0] >= 0.6 and factors[-1] <= 1.15
+    assert factors[0] >= 0.6 and factors[-1] <= 1.3
+
+
+@pytest.mark.parametrize(
+    ("hair", "brown"), [(None, 0.0), (-0.2, 0.0), (-0.4, 0.0), (-0.65, 0.5), (-0.9, 1.0), (-2.0, 1.0)]
+)
+def test_irises_are_brown_under_dark_hair(light: LightFrame, fitting: FitModel, hair: float, brown: float) -> None:
+    own, other = _face(fitting, 6).small_texture, _face(fitting, 7)
+    assert static_light(light, own, other, hair).brown == pytest.approx(brown)
 
 
 @pytest.mark.parametrize("paint", [(255, 255, 255), (20, 200, 40), (0, 0, 0), (230, 20, 60), (200, 150, 130)])

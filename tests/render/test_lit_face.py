@@ -110,7 +110,7 @@ def test_eyes_are_in_the_light_of_their_place(face: NewFace, fitting: FitModel) 
     field = np.zeros((76, 64, 3), np.float32)
     field[:, :32], field[:, 32:] = -0.7, 0.0
     assert [float(at_eye(field, eye, model)[0]) for eye in (0, 1)] == pytest.approx([-0.7, 0.0])
-    bright, dark = (_rgb(lit_eye(face, 0, np.float32([g, g, g]), _COLOUR).sclera) for g in (0.0, -0.7))
+    bright, dark = (_rgb(lit_eye(face.eyes[0], np.float32([g, g, g]), _COLOUR).sclera) for g in (0.0, -0.7))
     np.testing.assert_allclose(bright, face.eyes[0].sclera, atol=0.5)
     np.testing.assert_allclose(dark, np.exp(-0.7) * bright, atol=0.5)
 
@@ -118,17 +118,17 @@ def test_eyes_are_in_the_light_of_their_place(face: NewFace, fitting: FitModel) 
 def test_what_makes_skin_pale_makes_no_white_blue(face: NewFace) -> None:
     """The tone of the person's skin is part of what is taken for the light's colour."""
     blue = np.array([-0.1, 0.0, 0.3], np.float32)
-    plain, cast = (_rgb(lit_eye(face, 0, here, _COLOUR).sclera) for here in (np.zeros(3, np.float32), blue))
+    plain, cast = (_rgb(lit_eye(face.eyes[0], here, _COLOUR).sclera) for here in (np.zeros(3, np.float32), blue))
     ratio = np.log(cast / plain)
     assert 0 < ratio[2] - ratio[0] < 0.45 * (blue[2] - blue[0])
 
 
 def test_under_a_yellow_lamp_whites_are_yellow(face: NewFace) -> None:
     lamp = np.array([0.1, 0.0, -0.3], np.float32)
-    plain, lit = (_rgb(lit_eye(face, 0, here, _COLOUR).sclera) for here in (np.zeros(3, np.float32), lamp))
+    plain, lit = (_rgb(lit_eye(face.eyes[0], here, _COLOUR).sclera) for here in (np.zeros(3, np.float32), lamp))
     ratio = np.log(lit / plain)
     assert 0.65 * (lamp[0] - lamp[2]) < ratio[0] - ratio[2] < 0.85 * (lamp[0] - lamp[2])
-    steps = [_rgb(lit_eye(face, 0, s * lamp, _COLOUR).sclera)[2] for s in np.linspace(-1, 1, 41, dtype=np.float32)]
+    steps = [_rgb(lit_eye(face.eyes[0], s * lamp, _COLOUR).sclera)[2] for s in np.linspace(-1, 1, 41, dtype=np.float32)]
     assert np.abs(np.diff(steps)).max() < 5  # no jump between the two
-    brown = _rgb(lit_eye(face, 0, 0.3 * lamp, _COLOUR).sclera)  # may be the tone of a skin
+    brown = _rgb(lit_eye(face.eyes[0], 0.3 * lamp, _COLOUR).sclera)  # may be the tone of a skin
     assert 0 < np.log(brown / plain)[0] - np.log(brown / plain)[2] < 0.45 * 0.3 * (lamp[0] - lamp[2])
