@@ -322,7 +322,8 @@ def _hair(image: NDArray[np.uint8], points: Points, small: Pixels) -> float | No
     if seen.sum() < len(rim):
         return None
     around = image[places[seen, 1], places[seen, 0]].astype(np.float32).mean(axis=1)
-    above = float(np.quantile(around, _HAIR_QUANTILE))
+    rank = int(_HAIR_QUANTILE * len(around))
+    above = float(np.partition(around, rank)[rank])
     level = (small[:, 0] + small[:, 1] + small[:, 2]) / np.float32(3)
     darkness = float(np.log((above + 8) / (float(np.median(level)) + 8)))
     return darkness if darkness < _NO_HAIR else None

@@ -124,12 +124,21 @@ def _cut(levels: Sequence[NDArray[np.uint8]], centre: Floats, half: Floats, scal
         height, width = luma.shape
         x0, y0 = np.floor((centre - half) / step).astype(int)
         x1, y1 = np.ceil((centre + half) / step).astype(int)
-        if x0 >= 0 and y0 >= 0 and x1 <= width and y1 <= height:
-            window = luma[y0:y1, x0:x1]
-        else:
-            ys, xs = (np.clip(np.arange(a, b), 0, n - 1) for a, b, n in ((y0, y1, height), (x0, x1, width)))
-            window = luma[np.ix_(ys, xs)]
+        (rows, above, below), (columns, before, after) = _inside(y0, y1, height), _inside(x0, x1, width)
+        window = luma[rows, columns]
+        if above or below or before or after:
+            window = np.asarray(cv2.copyMakeBorder(window, above, below, before, after, cv2.BORDER_REPLICATE), np.uint8)
         return np.asarray(cv2.resize(window, shape, interpolation=cv2.INTER_AREA), np.uint8)
     into = np.array([[1 / scale, 0, centre[0] - half[0]], [0, 1 / scale, centre[1] - half[1]]])
     how = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     return np.asarray(cv2.warpAffine(levels[0], into, shape, flags=how, borderMode=cv2.BORDER_REPLICATE), np.uint8)
+
+
+def _inside(begin: int, end: int, length: int) -> tuple[slice, int, int]:
+    """What of the places from begin to end lies in a row of a length, one place of it at least, and how often its first
+    and its last are repeated before and after."""
+    first = min(max(begin, 0), length - 1)
+    last = max(min(end, length), first + 1)
+    short = end - begin - (last - first)
+    before = min(max(-begin, 0), short)
+    return slice(first, last), before, short - before

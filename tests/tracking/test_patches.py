@@ -32,6 +32,16 @@ def test_face_of_usual_size_is_cut_from_the_whole_picture(side: int, centre: tup
     assert np.array_equal(_cut(luma_pyramid(_LUMA), place, half, scale), _slow_cut(_LUMA, place, half, scale))
 
 
+@pytest.mark.parametrize("centre", [(3.0, 3.0), (958.2, 535.5), (-300.0, 260.0), (480.0, 1200.0), (1500.0, -700.0)])
+@pytest.mark.parametrize("half", [(80.0, 60.0), (900.0, 700.0), (300.0, 1500.0)])
+def test_what_lies_outside_the_picture_repeats_its_border(
+    centre: tuple[float, float], half: tuple[float, float]
+) -> None:
+    place, sides = np.array(centre), np.array(half)
+    cut, slow = (each(picture, place, sides, 0.26) for each, picture in ((_cut, [_LUMA]), (_slow_cut, _LUMA)))
+    assert np.array_equal(cut, slow)
+
+
 @pytest.mark.parametrize("side", [200, 300, 383])
 def test_large_face_is_cut_no_smoother(side: int) -> None:
     place, half, scale = np.array([480.0, 270.0]), np.array([0.65 * side, 0.65 * side]), 24 / side
