@@ -13,10 +13,8 @@ from functools import cached_property
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Picture = NDArray[np.uint8]
+from streamdeid.core.arrays import Picture, Singles
 
 _BLOCK = 2
 """Side of a block in pixels: smaller ones do not survive an encoder."""
@@ -34,7 +32,7 @@ _LEAST_SPREAD = 3.0
 class Watermark:
     """The pattern of one face: float32 (h, w), 1 or -1."""
 
-    pattern: Floats
+    pattern: Singles
 
     @classmethod
     def of(cls, seed: tuple[int, ...], width: int, height: int) -> Watermark:
@@ -43,7 +41,7 @@ class Watermark:
         blocks = rng.integers(0, 2, (-(-height // _BLOCK), -(-width // _BLOCK))) * 2 - 1
         return cls(np.kron(blocks, np.ones((_BLOCK, _BLOCK)))[:height, :width].astype(np.float32))
 
-    def stamp(self, luma: Picture, x: int, y: int, hull: Floats) -> None:
+    def stamp(self, luma: Picture, x: int, y: int, hull: Singles) -> None:
         """Add the pattern to a luma plane, uint8 (h, w), in place, its corner at (x, y). hull (h, w): weights."""
         height, width = self.pattern.shape
         left, top = max(0, -x), max(0, -y)
@@ -55,7 +53,7 @@ class Watermark:
         part[:] = np.clip(part + added + 0.5, 0, 255).astype(np.uint8)
 
     @cached_property
-    def windows(self) -> list[Floats]:
+    def windows(self) -> list[Singles]:
         """Nine overlapping quarters of the inner rectangle, high-passed."""
         sharp = _high_passed(self.pattern)
         height, width = self.pattern.shape
@@ -81,11 +79,11 @@ class Watermark:
         return found
 
 
-def _high_passed(values: Floats) -> Floats:
+def _high_passed(values: Singles) -> Singles:
     return np.asarray(values - cv2.GaussianBlur(values, (0, 0), _SOFT), np.float32)
 
 
-def _mean(values: Floats, height: int, width: int) -> Floats:
+def _mean(values: Singles, height: int, width: int) -> Singles:
     """Means over every window of a size that lies inside, (h - height + 1, w - width + 1)."""
     means = cv2.boxFilter(values, cv2.CV_32F, (width, height), anchor=(0, 0), borderType=cv2.BORDER_CONSTANT)
     return np.asarray(means[: values.shape[0] - height + 1, : values.shape[1] - width + 1], np.float32)

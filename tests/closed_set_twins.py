@@ -9,13 +9,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from streamdeid.core.arrays import Floats
 
 Point = tuple[float, ...]
-Array = NDArray[np.float64]
 
 
-def k_same_m(faces: Array, k: int, rng: np.random.Generator) -> Array:
+def k_same_m(faces: Floats, k: int, rng: np.random.Generator) -> Floats:
     """P5 fig. 4 in parameter space."""
     points = _points(faces)
     left = list(range(len(points)))
@@ -32,7 +32,7 @@ def k_same_m(faces: Array, k: int, rng: np.random.Generator) -> Array:
     return _array(out)
 
 
-def k_same_furthest(faces: Array, k: int, rng: np.random.Generator) -> Array:
+def k_same_furthest(faces: Floats, k: int, rng: np.random.Generator) -> Floats:
     """P1 fig. 2."""
     points = _points(faces)
     left = list(range(len(points)))
@@ -76,7 +76,7 @@ def k_same_furthest(faces: Array, k: int, rng: np.random.Generator) -> Array:
     return _array(out)
 
 
-def k_diff_furthest(faces: Array, k: int, rng: np.random.Generator, *, relaxed: bool, singles: bool) -> Array:
+def k_diff_furthest(faces: Floats, k: int, rng: np.random.Generator, *, relaxed: bool, singles: bool) -> Floats:
     """P3 fig. 2."""
     points = _points(faces)
     left = list(range(len(points)))
@@ -144,11 +144,11 @@ def _drawn(
     return centre
 
 
-def _points(faces: Array) -> list[Point]:
+def _points(faces: Floats) -> list[Point]:
     return [tuple(row) for row in faces.tolist()]
 
 
-def _array(out: dict[int, Point]) -> Array:
+def _array(out: dict[int, Point]) -> Floats:
     return np.array([out[i] for i in range(len(out))])
 
 

@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.k_same.diff_furthest import k_diff_furthest
 from streamdeid.k_same.eigen import k_same_eigen
 from streamdeid.k_same.furthest import k_same_furthest
@@ -16,10 +17,8 @@ from streamdeid.k_same.m import k_same_m
 from streamdeid.k_same.pixel import k_same_pixel
 from streamdeid.k_same.select import ClosedSet, k_same_select
 
-Array = NDArray[np.float64]
 
-
-def in_halves(faces: Array, k: int, rng: np.random.Generator, algorithm: ClosedSet = k_same_m) -> Array:
+def in_halves(faces: Floats, k: int, rng: np.random.Generator, algorithm: ClosedSet = k_same_m) -> Floats:
     """k-Same-Select with two classes that travel with the faces: the lower and the upper half by first coordinate."""
     labels = np.argsort(np.argsort(faces[:, 0], kind="stable")) < (len(faces) + 1) // 2
     return k_same_select(faces, labels, k, rng, algorithm)
@@ -57,7 +56,7 @@ def least(name: str, k: int) -> int:
 class _Triggers:
     """What closed-set algorithms ask of a generator, answered by a fixed ranking of the faces instead of chance."""
 
-    def __init__(self, faces: Array, ranking: Mapping[bytes, int]) -> None:
+    def __init__(self, faces: Floats, ranking: Mapping[bytes, int]) -> None:
         self._ranks = np.array([ranking[row.tobytes()] for row in faces])
 
     def permutation(self, count: int) -> NDArray[np.int64]:
@@ -72,10 +71,10 @@ class _Triggers:
         return [ordered[(after + i) % len(ordered)] for i in range(size)]
 
 
-def in_order(name: str, faces: Array, k: int, ranking: Mapping[bytes, int]) -> Array:
+def in_order(name: str, faces: Floats, k: int, ranking: Mapping[bytes, int]) -> Floats:
     """Run one of `ALL` without chance: triggers come as the faces (their bytes) rank, whatever their rows."""
 
-    def run(algorithm: ClosedSet, some: Array, k: int, rng: np.random.Generator) -> Array:
+    def run(algorithm: ClosedSet, some: Floats, k: int, rng: np.random.Generator) -> Floats:
         del rng
         return algorithm(some, k, cast(np.random.Generator, _Triggers(some, ranking)))
 
@@ -92,7 +91,7 @@ def given_order(order: Sequence[int]) -> np.random.Generator:
     return cast(np.random.Generator, _Triggers(rows, ranking))
 
 
-def own_matches(faces: Array, outputs: Array) -> NDArray[np.bool_]:
+def own_matches(faces: Floats, outputs: Floats) -> NDArray[np.bool_]:
     """Whether no other original is nearer to an output than its own: bool (n,)."""
     gaps = np.linalg.norm(outputs[:, None] - faces, axis=2)
     own = gaps.diagonal().copy()

@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats, Singles
 from streamdeid.core.ibug68 import (
     LEFT_EYE,
     LEFT_EYE_CORNERS,
@@ -18,12 +19,12 @@ from streamdeid.core.ibug68 import (
     RIGHT_EYE_CORNERS,
 )
 
-Array = NDArray[np.float64]
-Floats = NDArray[np.float32]
 Bytes = NDArray[np.uint8]
 
 
-def blended(plane: Bytes, corner: tuple[int, int], drawn: Floats, weights: Floats, mask: Bytes, lift: Floats) -> Bytes:
+def blended(
+    plane: Bytes, corner: tuple[int, int], drawn: Singles, weights: Singles, mask: Bytes, lift: Singles
+) -> Bytes:
     """A plane (H, W) with what was drawn (h, w) blended into it from a corner (x, y) on. weights: (h, w) or half of it;
     mask (h, w); lift (gh, gw): what is added."""
     x0, y0 = corner
@@ -41,7 +42,7 @@ def blended(plane: Bytes, corner: tuple[int, int], drawn: Floats, weights: Float
 _UPPER_LIP, _LOWER_LIP = ((2, 13), (3, 14), (4, 15)), ((8, 17), (9, 18), (10, 19))
 
 
-def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
+def transferred(shape: Floats, neutral: Floats, surrogate: Floats) -> Floats:
     """methods.md 4.0 step 3: every point moves by the change; within eyes and mouth it is laid anew."""
     moved = surrogate + shape - neutral
     rest_open, now_open = (np.array(_opened(face)) for face in (neutral, shape))
@@ -105,7 +106,7 @@ def transferred(shape: Array, neutral: Array, surrogate: Array) -> Array:
     return moved
 
 
-def _opened(face: Array) -> list[float]:
+def _opened(face: Floats) -> list[float]:
     """Mean height over width of each eye."""
     found = []
     for part, (a, b) in ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS)):
@@ -120,13 +121,13 @@ def _rising(value: float, first: float, last: float) -> float:
     return 3 * t**2 - 2 * t**3
 
 
-def _turned(points: Array, a: Array, b: Array) -> Array:
+def _turned(points: Floats, a: Floats, b: Floats) -> Floats:
     along = (b - a) / np.linalg.norm(b - a)
-    level: Array = (points - (a + b) / 2) @ np.array([[along[0], -along[1]], [along[1], along[0]]])
+    level: Floats = (points - (a + b) / 2) @ np.array([[along[0], -along[1]], [along[1], along[0]]])
     return level
 
 
-def left_at(outline: Array, direction: Array) -> float:
+def left_at(outline: Floats, direction: Floats) -> float:
     """How far away a ray from the origin leaves a closed outline (n, 2): the farthest of all edges that it meets."""
     farthest = 0.0
     for a, b in zip(outline, np.roll(outline, -1, axis=0), strict=True):
@@ -139,14 +140,14 @@ def left_at(outline: Array, direction: Array) -> float:
 
 
 def rim_filled(
-    drawn: Floats,
-    depth: Floats,
+    drawn: Singles,
+    depth: Singles,
     wanted: Bytes,
-    line: Array,
+    line: Floats,
     origin: tuple[int, int],
-    numbers: Array,
-    carried: list[Floats],
-) -> Floats:
+    numbers: Floats,
+    carried: list[Singles],
+) -> Singles:
     """What was rendered (h, w, c), filled where it is wanted (`turned_rim._fill`); carried: skin and background
     (h, w, c) at the size of the plane."""
     inset, softness, behind, edge = numbers
@@ -165,8 +166,8 @@ def rim_filled(
 
 
 def region_filled(
-    drawn: Array, covered: NDArray[Any], place: Array, reaches: Array, colours: Array, line: Array, numbers: Array
-) -> Array:
+    drawn: Floats, covered: NDArray[Any], place: Floats, reaches: Floats, colours: Floats, line: Floats, numbers: Floats
+) -> Floats:
     """One plane (h, w, c) of a posed face, filled where a mesh (h, w) does not cover it and softened at its rim.
 
     place (h, w, 2): where each pixel lies, pixels of luma. reaches (a, 2): of mesh and region by direction. colours
@@ -199,7 +200,7 @@ def region_filled(
     return out
 
 
-def reached(middle: Array, region: Array, covered: NDArray[Any], directions: Array) -> Array:
+def reached(middle: Floats, region: Floats, covered: NDArray[Any], directions: Floats) -> Floats:
     """How far a mask (h, w) and a convex region (n, 2) reach from a place in directions (a, 2): (a, 2)."""
     found = []
     for direction in directions:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels, Points, render, spread
+from streamdeid.aam.piecewise_affine import render, spread
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.synthesise import extended
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes

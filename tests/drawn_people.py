@@ -6,8 +6,8 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.photographs import Photograph
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.train import sample_of
+from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import MOUTH
 from tests import drawn_faces
 

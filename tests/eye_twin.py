@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from streamdeid.core.arrays import Floats
 from streamdeid.render.eyes import EyeColours
-from tests.slow_twins import Array
 from tests.soft_twin import smooth_step
 
 
@@ -24,12 +24,12 @@ def lid_height(t: float, first: complex, second: complex) -> float:
 def eye_twin(
     luma: float,
     chroma: tuple[float, float],
-    lids: Array,
-    centre: Array,
+    lids: Floats,
+    centre: Floats,
     radius: float,
     colours: EyeColours,
     squash: float,
-    towards: Array,
+    towards: Floats,
 ) -> Callable[[int, int], tuple[float, list[float]]]:
     """Luma at a pixel (x, y), and chroma of the pixel (x / 2, y / 2), of an eye drawn on plain skin."""
     corner = complex(*lids[0])

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points, spread
+from streamdeid.aam.piecewise_affine import spread
+from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed
@@ -29,7 +30,6 @@ from tests.drawn_faces import Scene
 
 SIZE = (480, 320)
 OWN, POSED, SOFT, SOLID, _ = (level.label for level in Level)
-Picture = NDArray[np.uint8]
 Drawn = Callable[..., Scene]
 
 

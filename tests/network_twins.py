@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from tests.slow_twins import Array
+from streamdeid.core.arrays import Floats
 
 
-def letterboxed(rgb: Array, side: int) -> Array:
+def letterboxed(rgb: Floats, side: int) -> Floats:
     """The input of the detector: corners to corners, bilinear in 32nds of a pixel, rounded to 8 bits, black outside."""
     height, width = rgb.shape[:2]
     longer = max(height, width)
@@ -27,7 +27,7 @@ def letterboxed(rgb: Array, side: int) -> Array:
     return out
 
 
-def decoded(boxes: Array, logits: Array, threshold: float) -> list[list[float]]:
+def decoded(boxes: Floats, logits: Floats, threshold: float) -> list[list[float]]:
     """Boxes, points and scores of the anchors that are sure enough: 48 x 48 of them, in a 192-pixel input."""
     found = []
     for row, (box, logit) in enumerate(zip(boxes.tolist(), logits.tolist(), strict=True)):
@@ -64,7 +64,7 @@ def together(found: list[list[float]]) -> list[list[float]]:
     return faces
 
 
-def cut(layer: Array, place: Array, side: int) -> Array:
+def cut(layer: Floats, place: Floats, side: int) -> Floats:
     """A crop of a layer by an affine map between the middles of their pixels; 0 where it has to reach outside."""
     height, width, channels = layer.shape
     out = np.zeros((side, side, channels))
@@ -78,7 +78,7 @@ def cut(layer: Array, place: Array, side: int) -> Array:
     return out
 
 
-def crop_map(points: Array, level: Array, reach: float) -> Array:
+def crop_map(points: Floats, level: Floats, reach: float) -> Floats:
     """The map (2, 3) from a crop of 16 pixels to the layer, of which a pixel has four of the input's."""
     angle = math.atan2(level[1], level[0])
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
@@ -89,7 +89,7 @@ def crop_map(points: Array, level: Array, reach: float) -> Array:
     return np.concatenate([linear, (middle - linear @ (8, 8))[:, None]], axis=1)
 
 
-def along(line: Array, t: Array) -> Array:
+def along(line: Floats, t: Floats) -> Floats:
     """Points at shares of the length of a polyline, the length measured in its first two coordinates."""
     length = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line[:, :2], axis=0).T))])
     return np.stack([np.interp(t * length[-1], length, axis) for axis in line.T], axis=1)

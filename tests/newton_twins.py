@@ -13,11 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
+
 Point = list[float]
-Array = NDArray[np.float64]
 
 
-def setup(images: Array, components: int | None) -> tuple[list[Point], Point, list[Point]]:
+def setup(images: Floats, components: int | None) -> tuple[list[Point], Point, list[Point]]:
     """P5 figure 3 a: (facespace, mean, eigenvectors), by AAᵀ as in P2 figure 2."""
     faces = images.tolist()
     mean = average(faces)
@@ -30,7 +31,7 @@ def setup(images: Array, components: int | None) -> tuple[list[Point], Point, li
     return [project(face, mean, basis) for face in faces], mean, basis
 
 
-def k_same(images: Array, k: int, order: Sequence[int], components: int | None, *, eigen: bool) -> Array:
+def k_same(images: Floats, k: int, order: Sequence[int], components: int | None, *, eigen: bool) -> Floats:
     """P5 figure 4 with the triggers tried in the given order."""
     facespace, mean, basis = setup(images, components)
     faces = images.tolist()
@@ -53,7 +54,7 @@ def k_same(images: Array, k: int, order: Sequence[int], components: int | None, 
     return np.array([out[i] for i in range(len(faces))])
 
 
-def fisherface(vectors: Array, positive: NDArray[np.bool_], shrinkage: float) -> Array:
+def fisherface(vectors: Floats, positive: NDArray[np.bool_], shrinkage: float) -> Floats:
     """P2 figure 4 with (1 − γ) S_W + γ tr(S_W) / d · I: the unit eigenvector, positive class upwards."""
     groups = [vectors[positive].tolist(), vectors[~positive].tolist()]
     total = average(vectors.tolist())
@@ -82,8 +83,8 @@ def equation_2(vector: Point, weights: Point, offset: float, target: float) -> P
 
 
 def k_same_class_eigen(
-    probes: Array, gallery: Array, positive: Sequence[bool], k: int, weights: Point, offset: float
-) -> Array:
+    probes: Floats, gallery: Floats, positive: Sequence[bool], k: int, weights: Point, offset: float
+) -> Floats:
     """P2 section 3, with equation (2)."""
     result = []
     for probe in probes.tolist():
@@ -96,7 +97,7 @@ def k_same_class_eigen(
     return np.array(result)
 
 
-def pixelated(image: Array, block: int) -> Array:
+def pixelated(image: Floats, block: int) -> Floats:
     """Every pixel becomes the mean of the block it lies in."""
     height, width = image.shape
     result = np.empty_like(image)

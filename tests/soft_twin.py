@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from streamdeid.core.arrays import Floats
 from streamdeid.protect.soft_redaction import Head
-from tests.slow_twins import Array
 
 
 def smooth_step(t: float) -> float:
@@ -22,7 +22,7 @@ def place_in_head(head: Head, x: float, y: float) -> complex:
     return complex(turned.real / head.across, turned.imag / head.down)
 
 
-def soft_value(head: Head, x: float, y: float, waves: Array, lift: float) -> float:
+def soft_value(head: Head, x: float, y: float, waves: Floats, lift: float) -> float:
     """The harmonic field of rim waves (7,) at a pixel, lifted in the middle."""
     z = place_in_head(head, x, y)
     value = waves[0]
@@ -53,7 +53,7 @@ def grain(column: int, row: int, frame: int, deviation: float) -> float:
     return deviation * (dice % 65536 - dice // 65536) * float(np.sqrt(6)) / 65536
 
 
-def tone_in_light(tone: Array, rim: Array) -> Array:
+def tone_in_light(tone: Floats, rim: Floats) -> Floats:
     """A tone (luma, saturation of skin) as a colour (3,): skin's hue, and as far beside it as the rim's mean colour is,
     four grey levels at most."""
     skin = complex(-0.53, 0.848)

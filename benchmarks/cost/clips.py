@@ -18,7 +18,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from streamdeid.core.frames import Colour, Frame, Plane, Planes
+from streamdeid.core.arrays import Box, Plane
+from streamdeid.core.frames import Colour, Frame, Planes
 from streamdeid.video.files.source import FileSource
 
 HEADS = (
@@ -39,7 +40,6 @@ _SURE = 0.5
 """Score of the independent detector from which a box counts."""
 _BLUR = 0.6
 """Width of the blur over that of the cell."""
-Box = tuple[float, float, float, float]
 
 
 def to_and_fro(path: Path, count: int, size: tuple[int, int] | None) -> Iterator[Frame]:

@@ -19,9 +19,10 @@ import numpy as np
 
 from benchmarks.command_line import parser_of
 from streamdeid.cli.main import main as streamdeid
+from streamdeid.core.arrays import Picture
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.frames import Planes
-from streamdeid.report.contact_sheet import Picture, contact_sheet
+from streamdeid.report.contact_sheet import contact_sheet
 from streamdeid.runs.components import open_source, write_drawing
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models

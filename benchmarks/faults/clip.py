@@ -18,10 +18,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.watermark import Floats, Watermark
+from benchmarks.watermark import Watermark
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
+from streamdeid.core.arrays import Points, Singles
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
@@ -52,12 +52,12 @@ _SQUARE, _BITS = 6, 7
 class Sprite:
     """One person with one expression on a square canvas: pictures and how much of the background they hide."""
 
-    pictures: tuple[Floats, Floats, Floats]
+    pictures: tuple[Singles, Singles, Singles]
     """Y, U and V with the background's share taken out."""
-    alphas: tuple[Floats, Floats, Floats]
+    alphas: tuple[Singles, Singles, Singles]
     face: Face
     """True landmarks, in pixels of the canvas."""
-    hull: Floats
+    hull: Singles
     """float32 (h, w): 1 inside the hull of the face."""
     corner: tuple[int, int]
     """x and y of the hull's box on the canvas; both even."""
@@ -250,7 +250,9 @@ def _drawn_on(
     return planes
 
 
-def _taken_out(dark: Planes, light: Planes) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
+def _taken_out(
+    dark: Planes, light: Planes
+) -> tuple[tuple[Singles, Singles, Singles], tuple[Singles, Singles, Singles]]:
     """What a person adds, and how much of the background shows through, from drawings on two levels of grey."""
     bright = light.y.astype(np.float32)
     through = np.clip((bright - dark.y) / float(light.y[0, 0].astype(int) - dark.y[0, 0]), 0, 1)

@@ -42,8 +42,9 @@ from benchmarks.command_line import parser_of
 from benchmarks.faults.clip import number_of
 from benchmarks.faults.faults import threshold_between
 from benchmarks.faults.mutated import FORMS, FRAMES, Recording, decoded, mutate, record
-from benchmarks.watermark import Picture, Watermark
+from benchmarks.watermark import Watermark
 from streamdeid.cli.error_text import explain
+from streamdeid.core.arrays import Picture
 from streamdeid.errors import ExitCode
 from streamdeid.runs.files import FileRun
 from streamdeid.settings import Settings

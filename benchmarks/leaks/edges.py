@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.leaks.edges_clip import MOTIONS, RATE, SIZE, STILL, Shot, Stage, filled
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.ibug68 import LANDMARKS, OUTLINE

@@ -9,8 +9,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels, Points, render
+from streamdeid.aam.piecewise_affine import render
 from streamdeid.aam.pose import HeadPose
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import MOUTH

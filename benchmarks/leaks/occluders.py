@@ -29,6 +29,7 @@ from benchmarks.command_line import parser_of
 from benchmarks.leaks.occluders_drawn import Change, Hidden, changes
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.synthesise import Patch, render_patch
+from streamdeid.core.arrays import Floats
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.errors import StreamdeidError
@@ -43,8 +44,6 @@ from streamdeid.render.new_face import NewFace
 from streamdeid.runs.components import assemble, default_detector, open_source
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models, load_models
-
-Array = NDArray[np.float64]
 
 LEAST = 64.0
 """Width of faces, pixels, before which something is drawn."""
@@ -106,7 +105,7 @@ class Run:
         self._light = LightFrame.of(fitting)
         some = np.random.default_rng(3).standard_normal(len(fitting.model.variances))
         self._face = NewFace.of(0.7 * some * np.sqrt(fitting.model.variances), fitting)
-        self.largest: dict[int, Array] = {}
+        self.largest: dict[int, Floats] = {}
         """Points (81, 2) of the largest face by frame, of the last run."""
 
     def __call__(self, path: Path, frames: int, change: Change | None = None, sheet: Sequence[int] = ()) -> Found:

@@ -9,10 +9,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.frames import Planes
 
-Array = NDArray[np.float64]
 Hidden = NDArray[np.float32]
 Change = Callable[[Planes, int], tuple[Planes, Hidden | None]]
 """Of a picture and its frame's number: the changed picture, and the share of each of its pixels that a thing hides."""
@@ -180,7 +180,7 @@ def _look(
     return np.asarray(picture + 1.5 * spotted[:, :, None], np.float32)
 
 
-def changes(largest: dict[int, Array], frames: int) -> Iterator[tuple[str, str, Change]]:
+def changes(largest: dict[int, Floats], frames: int) -> Iterator[tuple[str, str, Change]]:
     """Kind, name and change of all lamps and things for a clip, with the points of its largest face by frame."""
     last = largest[min(largest)]
     points = []

@@ -22,8 +22,9 @@ import numpy as np
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.leaks.occluders import Found, counted
-from benchmarks.leaks.occluders_drawn import LAMPS, THINGS, Array, Hidden, before, lit
+from benchmarks.leaks.occluders_drawn import LAMPS, THINGS, Hidden, before, lit
 from streamdeid.aam.fit import FitModel
+from streamdeid.core.arrays import Floats
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
@@ -65,7 +66,7 @@ def shown(
     return found
 
 
-def changes(points: Array) -> dict[str, Callable[[Planes], tuple[Planes, Hidden | None]]]:
+def changes(points: Floats) -> dict[str, Callable[[Planes], tuple[Planes, Hidden | None]]]:
     """What can be done to a photograph whose face is at points (81, 2)."""
     made: dict[str, Callable[[Planes], tuple[Planes, Hidden | None]]] = {}
     for name, lamp in LAMPS.items():

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.recall.late_survey import detector
+from streamdeid.core.arrays import Box as Corners
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.protocols import Detector
@@ -19,8 +20,6 @@ from streamdeid.runs.components import assemble, lookahead_frames, open_source
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models
-
-Corners = tuple[float, float, float, float]
 
 SILENT = 0.1
 """Share of all frames in which the detector is made to see nothing."""

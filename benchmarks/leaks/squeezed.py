@@ -27,12 +27,12 @@ from pathlib import Path
 import av
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.clips import as_json, clips_with_faces, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.leaks.leaks import kept_share
 from benchmarks.leaks.run import frames_of
+from streamdeid.core.arrays import Picture
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.square_pixels import in_words, read_aspect, resized
@@ -54,8 +54,6 @@ _SMALL, _FRAMES = 40.0, 12
 """Defaults: width of a face that makes a clip one of those that are measured, pixels as shown, and frames of each."""
 _SHOWN = 480
 """Width of a picture on the sheet."""
-
-Picture = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.watermark import Watermark
+from streamdeid.core.arrays import Plane
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import MOUTH, OUTLINE
 from streamdeid.surrogates.models import Models
 from streamdeid.synthetic.people import synthetic_people
 from streamdeid.video.picture_memory import picture_of
-
-Luma = NDArray[np.uint8]
 
 SIZE, RATE = (640, 480), 15
 OTHER_SIZE = (480, 360)
@@ -55,7 +54,7 @@ class LiveClip:
     areas: tuple[tuple[int, int, int, int], ...]
     """Where each of them ever is, with a margin: x0, y0, x1, y1 in pixels."""
 
-    def strongest(self, luma: Luma) -> float:
+    def strongest(self, luma: Plane) -> float:
         """Highest correlation of any watermark with any place of a luma plane (h, w) where it can be: 0 if none.
 
         In a picture of another size than the clip's it can be anywhere.
@@ -65,7 +64,7 @@ class LiveClip:
         return max((mark.strongest(part) for mark, part in zip(self.watermarks, parts, strict=True)), default=0.0)
 
 
-def write_code(luma: Luma, number: int) -> None:
+def write_code(luma: Plane, number: int) -> None:
     """Draw a time code, 0 to 65535, into a luma plane (h, w), in place."""
     for bit in range(_BITS):
         x, on = bit * _SQUARE, number >> bit & 1
@@ -73,7 +72,7 @@ def write_code(luma: Luma, number: int) -> None:
         luma[_SQUARE : 2 * _SQUARE, x : x + _SQUARE] = 30 if on else 220
 
 
-def read_code(luma: Luma) -> int | None:
+def read_code(luma: Plane) -> int | None:
     """The time code of a luma plane (h, w); None where there is none: the placeholder, another picture, damage."""
     if luma.shape[0] < 2 * _SQUARE or luma.shape[1] < _BITS * _SQUARE:
         return None
@@ -108,7 +107,7 @@ def live_pictures(
     return pictures + pictures[-2:0:-1], tuple(marks), tuple(areas)
 
 
-def _stamp(luma: Luma, mark: Watermark, points: NDArray[np.float64]) -> None:
+def _stamp(luma: Plane, mark: Watermark, points: NDArray[np.float64]) -> None:
     """The watermark moves by whole pixels, however the face moves: it could not be found otherwise.
 
     It leaves out the rim, where the new face is blended in (`edges` is about that), and the mouth, whose inside may
@@ -123,13 +122,13 @@ def _stamp(luma: Luma, mark: Watermark, points: NDArray[np.float64]) -> None:
     mark.stamp(luma, int(x), int(y), (hull & ~mouth).astype(np.float32))
 
 
-def _filled(outline: NDArray[np.float64], shape: tuple[int, int]) -> Luma:
+def _filled(outline: NDArray[np.float64], shape: tuple[int, int]) -> Plane:
     inside = np.zeros(shape, np.uint8)
     cv2.fillPoly(inside, [cv2.convexHull(np.round(outline * 16).astype(np.int32))], (1,), cv2.LINE_8, 4)
     return inside
 
 
-def _disc(radius: float) -> Luma:
+def _disc(radius: float) -> Plane:
     side = 2 * round(radius) + 1
     return np.asarray(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side)), np.uint8)
 

@@ -10,8 +10,9 @@ import av
 import cv2
 import numpy as np
 
-from benchmarks.live.clip import LiveClip, Luma
+from benchmarks.live.clip import LiveClip
 from benchmarks.watermark import Watermark
+from streamdeid.core.arrays import Plane
 
 _CALIBRATION = 40
 """Pictures of a clip that are looked at for what an unfiltered face reaches."""
@@ -73,7 +74,7 @@ def calibrate(clip: LiveClip) -> tuple[float, float]:
     return lowest, highest
 
 
-def pictures(path: Path) -> Iterator[Luma]:
+def pictures(path: Path) -> Iterator[Plane]:
     """Luma planes, uint8 (h, w), of all pictures of a file that can be decoded, of whatever size."""
     with av.open(str(path)) as container:
         stream = container.streams.video[0]

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import av
 import numpy as np
 
-from benchmarks.live.clip import LiveClip, Luma, read_code
+from benchmarks.live.clip import LiveClip, read_code
+from streamdeid.core.arrays import Plane
 
 _OPTIONS = {
     "rtsp_transport": "tcp",
@@ -65,7 +66,7 @@ class Receiver:
     picture: called with the luma plane, uint8 (h, w), of each picture, in that thread.
     """
 
-    def __init__(self, url: str, picture: Callable[[Seen, Luma], None] | None = None) -> None:
+    def __init__(self, url: str, picture: Callable[[Seen, Plane], None] | None = None) -> None:
         self._url, self._picture = url, picture
         self._seen: list[Seen] = []
         self._changed = threading.Condition()
@@ -127,6 +128,6 @@ class Receiver:
                 return
 
 
-def _plain(luma: Luma) -> float:
+def _plain(luma: Plane) -> float:
     counts = np.bincount(luma.reshape(-1), minlength=256)
     return float(np.convolve(counts, np.ones(2 * _ABOUT + 1), "same").max() / luma.size)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from benchmarks.looks.face_pairs import LUMA, Mask, Pair, Pixels, filled, grown
+from benchmarks.looks.face_pairs import LUMA, Pair, filled, grown
+from streamdeid.core.arrays import Flags, Pixels
 from streamdeid.core.ibug68 import OUTLINE
 
 SECTORS = ("chin", "cheeks", "forehead")
@@ -64,7 +65,7 @@ def edge_steps(pair: Pair) -> dict[str, EdgeStep]:
     return found
 
 
-def rim(pair: Pair) -> tuple[Mask, np.ndarray]:
+def rim(pair: Pair) -> tuple[Flags, np.ndarray]:
     """What was changed of this face, filled, bool (h, w), and places on its rim, intp (n, 2) as x, y."""
     reachable = grown(filled(pair.changed.shape, pair.points[OUTLINE]), _FAR * pair.width)
     closed = grown(grown(pair.changed & reachable, 2.0), -2.0)
@@ -81,7 +82,7 @@ def rim(pair: Pair) -> tuple[Mask, np.ndarray]:
     return hull, places[inner & own]
 
 
-def _steps(picture: Pixels, hull: Mask, width: float) -> Pixels:
+def _steps(picture: Pixels, hull: Flags, width: float) -> Pixels:
     """Inside less outside, at each pixel: log luma, then log R, G, B less it, float32 (h, w, 4). NaN where unknown."""
     inside = cv2.distanceTransform(hull.astype(np.uint8), cv2.DIST_L2, 5) / width
     outside = cv2.distanceTransform((~hull).astype(np.uint8), cv2.DIST_L2, 5) / width

@@ -20,7 +20,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.clips import as_json, in_step, markdown
 from benchmarks.command_line import parser_of
@@ -41,12 +40,11 @@ from benchmarks.looks.head_geometry import (
 )
 from benchmarks.looks.series import best_lag, concordance_about_medians, correlation, event_f1, events
 from streamdeid.aam.appearance_model import AppearanceModel, load_model
+from streamdeid.core.arrays import Floats
 from streamdeid.core.faces import Face
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.errors import StreamdeidError
 from streamdeid.tracking.tracker import FaceTracker
-
-Array = NDArray[np.float64]
 
 LEAST_FRAMES = 25
 BLINK, OPEN = 0.6, 0.5
@@ -62,12 +60,12 @@ class Person:
     of the original's mirror image."""
 
     frames: list[int] = field(default_factory=list)
-    original: list[Array] = field(default_factory=list)
-    output: list[Array] = field(default_factory=list)
-    mirror: list[Array] = field(default_factory=list)
+    original: list[Floats] = field(default_factory=list)
+    output: list[Floats] = field(default_factory=list)
+    mirror: list[Floats] = field(default_factory=list)
     apart: list[float] = field(default_factory=list)
     """Degrees between the two heads' poses."""
-    turned: list[Array] = field(default_factory=list)
+    turned: list[Floats] = field(default_factory=list)
     """Yaw, pitch and roll of the output's head less the original's, degrees."""
     flicker: Flicker = field(default_factory=Flicker)
 
@@ -105,12 +103,12 @@ def compare(video: Path, out: Path, model: AppearanceModel, most: int | None) ->
     return people, faces, found
 
 
-def _rotation(face: Face, model: AppearanceModel, size: tuple[int, int]) -> Array:
+def _rotation(face: Face, model: AppearanceModel, size: tuple[int, int]) -> Floats:
     assert face.landmarks is not None
     return head_rotation(face.landmarks, model, size)
 
 
-def _row(face: Face, turn: Array, model: AppearanceModel) -> Array:
+def _row(face: Face, turn: Floats, model: AppearanceModel) -> Floats:
     assert face.landmarks is not None
     level, front = upright(face.landmarks), frontal(face.landmarks, turn, model)
     return np.concatenate([features(level), gaze(face), features(front)])

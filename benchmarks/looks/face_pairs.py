@@ -7,17 +7,13 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Box as Corners
+from streamdeid.core.arrays import Flags, Pixels, Points
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import LEFT_BROW, LEFT_EYE, NOSTRILS, OUTER_LIP, OUTLINE, RIGHT_BROW, RIGHT_EYE
-
-Pixels = NDArray[np.float32]
-Mask = NDArray[np.bool_]
-Points = NDArray[np.float64]
-Corners = tuple[float, float, float, float]
 
 LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 WORKING_WIDTH = 128.0
@@ -43,9 +39,9 @@ class Pair:
     """float32 (h, w, 3), RGB 0 to 255."""
     after: Pixels
     """float32 (h, w, 3)."""
-    changed: Mask
+    changed: Flags
     """bool (h, w): where the filter changed anything."""
-    foreign: Mask
+    foreign: Flags
     """bool (h, w): in the boxes of other covers, which are not this face's doing."""
     points: Points
     """float64 (81, 2): the original's landmarks and forehead points, as detected."""
@@ -101,17 +97,17 @@ def cut(
     return Pair(pictures[0], pictures[1], changed, foreign, (points - [left, top]) * scale, width * scale)
 
 
-def _changed(before: Planes, after: Planes, rectangle: tuple[int, int, int, int]) -> Mask:
+def _changed(before: Planes, after: Planes, rectangle: tuple[int, int, int, int]) -> Flags:
     x0, y0, x1, y1 = rectangle
     luma = before.y[y0:y1, x0:x1] != after.y[y0:y1, x0:x1]
     for plane, other in ((before.u, after.u), (before.v, after.v)):
         part = slice(y0 // 2, y1 // 2), slice(x0 // 2, x1 // 2)
         luma |= np.repeat(np.repeat(plane[part] != other[part], 2, axis=0), 2, axis=1)
-    touched: Mask = luma
+    touched: Flags = luma
     return touched
 
 
-def filled(shape: Sequence[int], *polygons: Points) -> Mask:
+def filled(shape: Sequence[int], *polygons: Points) -> Flags:
     """Mask (h, w) of the insides of polygons (n, 2)."""
     mask = np.zeros(tuple(shape[:2]), np.uint8)
     for polygon in polygons:
@@ -119,16 +115,16 @@ def filled(shape: Sequence[int], *polygons: Points) -> Mask:
     return mask > 0
 
 
-def grown(mask: Mask, reach: float) -> Mask:
+def grown(mask: Flags, reach: float) -> Flags:
     """The mask with all within `reach` pixels of it; negative: without all within so many pixels of its rim."""
     if reach >= 0:
         distance = cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, 5)
-        wider: Mask = mask | (distance <= reach)
+        wider: Flags = mask | (distance <= reach)
         return wider
     return ~grown(~mask, -reach)
 
 
-def features(pair: Pair) -> Mask:
+def features(pair: Pair) -> Flags:
     """Mask (h, w) of eyes with brows, nostrils and lips, as far as they reach beyond their landmarks."""
     mask = np.zeros(pair.changed.shape, np.bool_)
     for name, groups in _FEATURES.items():
@@ -139,7 +135,7 @@ def features(pair: Pair) -> Mask:
     return mask
 
 
-def bare(pair: Pair) -> Mask:
+def bare(pair: Pair) -> Flags:
     """Mask (h, w) of the face without features and rim, as far as the filter changed it and no other cover may be."""
     inside = grown(filled(pair.changed.shape, pair.points[OUTLINE]), -_RIM * pair.width)
     return inside & ~features(pair) & ~pair.foreign & grown(pair.changed, 1.5)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels, sample
+from streamdeid.aam.piecewise_affine import sample
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.core.arrays import Floats
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import (
@@ -23,8 +23,6 @@ from streamdeid.core.ibug68 import (
     RIGID,
 )
 
-Array = NDArray[np.float64]
-
 FEATURES = ("mouth opening", "mouth width", "eye opening", "brow height")
 GAZE = ("gaze across", "gaze up and down")
 LEAST_OVERLAP = 0.3
@@ -36,7 +34,7 @@ _SOLID = RIGID[RIGID < LANDMARKS]
 """Landmarks that expressions move least; the pose is taken from them alone."""
 
 
-def head_rotation(landmarks: Array, model: AppearanceModel, frame_size: tuple[int, int]) -> Array:
+def head_rotation(landmarks: Floats, model: AppearanceModel, frame_size: tuple[int, int]) -> Floats:
     """Rotation (3, 3) of the head by cv2.solvePnP: the generic 3D face is the model's mean shape with its mean depth,
     the camera a guess (focal length of the longer side, principal point in the middle)."""
     solid = np.column_stack([model.mean_shape, model.depth])[_SOLID]
@@ -46,16 +44,16 @@ def head_rotation(landmarks: Array, model: AppearanceModel, frame_size: tuple[in
     lens = np.zeros(4)
     _, turn, shift = cv2.solvePnP(solid, landmarks[_SOLID], camera, lens, flags=cv2.SOLVEPNP_SQPNP)
     turn, _ = cv2.solvePnPRefineLM(solid, landmarks[_SOLID], camera, lens, turn, shift)
-    rotation: Array = np.asarray(cv2.Rodrigues(turn)[0], np.float64)
+    rotation: Floats = np.asarray(cv2.Rodrigues(turn)[0], np.float64)
     return rotation
 
 
-def angle_between(a: Array, b: Array) -> float:
+def angle_between(a: Floats, b: Floats) -> float:
     """Angle in degrees of the rotation from a to b, both (3, 3)."""
     return float(np.degrees(np.arccos(np.clip((np.trace(a @ b.T) - 1) / 2, -1, 1))))
 
 
-def yaw_pitch_roll(rotation: Array) -> Array:
+def yaw_pitch_roll(rotation: Floats) -> Floats:
     """Angles (3,) of a head rotation in degrees."""
     yaw = np.arcsin(np.clip(rotation[0, 2], -1, 1))
     pitch = np.arctan2(-rotation[1, 2], rotation[2, 2])
@@ -63,7 +61,7 @@ def yaw_pitch_roll(rotation: Array) -> Array:
     return np.degrees([yaw, pitch, roll])
 
 
-def frontal(landmarks: Array, rotation: Array, model: AppearanceModel) -> Array:
+def frontal(landmarks: Floats, rotation: Floats, model: AppearanceModel) -> Floats:
     """Landmarks (68, 2) seen from the front and made upright: the turn is undone with the mean face's depth."""
     linear, depth = rotation[:2, :2], model.depth[:LANDMARKS] - model.depth[_SOLID].mean()
     solid = model.mean_shape[_SOLID] - model.mean_shape[_SOLID].mean(axis=0)
@@ -75,11 +73,11 @@ def frontal(landmarks: Array, rotation: Array, model: AppearanceModel) -> Array:
     return upright(flat)
 
 
-def upright(points: Array) -> Array:
+def upright(points: Floats) -> Floats:
     """Points (68, 2) shifted, turned and scaled so that the outer eye corners lie at (-0.5, 0) and (0.5, 0)."""
     across = points[45] - points[36]
     turn = np.array([[across[0], across[1]], [-across[1], across[0]]]) / float(across @ across)
-    turned: Array = (points - (points[36] + points[45]) / 2) @ turn.T
+    turned: Floats = (points - (points[36] + points[45]) / 2) @ turn.T
     return turned
 
 
@@ -102,7 +100,7 @@ def unmirrored(face: Face, width: int) -> Face:
     return replace(face, box=box, landmarks=landmarks, iris=face.iris[::-1] * flip + shift)
 
 
-def features(points: Array) -> Array:
+def features(points: Floats) -> Floats:
     """FEATURES (4,) of upright points (68, 2), in units of the distance between the outer eye corners."""
     opening = np.linalg.norm(points[[61, 62, 63]] - points[[67, 66, 65]], axis=1).mean()
     width = np.linalg.norm(points[MOUTH_CORNERS[1]] - points[MOUTH_CORNERS[0]])
@@ -116,7 +114,7 @@ def features(points: Array) -> Array:
     return np.array([opening, width, eyes, brows])
 
 
-def gaze(face: Face) -> Array:
+def gaze(face: Face) -> Floats:
     """GAZE (2,): iris centres' offset from the middle of their eye's corners, in eye widths, mean of both eyes.
     NaN where an eye is nearly shut or no iris is known."""
     assert face.landmarks is not None
@@ -131,7 +129,7 @@ def gaze(face: Face) -> Array:
         down = np.array([-across[1], across[0]])
         offset = np.array([place @ across, place @ down]) / float(across @ across)
         offsets.append(offset if opening > _SHUT else np.full(2, np.nan))
-    mean: Array = np.mean(offsets, axis=0)
+    mean: Floats = np.mean(offsets, axis=0)
     return mean
 
 

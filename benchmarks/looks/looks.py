@@ -34,7 +34,7 @@ import numpy as np
 from benchmarks.clips import VIDEOS, as_json, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.looks.edge_steps import SECTORS, EdgeStep, edge_steps
-from benchmarks.looks.face_pairs import Corners, Points, cut, face_width, filled, mesh_of
+from benchmarks.looks.face_pairs import Corners, cut, face_width, filled, mesh_of
 from benchmarks.looks.flicker import Flicker
 from benchmarks.looks.head_geometry import counterpart, features, gaze, upright
 from benchmarks.looks.relief import relief, relief_ratio
@@ -43,6 +43,7 @@ from benchmarks.looks.sharpness import at_own_size, grain, grain_ratio, sharpnes
 from benchmarks.looks.sheets import Sheet
 from benchmarks.looks.skin_looks import SkinLooks, plain_skin, skin_looks
 from benchmarks.people.run import KEY, OWN, POSED, Filtering, level_of
+from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.core.ibug68 import MOUTH_CORNERS, OUTLINE

@@ -30,10 +30,9 @@ from numpy.typing import NDArray
 from benchmarks.command_line import parser_of
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.mesh_render import render_turned
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.aam.synthesise import to_yuv
-from streamdeid.core.arrays import Box
+from streamdeid.core.arrays import Box, Points
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb, yuv_from_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.mesh_triangles import TRIANGLES

@@ -9,7 +9,8 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from benchmarks.looks.face_pairs import LUMA, Mask, Pair, Pixels
+from benchmarks.looks.face_pairs import LUMA, Pair
+from streamdeid.core.arrays import Flags, Pixels
 
 _BAND = 0.012, 0.05
 """Blurs between which relief lies, shares of the face's width."""
@@ -19,7 +20,7 @@ _LEAST = 0.003
 """Relief below which nobody sees any, natural log: both sides count as this at least."""
 
 
-def relief(pair: Pair, skin: Mask) -> tuple[float, float]:
+def relief(pair: Pair, skin: Flags) -> tuple[float, float]:
     """Root mean square of the relief of original and output, natural log, on a mask of skin (h, w)."""
     before, after = (_relief(picture @ LUMA, skin, pair.width) for picture in (pair.before, pair.after))
     return before, after
@@ -30,7 +31,7 @@ def relief_ratio(before: float, after: float) -> float:
     return max(after, _LEAST) / max(before, _LEAST)
 
 
-def _relief(luma: Pixels, skin: Mask, width: float) -> float:
+def _relief(luma: Pixels, skin: Flags, width: float) -> float:
     level, weight = np.log(luma + _BLACK), skin.astype(np.float32)
     fine, wide = (_within(level, weight, share * width) for share in _BAND)
     return float(np.sqrt(np.mean((fine - wide)[skin] ** 2)))

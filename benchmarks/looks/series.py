@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.lab.utility.correlation import concordance, pearson
-
-Array = NDArray[np.float64]
 
 LONGEST_LAG = 5
 """Frames, either way, in which the best lag is sought."""
@@ -17,13 +16,13 @@ FEWEST = 10
 """Frames in which both series are known, below which nothing is said."""
 
 
-def correlation(a: Array, b: Array) -> float:
+def correlation(a: Floats, b: Floats) -> float:
     """Pearson's r of two series (n,) over the frames in which both are known; NaN for fewer than ten."""
     known = np.isfinite(a) & np.isfinite(b)
     return pearson(a[known], b[known]) if known.sum() >= FEWEST else float("nan")
 
 
-def concordance_about_medians(a: Array, b: Array) -> float:
+def concordance_about_medians(a: Floats, b: Floats) -> float:
     """Lin's concordance of the deviations from each series' own median: as the correlation, but amplitudes count too.
 
     Medians are taken off because a new person has lips and brows of their own. NaN for fewer than ten frames."""
@@ -33,7 +32,7 @@ def concordance_about_medians(a: Array, b: Array) -> float:
     return concordance(a[known] - np.median(a[known]), b[known] - np.median(b[known]))
 
 
-def best_lag(a: Array, b: Array) -> int:
+def best_lag(a: Floats, b: Floats) -> int:
     """Frames by which b follows a (negative: precedes) when they correlate best; the smallest such lag."""
     lags = sorted(range(-LONGEST_LAG, LONGEST_LAG + 1), key=abs)
     scores = [

@@ -9,7 +9,8 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from benchmarks.looks.face_pairs import LUMA, Mask, Pair, Pixels, features, grown
+from benchmarks.looks.face_pairs import LUMA, Pair, features, grown
+from streamdeid.core.arrays import Flags, Pixels
 
 _FINE_SHARE = 0.006
 """Blur that parts fine from the rest, share of the face's width; a pixel at least."""
@@ -20,7 +21,7 @@ _GRAIN = 0.3
 _FEWEST = 100
 
 
-def sharpness(pair: Pair, skin: Mask) -> float:
+def sharpness(pair: Pair, skin: Flags) -> float:
     """How sharp the features (eyes, brows, nostrils, mouth) are over those of the original; 1 is as sharp, below 1
     softer. NaN where there is nothing to tell.
 
@@ -39,7 +40,7 @@ def sharpness(pair: Pair, skin: Mask) -> float:
     return float(values[1] / values[0]) if values[0] > 0 else float("nan")
 
 
-def grain(pair: Pair, skin: Mask) -> tuple[float, float]:
+def grain(pair: Pair, skin: Flags) -> tuple[float, float]:
     """Noise on plain skin in grey levels, of original and output: robust deviation of luma less its blur by a pixel."""
     lumas = (picture @ LUMA for picture in (pair.before, pair.after))
     first, second = (_spread(luma - cv2.GaussianBlur(luma, (0, 0), 1.0), skin) for luma in lumas)
@@ -51,14 +52,14 @@ def grain_ratio(before: float, after: float) -> float:
     return float(np.hypot(after, _GRAIN) / np.hypot(before, _GRAIN))
 
 
-def at_own_size(skin: Mask, pair: Pair) -> Mask:
+def at_own_size(skin: Flags, pair: Pair) -> Flags:
     """A mask of plain skin found on the shrunk cut, in the one at the picture's own size; a little smaller."""
     size = pair.changed.shape[1], pair.changed.shape[0]
     wide = cv2.resize(skin.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST) > 0
     return grown(wide, -0.02 * pair.width)
 
 
-def _spread(values: Pixels, where: Mask) -> float:
+def _spread(values: Pixels, where: Flags) -> float:
     chosen = values[where]
     if len(chosen) < _FEWEST:
         return 0.0

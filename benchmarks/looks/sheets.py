@@ -12,9 +12,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from streamdeid.core.arrays import Box
+from streamdeid.core.arrays import Box, Picture
 from streamdeid.core.frames import Planes
-from streamdeid.report.contact_sheet import Picture, contact_sheet, crop, write_sheet
+from streamdeid.report.contact_sheet import contact_sheet, crop, write_sheet
 
 COLUMNS, PEOPLE = 5, 3
 """Frames of a person, and people of a clip: the largest."""

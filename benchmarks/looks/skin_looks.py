@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from benchmarks.looks.face_pairs import LUMA, Mask, Pair, Pixels, bare
+from benchmarks.looks.face_pairs import LUMA, Pair, bare
+from streamdeid.core.arrays import Flags, Pixels
 
 _SOFT = 0.05
 """Width of the blur, share of the face's width."""
@@ -52,7 +53,7 @@ def skin_looks(pair: Pair) -> SkinLooks | None:
     return SkinLooks(float(np.sqrt(np.mean(colour**2))), float(np.sqrt(np.mean((luma - level) ** 2))), level)
 
 
-def soft(picture: Pixels, mask: Mask, width: float) -> Pixels:
+def soft(picture: Pixels, mask: Flags, width: float) -> Pixels:
     """The picture (h, w, 3) blurred within the mask (h, w); width: the face's, pixels. Outside it means nothing."""
     weight = mask.astype(np.float32)
     sigma = _SOFT * width
@@ -60,7 +61,7 @@ def soft(picture: Pixels, mask: Mask, width: float) -> Pixels:
     return np.asarray(total / np.maximum(cv2.GaussianBlur(weight, (0, 0), sigma), 1e-6)[:, :, None], np.float32)
 
 
-def plain_skin(pair: Pair) -> Mask | None:
+def plain_skin(pair: Pair) -> Flags | None:
     """Where the original is plain skin, bool (h, w): a second-order surface through its log luma and a plane through
     each chroma are fitted with Tukey's weights, and what is far off them is something else. None for too little."""
     where = bare(pair)
@@ -86,15 +87,15 @@ def plain_skin(pair: Pair) -> Mask | None:
     return mask
 
 
-def _below_nose(pair: Pair, rows: np.ndarray, columns: np.ndarray) -> Mask:
+def _below_nose(pair: Pair, rows: np.ndarray, columns: np.ndarray) -> Flags:
     """Which places lie below the nostrils, as the face is turned."""
     bridge, tip = pair.points[27], pair.points[33]
     down = tip - bridge
-    below: Mask = (np.stack([columns, rows], axis=1) - tip) @ down > 0
+    below: Flags = (np.stack([columns, rows], axis=1) - tip) @ down > 0
     return below
 
 
-def _close(terms: np.ndarray, values: np.ndarray, first: np.ndarray, least: float) -> Mask:
+def _close(terms: np.ndarray, values: np.ndarray, first: np.ndarray, least: float) -> Flags:
     """Which values (n,) lie on the smooth surface of the terms (n, k); first: weights (n,) kept throughout."""
     weights = first
     for _ in range(_ROUNDS):
@@ -103,7 +104,7 @@ def _close(terms: np.ndarray, values: np.ndarray, first: np.ndarray, least: floa
         off = np.abs(values - surface)
         limit = float(np.clip(3 * 1.4826 * np.median(off), least, 2 * least))
         weights = first * np.clip(1 - (off / limit) ** 2, 0, 1) ** 2
-    close: Mask = off < limit
+    close: Flags = off < limit
     return close
 
 

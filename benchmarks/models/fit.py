@@ -15,7 +15,6 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
@@ -24,6 +23,7 @@ from streamdeid.aam.appearance_model import load_model
 from streamdeid.aam.fit import Fit, FitModel, fit
 from streamdeid.aam.pose import HeadPose, pose_of
 from streamdeid.aam.train import Sample, train
+from streamdeid.core.arrays import Floats
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
@@ -31,14 +31,12 @@ from streamdeid.core.ibug68 import LANDMARKS
 from streamdeid.errors import StreamdeidError
 from streamdeid.observe.observation import Observer, reduced_face
 
-Array = NDArray[np.float64]
-
 WIDTH, NOISE, FRAMES, RATE = 200.0, 2.0, 60, 25.0
 SETTLED = 10
 """Frames that the smoothing is given to settle before the noise is measured."""
 
 
-def fitted(fitting: FitModel, planes: Planes, points: Array, steps: int = 6) -> tuple[HeadPose, Fit]:
+def fitted(fitting: FitModel, planes: Planes, points: Floats, steps: int = 6) -> tuple[HeadPose, Fit]:
     """The model fitted to a face from the landmarker's points (81, 2), as the filter does it."""
     pose = pose_of(points, fitting.model)
     reduced, to_reduced = reduced_face(planes, points, 1.5 * fitting.table.size[0])
@@ -69,7 +67,7 @@ def jitter(fitting: FitModel, samples: Sequence[Sample], rng: np.random.Generato
         scale = WIDTH / float(np.ptp(small.points[:, 0]))
         planes = planes_from_rgb(small.image)
         observe = Observer(fitting)
-        rows: dict[str, list[Array]] = {name: [] for name in columns}
+        rows: dict[str, list[Floats]] = {name: [] for name in columns}
         for i in range(FRAMES):
             points = small.points + rng.normal(0, NOISE / scale, small.points.shape)
             rows["in"].append(points)

@@ -15,19 +15,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.people.identity_metrics import Identities, Sighting, identities
+from streamdeid.core.arrays import Vectors
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
+from streamdeid.identity.face_look import Look
 from streamdeid.identity.identity_check import Estimate, IdentityCheck
 from streamdeid.identity.looks import Looks
 from streamdeid.identity.register import PersonRegister, new_persons
 from streamdeid.synthetic.crowds import HIDDEN, Walker, crowd, detected
 from streamdeid.tracking.tracker import FaceTracker
-
-Vectors = NDArray[np.float64]
-Look = NDArray[np.float32]
 
 SLOW, QUICK = 2500.0, 2900.0
 """Length of the slow and of the quick error of a frame's identity vector. Two moments of one person are then 5,400

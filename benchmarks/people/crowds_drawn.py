@@ -16,8 +16,8 @@ import numpy as np
 from benchmarks.people.crowd_runs import Run
 from benchmarks.people.identity_metrics import Identities, Sighting, identities
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
+from streamdeid.core.arrays import Points
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes

@@ -24,13 +24,13 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.photographs import listed, read_photograph, reduced
 from streamdeid.aam.pose import pose_of
+from streamdeid.core.arrays import Vectors
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
 from streamdeid.identity.person_recogniser import PersonRecogniser, load_person_recogniser
@@ -39,8 +39,6 @@ from streamdeid.runs.components import default_detector, photograph_detector, st
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
 from streamdeid.video.files.source import FileSource
-
-Vectors = NDArray[np.float64]
 
 ALONE = (
     "cup_occlusion", "expressions_gaze", "glasses", "grimaces", "night_turning", "presenter_hevc_portrait",

@@ -18,6 +18,7 @@ import numpy as np
 from benchmarks.recall.late_survey import detector
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.pose import pose_of
+from streamdeid.core.arrays import Box as Corners
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.errors import InputError
@@ -40,8 +41,6 @@ from streamdeid.settings import WHOLE_FILE, Settings
 from streamdeid.surrogates.models import Models
 from streamdeid.video.files.seeking import frame_times
 from streamdeid.video.files.source import FileSource
-
-Corners = tuple[float, float, float, float]
 
 OWN, POSED = "own face", "posed face"
 _LEVELS = {"synthetic": OWN}

@@ -19,10 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+from streamdeid.core.arrays import Box as Corners
 from streamdeid.lab.attacks.gaps import LEAST_SCORE, Box, read_all_boxes
 from streamdeid.tracking.association import assign, iou
-
-Corners = tuple[float, float, float, float]
 
 LABELS = Path(__file__).parent / "labels"
 NOBODY, NO_FACE = 0, -1

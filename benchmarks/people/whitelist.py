@@ -31,7 +31,7 @@ from benchmarks.command_line import parser_of
 from benchmarks.people.whitelist_clips import distances, videos_table, watched
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.photographs import NEUTRAL, Photograph, listed, read_photograph, reduced
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points, Vectors
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.errors import InputError, StreamdeidError
 from streamdeid.identity.recognised_faces import Recogniser, sharpness_of, unfit, vector_of
@@ -43,7 +43,6 @@ from streamdeid.runs.whitelist import LEAST_WIDTH, recogniser_of
 from streamdeid.settings import DLIB, Settings
 from streamdeid.surrogates.models import load_models
 
-Vectors = NDArray[np.float64]
 SAME, SET, LOOSE = "london", ("canada", "imm37"), "lfpw"
 SPOILT = ("64 px wide", "blur of 3 %", "light from the side", "JPEG 12")
 BLURS = (0.0, 0.005, 0.0075, 0.01, 0.015)

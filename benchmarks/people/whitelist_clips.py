@@ -8,9 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.core.arrays import Vectors
 from streamdeid.identity.recognised_faces import Recogniser, unfit, vector_of
 from streamdeid.protect.whitelist import AROUND, Recognition
 from streamdeid.runs.components import default_detector
@@ -18,8 +18,6 @@ from streamdeid.runs.whitelist import LEAST_WIDTH
 from streamdeid.settings import Settings
 from streamdeid.tracking.tracker import FaceTracker
 from streamdeid.video.files.source import FileSource
-
-Vectors = NDArray[np.float64]
 
 _LONGEST = 300
 """Frames of a clip that are looked at."""

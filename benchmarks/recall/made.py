@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from benchmarks.clips import encode
 from benchmarks.leaks.run import Corners
 from benchmarks.recall.truth import CLASSES, Clip, Head
-from streamdeid.core.frames import Frame, Plane, Planes
+from streamdeid.core.arrays import Plane
+from streamdeid.core.frames import Frame, Planes
 from streamdeid.lab.attacks.gaps import Box
 from streamdeid.video.files.source import FileSource
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.leaks.leaks import KEPT, kept_share, named
 from benchmarks.leaks.run import Corners, Moment
 from benchmarks.recall.truth import CLASSES, KINDS, Head
+from streamdeid.core.arrays import Picture
 from streamdeid.core.frames import Planes
 from streamdeid.lab.attacks.gaps import Box
 
@@ -25,7 +25,6 @@ _NEAR = 1.8
 OPEN, COVERED, SHOWN = "open", "covered", "shown as a face"
 
 Size = tuple[float, float]
-Picture = NDArray[np.uint8]
 
 
 @dataclass

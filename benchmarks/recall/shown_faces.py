@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from benchmarks.leaks.leaks import KEPT, kept_share, named
 from benchmarks.recall.published_clip import Cover, Published
-from benchmarks.recall.score import NO_FACE, Picture, Size, on_no_head, shown_on
+from benchmarks.recall.score import NO_FACE, Size, on_no_head, shown_on
 from benchmarks.recall.truth import Head
+from streamdeid.core.arrays import Picture
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.detection.centerface import CenterFace

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.clean_skin import Relief, relief_of, with_clean_skin
 from streamdeid.aam.masked_blur import FLOOR, masked_blur, under_gain
-from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable
+from streamdeid.aam.piecewise_affine import WarpTable
 from streamdeid.aam.plain_lips import with_plain_lips
 from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.zones import Zones
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA
 
 _STUDIO_SCALES = (0.035, 0.07, 0.14, 0.3)

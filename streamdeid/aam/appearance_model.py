@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.albedo import Albedo, zones_inside
 from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, without_hair
-from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, scaled_table, warp_table
+from streamdeid.aam.piecewise_affine import WarpTable, sample, scaled_table, warp_table
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.surface import surface_normals
 from streamdeid.aam.synthesise import extended
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.arrays_file import Arrays, let_go, read_arrays, write_arrays
 from streamdeid.core.face_mesh import MESH
 from streamdeid.core.ibug68 import MOUTH_TRIANGLES, POINTS, RIGID

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamdeid.aam.masked_blur import FLOOR, under_gain
-from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.aam.zones import Zones
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import LUMA
 
 _SOFT = (0.05, 0.1, 0.2, 0.4)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
+from streamdeid.aam.piecewise_affine import WarpTable, spread
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA
 from streamdeid.core.ibug68 import INNER_LIP, LEFT_BROW, LEFT_EYE, RIGHT_BROW, RIGHT_EYE
 

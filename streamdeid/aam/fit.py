@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, spread
+from streamdeid.aam.piecewise_affine import WarpTable, sample, spread
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.procrustes import Similarity, align
 from streamdeid.aam.solid_face import SolidFace
 from streamdeid.aam.train import normalised_grey
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.kernel_cache import kernel
 
 CONVERGED = 0.7

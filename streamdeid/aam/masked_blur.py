@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.core.arrays import Pixels
 
 FLOOR = np.float32(8)
 """Grey levels added before a logarithm is taken: dark pixels are mostly noise."""

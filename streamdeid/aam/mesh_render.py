@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels, Points, _first_and_last, _inverse
+from streamdeid.aam.piecewise_affine import _first_and_last, _inverse
 from streamdeid.aam.synthesise import Patch
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.kernel_cache import kernel
 
 Owners = NDArray[np.int16]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import MOUTH, MOUTH_CORNERS
 
 _INNER_UPPER, _INNER_LOWER = 62, 66

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from streamdeid.core.arrays import Floats
 
 _TIE = 1e-6
 """Share of the largest entry by which another is as large: rounding must not decide a sign."""
@@ -17,12 +16,12 @@ _TIE = 1e-6
 class Components:
     """mean (d,), basis (m, d) of orthonormal rows, variances (m,) descending, with 1 / (n - 1) (methods.md 1.2)."""
 
-    mean: Array
-    basis: Array
-    variances: Array
+    mean: Floats
+    basis: Floats
+    variances: Floats
 
 
-def principal_components(rows: Array, share: float = 1.0, most: int | None = None) -> Components:
+def principal_components(rows: Floats, share: float = 1.0, most: int | None = None) -> Components:
     """Components of rows (n, d) that carry the given share of the variance, at most `most` of them.
 
     Signs are fixed (the largest entry of each row is positive, the first of them where a mirrored set has several) so

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.train import Sample, sample_of, texture_of_sample
-from streamdeid.core.faces import Face, Points
+from streamdeid.core.arrays import Points
+from streamdeid.core.faces import Face
 from streamdeid.errors import InputError
 
 Detect = Callable[[NDArray[np.uint8]], Sequence[Face]]

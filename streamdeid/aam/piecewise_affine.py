@@ -14,11 +14,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.kernel_cache import kernel
-
-Points = NDArray[np.float64]
-Pixels = NDArray[np.float32]
-Triangles = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

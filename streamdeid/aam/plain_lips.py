@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from streamdeid.aam.masked_blur import FLOOR, masked_blur, under_gain
-from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.aam.zones import Zones
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import LUMA
 
 _SCALES = (0.025, 0.06, 0.15)

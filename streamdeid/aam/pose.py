@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel, rigid_inverse
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import RIGID
 
 

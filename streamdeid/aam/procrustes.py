@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Points = NDArray[np.float64]
+from streamdeid.core.arrays import Points
 
 
 @dataclass(frozen=True)

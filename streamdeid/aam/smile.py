@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamdeid.aam.pca import Components
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import MIRROR
 
 _RIDGE = 0.025

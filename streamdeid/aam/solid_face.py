@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
+from streamdeid.core.arrays import Points
 from streamdeid.core.mesh_triangles import LIP_RING, RIGID_VERTICES
 
 _UNIT = 100.0

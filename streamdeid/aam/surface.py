@@ -9,8 +9,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels, Points, scaled_table, triangulate
+from streamdeid.aam.piecewise_affine import scaled_table, triangulate
 from streamdeid.aam.smooth_step import smooth_step
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import FOREHEAD, JAW
 
 OVAL = np.array(

@@ -8,7 +8,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, render
+from streamdeid.aam.piecewise_affine import WarpTable, render
+from streamdeid.core.arrays import Pixels, Points
 
 Mask = NDArray[np.uint8]
 

@@ -14,10 +14,11 @@ from streamdeid.aam.albedo import studio_field, zones_inside
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, without_hair
 from streamdeid.aam.pca import principal_components
-from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, sample, scaled_table, triangulate, warp_table
+from streamdeid.aam.piecewise_affine import WarpTable, sample, scaled_table, triangulate, warp_table
 from streamdeid.aam.procrustes import align, generalised_procrustes
 from streamdeid.aam.smile import learn_smile
 from streamdeid.aam.synthesise import extended
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.face_mesh import MESH_MIRROR
 from streamdeid.core.faces import Face
 from streamdeid.core.ibug68 import INNER_LIP, LEFT_EYE, MIRROR, OUTLINE, RIGHT_EYE

@@ -10,9 +10,10 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels, Points, spread
+from streamdeid.aam.piecewise_affine import spread
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.train import Sample
+from streamdeid.core.arrays import Pixels, Points
 
 _LIGHT = 0.35
 """Standard deviation, natural log, of the light's slope from the middle to a side of the face; half as much of its

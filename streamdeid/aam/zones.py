@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.masked_blur import MaskedBlur
-from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import LEFT_BROW, LEFT_EYE, NOSTRILS, OUTER_LIP, RIGHT_BROW, RIGHT_EYE
 
 _ABOUT_EYES = 0.1

@@ -29,8 +29,8 @@ from streamdeid.analysis.edits import (
     ShowPerson,
     Span,
 )
-from streamdeid.analysis.places import Flags, Ints, Places
-from streamdeid.core.arrays import Box, Floats
+from streamdeid.analysis.places import Places
+from streamdeid.core.arrays import Box, Flags, Floats, Ints
 
 
 @dataclass(frozen=True)

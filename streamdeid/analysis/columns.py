@@ -18,9 +18,8 @@ from streamdeid.analysis.chunk_table import CHUNK_FRAMES, Table, is_ambiguous, i
 from streamdeid.analysis.read_analysis import AnalysisFrames
 from streamdeid.analysis.records import FrameRecord
 from streamdeid.analysis.stored_faces import BOX_STEPS, HAS_LANDMARKS, SHARES, FaceNumbers, kept_but_points
+from streamdeid.core.arrays import Flags, Singles
 
-Floats = NDArray[np.float32]
-Flags = NDArray[np.bool_]
 Numbers = NDArray[np.int32]
 
 
@@ -30,11 +29,11 @@ class FoundColumns:
 
     frame: Numbers
     """Number of the frame, int32 (f,)."""
-    box: Floats
+    box: Singles
     """float32 (f, 4): exact, boxes are multiples of 1/64 pixel."""
-    score: Floats
-    presence: Floats
-    evidence: Floats
+    score: Singles
+    presence: Singles
+    evidence: Singles
     """As in `core.faces.Face`, float32 (f,), exact too."""
     landmarks: Flags
     """Whether it has landmarks."""
@@ -55,8 +54,8 @@ class DecisionColumns:
     """Which of `AnalysisColumns.levels`."""
     cause: NDArray[np.uint8]
     """Which of `AnalysisColumns.causes`."""
-    box: Floats
-    place: Floats
+    box: Singles
+    place: Singles
     """float32 (d, 4)."""
     face: Numbers
     """Row of `FoundColumns`, int32 (d,); -1 where the face was lost."""
@@ -129,10 +128,10 @@ def _joined(
         joined: NDArray[Any] = np.concatenate(pieces).astype(kind, copy=False)
         return joined
 
-    def boxes(part: str, name: str) -> Floats:
+    def boxes(part: str, name: str) -> Singles:
         return np.asarray(column(part, name, np.float32) / np.float32(BOX_STEPS), np.float32)
 
-    def shares(name: str) -> Floats:
+    def shares(name: str) -> Singles:
         return np.asarray(column("found", name, np.float32) / np.float32(SHARES), np.float32)
 
     nothing = table_of([], [], [], {}, {})

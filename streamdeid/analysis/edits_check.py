@@ -21,9 +21,9 @@ from streamdeid.analysis.edits import (
     ShowPerson,
     Span,
 )
-from streamdeid.analysis.places import Ints, Places
+from streamdeid.analysis.places import Places
 from streamdeid.analysis.records import Analysis
-from streamdeid.core.arrays import Box
+from streamdeid.core.arrays import Box, Ints
 from streamdeid.errors import SettingsError
 
 

@@ -14,15 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from streamdeid.analysis.point_coding import Misfit, from_planes, nearest_before, planes
-from streamdeid.analysis.stored_faces import (
-    HAS_KEYPOINTS,
-    KEYS,
-    OUTERMOST,
-    SHARES,
-    FaceNumbers,
-    KeypointNumbers,
-    Whole,
-)
+from streamdeid.analysis.stored_faces import HAS_KEYPOINTS, KEYS, OUTERMOST, SHARES, FaceNumbers, KeypointNumbers
+from streamdeid.core.arrays import Ints
 
 _BYTES = 1 + 2 + 2 * 2 * KEYS
 
@@ -51,7 +44,7 @@ def decoded_keypoints(data: bytes, at: int, parts: Sequence[int]) -> list[Keypoi
     references, count = data[at : at + len(rows)], len(rows)
     scores = from_planes(data, at + count, (count,), "<u2")
     zigzag = from_planes(data, at + 3 * count, (count, KEYS, 2), "<u2").astype(np.int64)
-    points: Whole = (zigzag >> 1) ^ -(zigzag & 1)
+    points: Ints = (zigzag >> 1) ^ -(zigzag & 1)
     if (scores > SHARES).any():
         raise Misfit("keypoints with a score larger than 1")
     found: list[KeypointNumbers | None] = [None] * len(parts)

@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 
 from streamdeid.analysis.columns import AnalysisColumns, columns_of
 from streamdeid.analysis.records import Analysis
-from streamdeid.core.arrays import Floats
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from streamdeid.core.arrays import Flags, Floats, Ints
 
 SHOWN = "shown"
 """Level of a face that was left as it is."""

@@ -29,9 +29,9 @@ from streamdeid.analysis.stored_faces import (
     OF_MESH,
     OUTERMOST,
     FaceNumbers,
-    Whole,
     points_of,
 )
+from streamdeid.core.arrays import Ints
 from streamdeid.core.face_mesh import MESH
 from streamdeid.core.ibug68 import LANDMARKS
 from streamdeid.core.mesh_triangles import TRIANGLES
@@ -75,9 +75,9 @@ def coded_bytes(parts: Sequence[int]) -> int:
     return sum(1 + 12 * _MAP_BYTES + 3 * _DIFFERENCE_BYTES * points_of(part) for part in parts if part & LANDMARKERS)
 
 
-def decoded(data: bytes, parts: Sequence[int]) -> list[Whole]:
+def decoded(data: bytes, parts: Sequence[int]) -> list[Ints]:
     """Points int64 (n, 3) of each face, (0, 3) for one without. data: `coded_bytes` of them, or more. Raises Misfit."""
-    found: list[Whole] = [np.zeros((0, 3), np.int64)] * len(parts)
+    found: list[Ints] = [np.zeros((0, 3), np.int64)] * len(parts)
     at = 0
     for kind in _kinds(parts):
         numbers = [i for i, part in enumerate(parts) if part & LANDMARKERS == kind]
@@ -89,7 +89,7 @@ def decoded(data: bytes, parts: Sequence[int]) -> list[Whole]:
         zigzag = from_planes(data, at, (f, n, 3), "<u2").astype(np.int64)
         at += zigzag.size * _DIFFERENCE_BYTES
         left = _summed((zigzag >> 1) ^ -(zigzag & 1), kind)
-        group: list[Whole] = []
+        group: list[Ints] = []
         for i, back in enumerate(references):
             if back > i:
                 raise Misfit("a face that is predicted from none")
@@ -119,7 +119,7 @@ def _kinds(parts: Sequence[int]) -> list[int]:
     return sorted({part & LANDMARKERS for part in parts} - {0})
 
 
-def _predicted(group: Sequence[FaceNumbers], i: int) -> tuple[int, Whole, Whole]:
+def _predicted(group: Sequence[FaceNumbers], i: int) -> tuple[int, Ints, Ints]:
     """How far back the face is that this one is predicted from (0: none), the map (4, 3), and what is left (n, 3)."""
     own, nothing = group[i], np.zeros((4, 3), np.int64)
     nearest = nearest_before(group, i)
@@ -148,14 +148,14 @@ def nearest_before(group: Sequence[FaceNumbers], i: int) -> int | None:
     return min(before, key=lambda j: max(abs(a - b) for a, b in zip(group[j].box, own, strict=True)), default=None)
 
 
-def _moved(points: Whole, numbers: Whole) -> Whole:
+def _moved(points: Ints, numbers: Ints) -> Ints:
     """Points (n, 3) mapped: numbers (4, 3), the last row the shift, in steps of 2 ** -_UNIT."""
     # Within 2 ** 14 and 2 ** 31 no sum leaves 64 bits.
-    moved: Whole = (points @ numbers[:3] + numbers[3] + (1 << (_UNIT - 1))) >> _UNIT
+    moved: Ints = (points @ numbers[:3] + numbers[3] + (1 << (_UNIT - 1))) >> _UNIT
     return moved
 
 
-def _summed(differences: Whole, parts: int) -> Whole:
+def _summed(differences: Ints, parts: int) -> Ints:
     """The values (f, n, 3) whose differences from their parents these are."""
     parents, levels = _tree(parts)
     values = differences.copy()

@@ -12,14 +12,12 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Ints, Points
 from streamdeid.core.face_mesh import MESH
-from streamdeid.core.faces import Face, Keypoints, Points
+from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.ibug68 import LANDMARKS
 from streamdeid.core.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mesh
-
-Whole = NDArray[np.int64]
 
 BOX_STEPS = 64
 """Steps of a box in a pixel."""
@@ -60,7 +58,7 @@ _MOST_SURVEYED = (1 << 16) - 2
 class KeypointNumbers:
     """Keypoints in whole numbers."""
 
-    points: Whole
+    points: Ints
     """int64 (`KEYS`, 2): steps from the corner of the face's box, as its landmarks."""
     score: int
     """In steps of 1 / `SHARES`."""
@@ -77,7 +75,7 @@ class FaceNumbers:
     evidence: int
     """In steps of 1 / `SHARES`."""
     parts: int
-    points: Whole
+    points: Ints
     """int64 (n, 3), n by `points_of`: steps from the corner of the box, depth from the landmarker's origin. Of each
     part that is there: landmarks and forehead points (with depth, or 0), irises (depth 0), mesh."""
     keypoints: KeypointNumbers | None = None
@@ -174,7 +172,7 @@ def step_of(box: tuple[int, int, int, int]) -> float:
     return max(math.ldexp(math.floor(8 * fraction), power - 3), _FINEST)
 
 
-def _corner(box: tuple[int, int, int, int]) -> Whole:
+def _corner(box: tuple[int, int, int, int]) -> Ints:
     """Upper left corner of a box in steps of its points (3,), its depth 0."""
     step = step_of(box) * BOX_STEPS
     return np.array([math.floor(box[0] / step), math.floor(box[1] / step), 0])
@@ -201,7 +199,7 @@ def _survey_number(surveyed: float | None) -> int:
     return 1 + min(round(min(max(surveyed, 0.0), _BEYOND) * SURVEY_STEPS), _MOST_SURVEYED)
 
 
-def _steps(pixels: Points, box: tuple[int, int, int, int]) -> Whole | None:
+def _steps(pixels: Points, box: tuple[int, int, int, int]) -> Ints | None:
     """Points in pixels (n, 2) or (n, 3) as steps from the corner of a box; None where that cannot be kept."""
     if not np.isfinite(pixels).all():
         return None

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
-from streamdeid.core.arrays import Box
+from streamdeid.core.arrays import Box, Picture
 from streamdeid.core.frames import MOST_PIXELS, Frame
 from streamdeid.core.named_files import INPUT, OUTPUT, SHEET, Named, check_named
 from streamdeid.core.protocols import Detector
 from streamdeid.core.shown_text import say
 from streamdeid.errors import ExitCode, InputError, SettingsError
-from streamdeid.report.contact_sheet import Picture, check_sheet_path, contact_sheet, crop, write_sheet
+from streamdeid.report.contact_sheet import check_sheet_path, contact_sheet, crop, write_sheet
 from streamdeid.runs.components import default_detector, open_source
 from streamdeid.settings import Settings
 

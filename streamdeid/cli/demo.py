@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from streamdeid.cli.progress import Bar, compile_beside
+from streamdeid.core.arrays import Picture, Plane
 from streamdeid.core.atomic_file import check_paths
-from streamdeid.core.frames import Plane, Planes
+from streamdeid.core.frames import Planes
 from streamdeid.core.named_files import OUTPUT, REPORT, SHEET, Named, check_named
 from streamdeid.core.shown_text import say
 from streamdeid.errors import ExitCode, OutputError, SettingsError, StreamdeidError
 from streamdeid.report.audit import read_report
-from streamdeid.report.contact_sheet import Picture, contact_sheet, crop, write_sheet
+from streamdeid.report.contact_sheet import contact_sheet, crop, write_sheet
 from streamdeid.report.redaction_report import FileSide, Report, write_report
 from streamdeid.runs.components import open_source, write_drawing
 from streamdeid.runs.files import FileRun

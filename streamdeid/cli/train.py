@@ -23,8 +23,9 @@ from streamdeid.aam.same_space import in_space_of
 from streamdeid.aam.smile import amounts_left_out
 from streamdeid.aam.train import Annotate, Sample, Settings, annotate, pairs_of, texture_of_sample, train
 from streamdeid.aam.variations import variation
+from streamdeid.core.arrays import Points
 from streamdeid.core.atomic_file import check_paths, write_whole
-from streamdeid.core.faces import Face, Points
+from streamdeid.core.faces import Face
 from streamdeid.core.named_files import MODELS, PHOTOGRAPH, TABLE, Named, check_named
 from streamdeid.core.shown_text import say
 from streamdeid.errors import ExitCode, InputError, OutputError, StreamdeidError

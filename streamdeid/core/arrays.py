@@ -1,4 +1,4 @@
-"""The types that many files speak of: a box, and an array of floating-point numbers."""
+"""The types of arrays that many files speak of, each under one name."""
 
 from __future__ import annotations
 
@@ -8,3 +8,22 @@ from numpy.typing import NDArray
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom, pixels."""
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Rows = NDArray[np.intp]
+"""Numbers of rows or columns of another array."""
+Points = NDArray[np.float64]
+"""(n, 2) or (n, 3): places, in what their name or docstring says."""
+Triangles = NDArray[np.int32]
+"""(t, 3): numbers of their corners."""
+Vector = NDArray[np.float64]
+"""(d,): a face in a space of faces."""
+Vectors = NDArray[np.float64]
+"""(n, d)"""
+Pixels = NDArray[np.float32]
+"""(h, w), (h, w, c), or (n, c) of chosen pixels: grey levels, weights, or logarithms of them."""
+Picture = NDArray[np.uint8]
+"""(h, w, 3): RGB."""
+Plane = NDArray[np.uint8]
+"""(h, w): one plane of a picture."""

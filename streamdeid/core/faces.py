@@ -7,9 +7,8 @@ from functools import cached_property
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-Points = NDArray[np.float64]
+from streamdeid.core.arrays import Points
 
 SURE = 0.5
 """Evidence, and presence where there are landmarks, from which a sighting is confirmed: at that evidence a track is

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
+from streamdeid.core.arrays import Plane
 
-Plane = NDArray[np.uint8]
 MOST_PIXELS = 36.0
 """Millions of pixels that a picture may have where nothing else is said: 8K has 33.2 (7680 x 4320) or 35.4
 (8192 x 4320)."""

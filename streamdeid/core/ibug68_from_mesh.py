@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.kernel_cache import kernel
 
 # Jaw points are resampled by arc length: picking vertices lets them slide along the contour (docs/architecture.md 8.4).

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-Plane = NDArray[np.uint8]
+from streamdeid.core.arrays import Plane
 
 _LEAST = 64
 """Pixels of the longer side at which it ends."""

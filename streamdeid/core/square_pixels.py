@@ -12,7 +12,8 @@ from fractions import Fraction
 import cv2
 import numpy as np
 
-from streamdeid.core.frames import Frame, Plane, Planes
+from streamdeid.core.arrays import Plane
+from streamdeid.core.frames import Frame, Planes
 
 LEAST, MOST = Fraction(1, 4), Fraction(4)
 """What a pixel aspect can be."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Points
 from streamdeid.detection.tiles import Tile
 
 _SAME = 0.4

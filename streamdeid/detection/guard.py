@@ -26,10 +26,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Box
+from streamdeid.core.arrays import Box, Plane
 from streamdeid.core.face_mesh import MESH
 from streamdeid.core.faces import Face, Keypoints
-from streamdeid.core.frames import Frame, Plane
+from streamdeid.core.frames import Frame
 from streamdeid.core.ibug68 import LANDMARKS
 from streamdeid.core.protocols import Begins, Detector, LooksAgain
 from streamdeid.detection.deadline import MOST_FACES

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from streamdeid.core.arrays import Box
+from streamdeid.core.arrays import Box, Points
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.face_mesh import MESH
-from streamdeid.core.faces import Face, Points
+from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import LANDMARKS
 from streamdeid.core.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mesh, iris_from_mesh

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Points
 from streamdeid.detection.candidates import Candidate, overlap
 from streamdeid.detection.places import Place
 from streamdeid.detection.region import Region

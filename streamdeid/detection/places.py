@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streamdeid.core.arrays import Box
-from streamdeid.core.faces import NO_FACE, Keypoints, Points
+from streamdeid.core.arrays import Box, Points
+from streamdeid.core.faces import NO_FACE, Keypoints
 from streamdeid.detection.candidates import Candidate
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import outline_of

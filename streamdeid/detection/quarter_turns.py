@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Points
 
 TURNS = (1, 3)
 """Quarter turns against the clock after which a picture shows heads upright that lie on their side: 1 for those that

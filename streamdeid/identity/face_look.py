@@ -10,7 +10,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels, WarpTable, spread
+from streamdeid.aam.piecewise_affine import WarpTable, spread
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import LUMA
 
 Look = NDArray[np.float32]

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from streamdeid.core.arrays import Vector
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 

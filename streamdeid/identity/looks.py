@@ -31,15 +31,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Floats
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
+from streamdeid.identity.face_look import Look
 from streamdeid.tracking.association import iou
 from streamdeid.tracking.patches import Small, matched, small, too_small
-
-Look = NDArray[np.float32]
 
 _ALIKE = 0.75
 """Correlation from which a face looks like itself: under the 5th percentile of one face, above the 99th of two."""

@@ -17,13 +17,9 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Picture, Points, Vector
 from streamdeid.identity.face_resnet import SIDE, FaceResnet
-
-Picture = NDArray[np.uint8]
-Vector = NDArray[np.float64]
 
 ACCEPT, REJECT, MARGIN = 0.29, 0.36, 0.03
 """Of unit vectors: a tracklet's mean of 1 to 8 against a person's (`benchmarks/people/recogniser.py` has the figures).

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.identity.tracklet_vectors import TrackletVectors
 from streamdeid.identity.upper_face import UpperFace
 

@@ -13,14 +13,10 @@ from typing import Any, Protocol
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from streamdeid.aam.procrustes import align
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Picture, Points, Vectors
 from streamdeid.errors import InputError, SettingsError
-
-Picture = NDArray[np.uint8]
-Vectors = NDArray[np.float64]
 
 ARCFACE = np.array([[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]])
 """Eyes, nose tip and mouth corners in the 112 x 112 picture that recognisers of the ArcFace kind are trained on."""

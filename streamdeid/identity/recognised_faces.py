@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Points, sample
+from streamdeid.aam.piecewise_affine import sample
 from streamdeid.aam.pose import pose_of
+from streamdeid.core.arrays import Points, Vector
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
 from streamdeid.errors import FailedClosed, StreamdeidError
 from streamdeid.observe.observation import SMALL_WIDTH, reduced_face
 from streamdeid.observe.signals import Sharpness
 
-Vector = NDArray[np.float64]
 Describe = Callable[[NDArray[np.uint8], Points], Vector]
 """From an RGB picture uint8 (h, w, 3) and landmarks in its pixels (81, 2) (68 iBUG points, then the forehead) to a
 vector (d,). The smaller the Euclidean distance of two vectors, the more alike the faces."""

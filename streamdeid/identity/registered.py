@@ -13,11 +13,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vector
 from streamdeid.identity.register import Distances
-
-Vector = NDArray[np.float64]
 
 MOST_PEOPLE = 2000
 """People in a register; who was not seen for longest makes room. Every further one is somebody else that a stranger

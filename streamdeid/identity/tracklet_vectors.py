@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Picture, Points, Vector
 from streamdeid.errors import FailedClosed
-from streamdeid.identity.person_recogniser import PersonRecogniser, Picture, Vector
+from streamdeid.identity.person_recogniser import PersonRecogniser
 
 _DELAY = 0.13
 """Seconds after which a face's vector is told, twelve times what one takes: with five people at once and eight busy

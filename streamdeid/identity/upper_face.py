@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels, Points, spread
+from streamdeid.aam.piecewise_affine import spread
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA
 
 ACCEPT = 0.4

@@ -14,8 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vector, Vectors
 from streamdeid.errors import SettingsError
-from streamdeid.k_same.clusters import Vector, Vectors, distances
+from streamdeid.k_same.clusters import distances
 from streamdeid.k_same.fisherface import Fisherface, set_intensity
 
 

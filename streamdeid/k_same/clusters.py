@@ -10,12 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vector, Vectors
 from streamdeid.errors import SettingsError
-
-Vector = NDArray[np.float64]
-Vectors = NDArray[np.float64]
 
 _TOUCHING = 1.0 + 1e-12
 

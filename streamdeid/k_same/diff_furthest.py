@@ -12,16 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamdeid.k_same.clusters import (
-    Pair,
-    Vector,
-    Vectors,
-    check_faces,
-    cluster_of,
-    distances,
-    furthest,
-    grow_in_step,
-)
+from streamdeid.core.arrays import Vector, Vectors
+from streamdeid.k_same.clusters import Pair, check_faces, cluster_of, distances, furthest, grow_in_step
 
 _TRIES = 64
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.k_same.clusters import Vectors
+from streamdeid.core.arrays import Vectors
 from streamdeid.k_same.pixel import face_space_groups
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vector, Vectors
 from streamdeid.errors import SettingsError
-from streamdeid.k_same.clusters import Vector, Vectors
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Pair, Vectors, check_faces, cluster_of, distances, furthest, grow_in_turn
+from streamdeid.core.arrays import Vectors
+from streamdeid.k_same.clusters import Pair, check_faces, cluster_of, distances, furthest, grow_in_turn
 
 
 def k_same_furthest(faces: Vectors, k: int, rng: np.random.Generator) -> Vectors:

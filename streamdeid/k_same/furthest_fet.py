@@ -7,16 +7,10 @@ Kept for comparison (`--transfer paper`): mouths are stiffer and there are no fo
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import cv2
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels, Points
-from streamdeid.aam.procrustes import align
-from streamdeid.aam.synthesise import extended
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import (
     CHIN,
     LEFT_EYE,
@@ -26,10 +20,6 @@ from streamdeid.core.ibug68 import (
     RIGHT_EYE,
     RIGHT_EYE_CORNERS,
 )
-from streamdeid.observe.neutral import Neutral
-from streamdeid.observe.observation import Observation
-from streamdeid.render.expression import lay
-from streamdeid.render.new_face import NewFace, reduced_texture
 
 
 def transfer_shape(model: AppearanceModel, shape: Points, neutral: Points, surrogate: Points) -> Points:
@@ -65,28 +55,13 @@ def transfer_texture(model: AppearanceModel, texture: Pixels, neutral: Pixels, s
     return model.decode(np.concatenate([zero, parameters]))[1]
 
 
-class PaperTransfer:
-    """P4's transfer in the shape that the drawing wants. The small texture stands for the full one: the expression's
-    part of a texture is as smooth as the fit's frame is coarse."""
-
-    def __init__(self, fitting: FitModel) -> None:
-        self._fitting = fitting
-
-    def __call__(self, seen: Observation, neutral: Neutral, face: NewFace) -> tuple[Points, NewFace]:
-        """Shape (81, 2) and texture of the surrogate with this frame's expression."""
-        model = self._fitting.model
-        onto = align(face.shape, model.mean_shape)
-        shape = transfer_shape(model, seen.frontal, neutral.shape, onto(face.shape))
-        full, rest = (self._enlarged(t) for t in (seen.small_texture, neutral.small_texture))
-        texture = transfer_texture(model, full, rest, face.vector)
-        picture = model.albedo.even(extended(texture, model.table), face.beard)
-        small = reduced_texture(picture, self._fitting.table)
-        return onto.inverse()(shape), replace(face, picture=picture, small_texture=small)
-
-    def _enlarged(self, small: Pixels) -> Pixels:
-        model, table = self._fitting.model, self._fitting.table
-        picture = cv2.resize(extended(small, table), model.frame_size, interpolation=cv2.INTER_LINEAR)
-        return np.ascontiguousarray(picture[model.table.rows, model.table.columns])
+def lay(points: Points, corners: tuple[Points, Points], onto: tuple[Points, Points], ratio: float) -> Points:
+    """Points (n, 2) turned with the line of their corners onto another pair, scaled by `ratio` about the middle."""
+    (a, b), (c, d) = corners, onto
+    turn = np.arctan2(*(d - c)[::-1]) - np.arctan2(*(b - a)[::-1])
+    rotation = ratio * np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    laid: Points = (points - (a + b) / 2) @ rotation.T + (c + d) / 2
+    return laid
 
 
 def _extent(shape: Points, a: int, b: int) -> float:

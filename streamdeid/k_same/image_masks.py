@@ -14,11 +14,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
-from streamdeid.render.masks import block_means
 
-Images = NDArray[np.float64]
-Grey: TypeAlias = Images | NDArray[np.uint8]
+Grey: TypeAlias = Floats | NDArray[np.uint8]
 Span = tuple[float, float]
 """Start and end as fractions of the image's height or width."""
 
@@ -33,12 +32,12 @@ NOSE_COLUMNS: Span = (0.36, 0.64)
 _POSITION_SEED = 2005
 
 
-def black_out(images: Grey, value: float = 0.0) -> Images:
+def black_out(images: Grey, value: float = 0.0) -> Floats:
     """Every pixel becomes `value`."""
     return np.full_like(_checked(images), value)
 
 
-def bar_mask(images: Grey, value: float = 0.0, rows: Span = EYE_ROWS) -> Images:
+def bar_mask(images: Grey, value: float = 0.0, rows: Span = EYE_ROWS) -> Floats:
     """A band of one grey level over the eyes, across the whole image."""
     result = _checked(images).copy()
     result[:, _part(rows, result.shape[1])] = value
@@ -51,14 +50,14 @@ def t_mask(
     rows: Span = EYE_ROWS,
     nose_rows: Span = NOSE_ROWS,
     nose_columns: Span = NOSE_COLUMNS,
-) -> Images:
+) -> Floats:
     """The bar, and an upright of the same grey level over the nose."""
     result = bar_mask(images, value, rows)
     result[:, _part(nose_rows, result.shape[1]), _part(nose_columns, result.shape[2])] = value
     return result
 
 
-def pixelate_blocks(images: Grey, block: int) -> Images:
+def pixelate_blocks(images: Grey, block: int) -> Floats:
     """Blocks of `block` x `block` pixels become their means; P5 uses 15, 20 and 30.
 
     Blocks start at the top left; the last ones are partial where the size does not divide the image. Means are not
@@ -69,7 +68,17 @@ def pixelate_blocks(images: Grey, block: int) -> Images:
     return block_means(_checked(images), block)
 
 
-def random_noise(images: Grey, pixels: int, rng: np.random.Generator, position_seed: int = _POSITION_SEED) -> Images:
+def block_means(pixels: Floats, step: int) -> Floats:
+    """Blocks of `step` x `step` pixels replaced by their means, float64 (…, h, w); the last blocks may be partial."""
+    height, width = pixels.shape[-2:]
+    row_starts, column_starts = np.arange(0, height, step), np.arange(0, width, step)
+    sums = np.add.reduceat(np.add.reduceat(pixels, row_starts, axis=-2), column_starts, axis=-1)
+    heights, widths = np.diff(row_starts, append=height), np.diff(column_starts, append=width)
+    means = sums / np.outer(heights, widths)
+    return np.asarray(np.repeat(np.repeat(means, heights, axis=-2), widths, axis=-1), dtype=np.float64)
+
+
+def random_noise(images: Grey, pixels: int, rng: np.random.Generator, position_seed: int = _POSITION_SEED) -> Floats:
     """Random grey levels, whole numbers 0 to 255, at `pixels` positions (P5: up to 13,266).
 
     "The same set of pixels is randomly perturbed in each image": positions depend on `position_seed` and the image's
@@ -83,7 +92,7 @@ def random_noise(images: Grey, pixels: int, rng: np.random.Generator, position_s
     return result
 
 
-def black_white_flip(images: Grey, pixels: int, level: float = 118.0, position_seed: int = _POSITION_SEED) -> Images:
+def black_white_flip(images: Grey, pixels: int, level: float = 118.0, position_seed: int = _POSITION_SEED) -> Floats:
     """P5's noise for black and white images: `pixels` positions, the same in all images, flip between 0 and 255.
 
     Images are first made black and white at `level`, which changes nothing in those that are so already (0 < level ≤
@@ -96,12 +105,12 @@ def black_white_flip(images: Grey, pixels: int, level: float = 118.0, position_s
     return result
 
 
-def threshold_at_level(images: Grey, level: float) -> Images:
+def threshold_at_level(images: Grey, level: float) -> Floats:
     """Black (0) below a grey level, white (255) from it on."""
     return np.where(_checked(images) >= level, 255.0, 0.0)
 
 
-def _checked(images: Grey) -> Images:
+def _checked(images: Grey) -> Floats:
     pixels = np.asarray(images, dtype=np.float64)
     if pixels.ndim != 3 or pixels.shape[1] == 0 or pixels.shape[2] == 0:
         raise SettingsError(f"face images must be (n, rows, columns), not {pixels.shape}")

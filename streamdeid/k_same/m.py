@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vectors, check_faces, distances
+from streamdeid.core.arrays import Vectors
+from streamdeid.k_same.clusters import check_faces, distances
 
 
 def k_same_m(faces: Vectors, k: int, rng: np.random.Generator) -> Vectors:

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.pca import Components, principal_components
+from streamdeid.core.arrays import Vectors
 from streamdeid.errors import SettingsError
-from streamdeid.k_same.clusters import Vectors, check_faces
+from streamdeid.k_same.clusters import check_faces
 from streamdeid.k_same.m import k_same_m_groups
 
 

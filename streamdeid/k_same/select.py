@@ -14,8 +14,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vectors
 from streamdeid.errors import SettingsError
-from streamdeid.k_same.clusters import Vectors, check_faces
+from streamdeid.k_same.clusters import check_faces
 from streamdeid.k_same.m import k_same_m
 
 ClosedSet: TypeAlias = Callable[[Vectors, int, np.random.Generator], Vectors]

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.pca import principal_components
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
-
-Array = NDArray[np.float64]
 
 METRICS = ("euclidean", "mahalanobis")
 
@@ -25,9 +24,9 @@ class Eigenfaces:
     P2 leaves the 1/n out of C = AAᵀ; directions and nearest neighbours are the same.
     """
 
-    mean: Array
-    basis: Array
-    variances: Array
+    mean: Floats
+    basis: Floats
+    variances: Floats
 
     @staticmethod
     def train(faces: NDArray[np.generic], components: int | None = None) -> Eigenfaces:
@@ -44,15 +43,15 @@ class Eigenfaces:
         found = principal_components(rows, most=components)
         return Eigenfaces(found.mean, found.basis, found.variances)
 
-    def project(self, faces: NDArray[np.generic]) -> Array:
+    def project(self, faces: NDArray[np.generic]) -> Floats:
         """Coordinates (n, c) of faces (n, d). Raises SettingsError for faces of another length."""
         return np.asarray((_rows(faces, len(self.mean)) - self.mean) @ self.basis.T, dtype=np.float64)
 
-    def restore(self, coordinates: Array) -> Array:
+    def restore(self, coordinates: Floats) -> Floats:
         """Faces (n, d) of coordinates (n, c)."""
         return np.asarray(self.mean + coordinates @ self.basis, dtype=np.float64)
 
-    def distances(self, probes: NDArray[np.generic], gallery: NDArray[np.generic], metric: str = "euclidean") -> Array:
+    def distances(self, probes: NDArray[np.generic], gallery: NDArray[np.generic], metric: str = "euclidean") -> Floats:
         """Distances (p, g) in the face space between probes (p, d) and gallery (g, d), float64.
 
         "mahalanobis" divides squared differences by the variances. Equal faces get equal distances to the last bit,
@@ -70,7 +69,7 @@ class Eigenfaces:
         return np.asarray(between[np.ix_(probe_of, gallery_of)], dtype=np.float64)
 
 
-def _rows(faces: NDArray[np.generic], length: int | None = None) -> Array:
+def _rows(faces: NDArray[np.generic], length: int | None = None) -> Floats:
     """Faces as finite float64 (n, d), d = length if given. Raises SettingsError."""
     rows = np.asarray(faces, dtype=np.float64)
     if rows.ndim != 2 or not np.isfinite(rows).all():
@@ -80,14 +79,14 @@ def _rows(faces: NDArray[np.generic], length: int | None = None) -> Array:
     return rows
 
 
-def _different(rows: Array) -> tuple[Array, NDArray[np.intp]]:
+def _different(rows: Floats) -> tuple[Floats, NDArray[np.intp]]:
     """The different rows (m, d) in order of appearance, and which of them each row is (n,)."""
     number: dict[bytes, int] = {}
     of = np.array([number.setdefault(row.tobytes(), len(number)) for row in rows + 0.0], np.intp)  # + 0.0: no -0.0
     return rows[np.unique(of, return_index=True)[1]], of
 
 
-def _between(a: Array, b: Array) -> Array:
+def _between(a: Floats, b: Floats) -> Floats:
     """Euclidean distances (n, m) between the rows of a (n, c) and b (m, c), zero for equal rows."""
     lengths = np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1)[None, :]
     squares = lengths - 2.0 * (a @ b.T)

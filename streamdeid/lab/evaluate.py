@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.photographs import Detect, Photograph, read_labels, read_photographs, reduced
 from streamdeid.cli.progress import ShareBar
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.named_files import INPUT, PHOTOGRAPH, RECOGNISER, REPORT, TABLE, Named, check_named
 from streamdeid.core.shown_text import say
 from streamdeid.errors import ExitCode, FailedClosed, InputError, OutputError, SettingsError

@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from streamdeid.cli.inputs import FALLBACK, plan
-from streamdeid.core.faces import Face, Points, Track
+from streamdeid.core.arrays import Points
+from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
 from streamdeid.core.protocols import Detector
 from streamdeid.core.square_pixels import resized

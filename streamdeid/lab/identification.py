@@ -12,10 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
-
-Array = NDArray[np.float64]
-Hits = NDArray[np.bool_]
 
 _TAIL = 0.025
 """Probability on each side of a 95 % interval."""
@@ -34,7 +32,7 @@ class Interval:
 
 
 def identified(
-    distances: Array, probe_people: ArrayLike, gallery_people: ArrayLike, rank: int = 1
+    distances: Floats, probe_people: ArrayLike, gallery_people: ArrayLike, rank: int = 1
 ) -> NDArray[np.bool_]:
     """Whether each probe's own person is among the `rank` nearest people of a closed gallery: bool (p,).
 
@@ -61,7 +59,7 @@ def identified(
     return np.asarray(np.isfinite(own_best) & (as_near < rank))
 
 
-def threshold_at(impostors: Array, far: float) -> float:
+def threshold_at(impostors: Floats, far: float) -> float:
     """The largest threshold at which at most the share `far` of impostor distances (n,) is accepted.
 
     It lies just below the first impostor that must be refused, so equal impostors are refused together; inf when none
@@ -77,12 +75,12 @@ def threshold_at(impostors: Array, far: float) -> float:
     return math.inf if allowed >= count else float(np.nextafter(ordered[allowed], -np.inf))
 
 
-def accepted(genuine: Array, threshold: float) -> NDArray[np.bool_]:
+def accepted(genuine: Floats, threshold: float) -> NDArray[np.bool_]:
     """Which distances (n,) a verifier with this threshold takes for the same person: bool (n,). nan: refused."""
     return np.asarray(np.isfinite(genuine) & (genuine <= threshold))
 
 
-def equal_error_rate(genuine: Array, impostors: Array) -> float:
+def equal_error_rate(genuine: Floats, impostors: Floats) -> float:
     """The error at which as many genuine pairs (n,) are refused as impostors (m,) are accepted; 0.5 says nothing.
 
     The operating points, from accepting nobody to accepting everybody, are joined by straight lines (a verifier may
@@ -100,7 +98,7 @@ def equal_error_rate(genuine: Array, impostors: Array) -> float:
     return float(false_accepts[after - 1] + share * (false_accepts[after] - false_accepts[after - 1]))
 
 
-def bootstrap(hits: NDArray[np.bool_] | Array, rng: np.random.Generator, runs: int = 2000) -> Interval:
+def bootstrap(hits: NDArray[np.bool_] | Floats, rng: np.random.Generator, runs: int = 2000) -> Interval:
     """Mean of hits (people, trials), or (people,), and percentile limits from `runs` resamplings of whole people.
 
     People are resampled, not trials: trials of one person rise and fall together. nan marks a trial that was not made;
@@ -127,7 +125,7 @@ def bootstrap(hits: NDArray[np.bool_] | Array, rng: np.random.Generator, runs: i
 
 
 def bootstrap_equal_error(
-    genuine: Array, impostors: Array, people: ArrayLike, rng: np.random.Generator, runs: int = 500
+    genuine: Floats, impostors: Floats, people: ArrayLike, rng: np.random.Generator, runs: int = 500
 ) -> Interval:
     """Equal error rate with 95 % limits from resampling people, given whose probe each row is, labels (n,).
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import Photograph
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Colour, Frame, Planes

@@ -17,17 +17,9 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.photographs import Detect, identity_of, photograph_of
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Picture, Points, Vectors
 from streamdeid.errors import SettingsError
-from streamdeid.identity.picture_recognisers import (
-    ARCFACE,
-    DlibResnet,
-    OnnxRecogniser,
-    Picture,
-    PictureRecogniser,
-    Vectors,
-    registered,
-)
+from streamdeid.identity.picture_recognisers import ARCFACE, DlibResnet, OnnxRecogniser, PictureRecogniser, registered
 from streamdeid.lab.eigenfaces import Eigenfaces
 
 _PIXELS = (99, 134)

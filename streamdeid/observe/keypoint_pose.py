@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.positive_system import solved
-from streamdeid.core.arrays import Box
+from streamdeid.core.arrays import Box, Points
 from streamdeid.core.ibug68 import LEFT_EYE, MOUTH_CORNERS, NOSE_TIP, NOSTRILS, RIGHT_EYE
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.observe.smoothing import OneEuro

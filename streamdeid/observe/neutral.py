@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from streamdeid.aam.mouth_corners import corner_height
-from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import (
     LEFT_BROW,
     LEFT_EYE_CORNERS,

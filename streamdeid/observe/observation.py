@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import Fit, FitModel, fit
-from streamdeid.aam.piecewise_affine import Pixels, Points, sample
+from streamdeid.aam.piecewise_affine import sample
 from streamdeid.aam.pose import HeadPose, pose_of
 from streamdeid.aam.procrustes import Similarity
 from streamdeid.aam.train import normalised_grey
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA, rectangle_to_rgb
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Planes

@@ -23,11 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels, spread
+from streamdeid.aam.piecewise_affine import spread
+from streamdeid.core.arrays import Flags, Pixels
 from streamdeid.core.colour import LUMA
 from streamdeid.core.ibug68 import INNER_LIP
 from streamdeid.observe.observation import Observation
-from streamdeid.observe.opening import FLOOR, Mask, Opening, coldness, telling
+from streamdeid.observe.opening import FLOOR, Opening, coldness, telling
 
 _COLD = 0.04
 """Coldness (`coldness`) from which a colour can be no face's in neutral light, and"""
@@ -146,7 +147,7 @@ class OccluderMask:
         self._held[:] = 0
         self._open[:] = False
 
-    def _learn(self, texture: Pixels, suspect: Mask) -> None:
+    def _learn(self, texture: Pixels, suspect: Flags) -> None:
         """Remember what the face looks like where nothing is suspected, over the last quarter of a second or so."""
         luma = texture @ LUMA
         if self._past is None:
@@ -154,7 +155,7 @@ class OccluderMask:
         self._past = self._past + np.where(suspect, np.float32(0), _FOLLOW) * (luma - self._past)
         self._before += ~suspect
 
-    def _occluders(self, where: Mask, texture: Pixels) -> tuple[Mask, Mask]:
+    def _occluders(self, where: Flags, texture: Pixels) -> tuple[Flags, Flags]:
         """Of what has an occluder's colour (h, w): what hides the face, and what of that may be seen."""
         hides, plain = np.zeros(where.shape, np.bool_), np.zeros(where.shape, np.bool_)
         core = cv2.morphologyEx(where.astype(np.uint8), cv2.MORPH_OPEN, _square(3))
@@ -176,7 +177,7 @@ class OccluderMask:
                     plain |= part
         return hides, plain
 
-    def _soft(self, shown: Mask, width: float) -> Pixels:
+    def _soft(self, shown: Flags, width: float) -> Pixels:
         """Weights (h, w) that rise inside the safety rim of what is shown. Beyond the mesh nothing is known: no rim."""
         if not shown.any():
             return np.zeros(shown.shape, np.float32)
@@ -190,7 +191,7 @@ class OccluderMask:
         # Beyond the mesh the same as at its rim, so that sampling there does not meet an empty pixel.
         return np.where(self._inside | self._mouth, weights, cv2.dilate(weights, _square(5)))
 
-    def _detail(self, level: Pixels, where: Mask) -> Pixels:
+    def _detail(self, level: Pixels, where: Flags) -> Pixels:
         """Detail (h, w) of a log luma (f,) in some places only: what lies beside them is no detail of theirs."""
         weights = where.astype(np.float32)
         picture = self._picture(level) * weights
@@ -201,14 +202,14 @@ class OccluderMask:
         return spread(np.asarray(values, np.float32)[:, None], self._table)[:, :, 0]
 
 
-def gone(now: Pixels, face: Pixels, where: Mask, lenient: float = 1.0) -> bool:
+def gone(now: Pixels, face: Pixels, where: Flags, lenient: float = 1.0) -> bool:
     """Whether the detail (h, w) that a face has in some places is not what is there now."""
     kept, alike, strong, missed = structure(now, face, where)
     chance = (_ALIKE_FLAT if strong < _FLAT else _ALIKE) * lenient
     return missed >= _STRUCTURE and kept < _KEPT * lenient and alike < chance
 
 
-def structure(now: Pixels, past: Pixels, where: Mask) -> tuple[float, float, float, float]:
+def structure(now: Pixels, past: Pixels, where: Flags) -> tuple[float, float, float, float]:
     """Of two details (h, w) in some places: the largest slope of the one now on the past one and their largest
     correlation, over shifts of the mesh; the strength of the one now as a share of the past one's; and the sum of the
     past one's squares, its mean taken off."""

@@ -10,16 +10,14 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels, render
+from streamdeid.aam.piecewise_affine import render
 from streamdeid.aam.synthesise import Patch
+from streamdeid.core.arrays import Flags, Pixels
 from streamdeid.core.colour import LUMA, rgb_from_yuv
 from streamdeid.core.frames import Planes
 from streamdeid.observe.observation import Observation
-
-Mask = NDArray[np.bool_]
 
 FLOOR = np.float32(8)
 """Grey levels added before a ratio or a logarithm: dark pixels are mostly noise."""
@@ -36,7 +34,7 @@ class Opening:
     weights: Pixels
     """float32 (h, w) in the fit's frame: 1 where the original shows, 0 where the new face does; 0 everywhere at first,
     and where it hides the face but is not to be seen."""
-    hidden: Mask
+    hidden: Flags
     """bool (f,): pixels of the small texture that show the occluder, and what is so near that its colour spills."""
     mouth: bool
     """Whether the mouth is hidden: what is seen between the lips is then none."""
@@ -94,7 +92,7 @@ def _cold_picture(planes: Planes, patch: Patch) -> Pixels:
     return np.where(telling(colours), coldness(colours), np.float32(-1)).reshape(height, width)
 
 
-def telling(colours: Pixels) -> Mask:
+def telling(colours: Pixels) -> Flags:
     """Which RGB colours (n, 3) are neither too dark nor burnt out to say what they are."""
-    telling: Mask = (colours @ LUMA > _DARK) & (colours.max(axis=1) < _BURNT)
+    telling: Flags = (colours @ LUMA > _DARK) & (colours.max(axis=1) < _BURNT)
     return telling

@@ -18,9 +18,9 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.mouth_corners import corner_height, with_corners_between
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.smile import amount
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import LOWER_LIDS, MIRROR, OUTLINE, UPPER_LIDS
 
 _UNEVEN = 2.0

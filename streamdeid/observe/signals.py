@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import Fit, FitModel
-from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
+from streamdeid.aam.piecewise_affine import WarpTable, spread
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import LEFT_EYE, MOUTH, RIGHT_EYE
 from streamdeid.core.kernel_cache import kernel
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
+from streamdeid.core.arrays import Points
 
 _LEVER = 100.0
 """Pixels of the model's frame that a radian, or a factor of e in scale, moves a point at the rim of the face."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.solid_face import SolidFace
+from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face
 from streamdeid.core.ibug68 import MIRROR, NOSE_BRIDGE
 from streamdeid.observe.rest import smile_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 
 
 class Chosen(Protocol):

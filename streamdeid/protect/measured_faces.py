@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 from streamdeid.identity.face_look import LEAST_WIDTH, FaceLook, Look

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from streamdeid.aam.piecewise_affine import Points
-from streamdeid.core.arrays import Box
+from streamdeid.core.arrays import Box, Points
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
 from streamdeid.observe.posed_view import PosedView

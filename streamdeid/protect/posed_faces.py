@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.frames import Planes
 from streamdeid.observe.posed_view import PosedView
 from streamdeid.protect.levels import FACES, Level, astray

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.errors import FailedClosed
 from streamdeid.protect.choices import Chosen
 from streamdeid.protect.pending import PendingFrame

@@ -14,15 +14,13 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
-from streamdeid.core.arrays import Box
+from streamdeid.core.arrays import Box, Points
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.identity_check import Register
 from streamdeid.identity.person_templates import Templates
 from streamdeid.identity.recorded_identity import KnownTrack
-from streamdeid.k_same.furthest_fet import PaperTransfer
 from streamdeid.protect.choices import Choice, Chosen, ForgettingChoice, ProvisionalChoice
 from streamdeid.protect.held_poses import Going, HeldPoses
 from streamdeid.protect.levels import FACES, Cause, Level, as_drawn, astray, shows_a_face, turned_away, unblemished
@@ -38,6 +36,7 @@ from streamdeid.render.face import render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.masks import fill
 from streamdeid.render.new_face import NewFace
+from streamdeid.render.paper_transfer import PaperTransfer
 
 _NOT_DRAWN = ArithmeticError, ValueError, IndexError, cv2.error
 """What arithmetic on points or pixels that are no face's raises (a ValueError is what no linear system solves, too)."""

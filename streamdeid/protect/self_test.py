@@ -12,11 +12,11 @@ from fractions import Fraction
 import numpy as np
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.synthesise import render_patch, to_yuv
+from streamdeid.core.arrays import Plane, Points
 from streamdeid.core.colour import yuv_from_rgb
 from streamdeid.core.faces import Face, Track
-from streamdeid.core.frames import Frame, Plane, Planes
+from streamdeid.core.frames import Frame, Planes
 from streamdeid.errors import FailedClosed
 from streamdeid.protect.plan import Deidentifier, at_once
 from streamdeid.render.new_face import NewFace

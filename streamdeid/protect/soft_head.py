@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.smooth_step import smooth_step
-from streamdeid.core.arrays import Box
+from streamdeid.core.arrays import Box, Points
 from streamdeid.core.faces import Track
 from streamdeid.core.ibug68 import LEFT_EYE, OUTLINE, RIGHT_EYE
 from streamdeid.errors import FailedClosed

@@ -11,14 +11,12 @@ from dataclasses import replace
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-from streamdeid.core.frames import DeidentifiedFrame, Frame, Plane, Planes
+from streamdeid.core.arrays import Flags, Plane
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.core.square_pixels import resized
 from streamdeid.errors import FailedClosed
 from streamdeid.protect.fixed_regions import REGION
-
-Flags = NDArray[np.bool_]
 
 
 def as_stored(frame: Frame, done: DeidentifiedFrame) -> DeidentifiedFrame:

@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.core.arrays import Vector
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
 from streamdeid.errors import FailedClosed
-from streamdeid.identity.recognised_faces import Known, Recogniser, Vector, sharpness_of, unfit, vector_of
+from streamdeid.identity.recognised_faces import Known, Recogniser, sharpness_of, unfit, vector_of
 from streamdeid.observe.signals import Sharpness
 from streamdeid.protect.mask_faces import face_extent, grown
 from streamdeid.protect.pending import PendingFrame, Waiting

@@ -13,8 +13,8 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.linear_grid import places_between
-from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.aam.synthesise import Patch
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
 

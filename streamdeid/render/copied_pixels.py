@@ -8,9 +8,9 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.synthesise import Patch
-from streamdeid.core.frames import Plane, Planes
+from streamdeid.core.arrays import Pixels, Plane, Points
+from streamdeid.core.frames import Planes
 
 
 def copy_polygon(patch: Patch, planes: Planes, polygon: Points, laid: Points, strength: float) -> None:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 import numpy as np
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.render.new_face import NewFace
 
 _MOST = 64

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import (
     LEFT_EYE,
     LEFT_EYE_CORNERS,
@@ -302,15 +302,6 @@ def _apparent_turn(offset: Points, shape: Points, depth: Points) -> Points:
     found, *_ = np.linalg.lstsq(np.vstack([rows_x, rows_y]), offset[RIGID].T.ravel(), rcond=None)
     turn: Points = found[4:]
     return turn
-
-
-def lay(points: Points, corners: tuple[Points, Points], onto: tuple[Points, Points], ratio: float) -> Points:
-    """Points (n, 2) turned with the line of their corners onto another pair, scaled by `ratio` about the middle."""
-    (a, b), (c, d) = corners, onto
-    turn = np.arctan2(*(d - c)[::-1]) - np.arctan2(*(b - a)[::-1])
-    rotation = ratio * np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-    laid: Points = (points - (a + b) / 2) @ rotation.T + (c + d) / 2
-    return laid
 
 
 def eye_maps(shape: Points, laid: Points) -> list[tuple[Points, Points]]:

@@ -13,8 +13,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.synthesise import Patch
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.kernel_cache import kernel
 
 _IRIS = 0.95

@@ -9,13 +9,13 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels, Points, Triangles, spread
+from streamdeid.aam.piecewise_affine import spread
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.surface import slid_depth
 from streamdeid.aam.synthesise import Patch, render_patch
+from streamdeid.core.arrays import Pixels, Points, Triangles
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import CHIN, FOREHEAD, INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE, RING
-from streamdeid.observe.glasses import render_glasses
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening, shown_through
@@ -25,6 +25,7 @@ from streamdeid.render.blend import Blend, composed, feathered, feathers, membra
 from streamdeid.render.copied_pixels import copy_polygon
 from streamdeid.render.expression import eye_maps, facing, transfer_expression
 from streamdeid.render.eyes import EyeColours, browner, narrowed, render_eye
+from streamdeid.render.glasses import render_glasses
 from streamdeid.render.hairline import Hairline
 from streamdeid.render.light import LightFrame, SoftSkin, StaticLight, light_change, static_light, tint_change
 from streamdeid.render.lit_face import at_eye, dressed, hairs, lit_eye, lit_texture

@@ -19,9 +19,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.synthesise import Patch
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.render.strands import TURNS, moved_inwards

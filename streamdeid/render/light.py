@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
+from streamdeid.aam.piecewise_affine import WarpTable, spread
 from streamdeid.aam.surface import vertex_slopes
 from streamdeid.aam.zones import Zones
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA
 from streamdeid.core.ibug68 import INNER_LIP, NOSE_BRIDGE
 from streamdeid.core.kernel_cache import kernel

@@ -8,8 +8,8 @@ import numpy as np
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.linear_grid import line_between, places_between
 from streamdeid.aam.masked_blur import FLOOR, masked_blur, under_gain
-from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.aam.zones import Zones
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import LUMA, yuv_from_rgb
 from streamdeid.core.frames import Colour
 from streamdeid.core.kernel_cache import kernel

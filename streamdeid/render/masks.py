@@ -16,14 +16,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Box
-from streamdeid.core.faces import Points
-from streamdeid.core.frames import Plane, Planes
+from streamdeid.core.arrays import Box, Flags, Plane, Points
+from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import LEFT_EYE_CORNERS, NOSTRILS, RIGHT_EYE_CORNERS
 from streamdeid.errors import FailedClosed
+from streamdeid.k_same.image_masks import block_means
 
 Colour = tuple[int, int, int]
-Mask = NDArray[np.bool_]
 Window = tuple[slice, slice]
 """Rows and columns of a plane."""
 
@@ -99,16 +98,6 @@ def pixelate(planes: Planes, box: Box, block: int = 20) -> Planes:
         if inside.size:
             plane[window] = np.rint(block_means(inside, max(block // scale, 1))).astype(np.uint8)
     return result
-
-
-def block_means(pixels: NDArray[np.float64], step: int) -> NDArray[np.float64]:
-    """Blocks of `step` x `step` pixels replaced by their means, float64 (…, h, w); the last blocks may be partial."""
-    height, width = pixels.shape[-2:]
-    row_starts, column_starts = np.arange(0, height, step), np.arange(0, width, step)
-    sums = np.add.reduceat(np.add.reduceat(pixels, row_starts, axis=-2), column_starts, axis=-1)
-    heights, widths = np.diff(row_starts, append=height), np.diff(column_starts, append=width)
-    means = sums / np.outer(heights, widths)
-    return np.asarray(np.repeat(np.repeat(means, heights, axis=-2), widths, axis=-1), dtype=np.float64)
 
 
 def bar(planes: Planes, box: Box, landmarks: Points | None = None) -> Planes:
@@ -231,14 +220,14 @@ def _paint_oblong(planes: Planes, centre: Points, axis: Points, half: tuple[floa
     return _paint(planes, window, covered, (black_and_white(planes)[0], NEUTRAL, NEUTRAL))
 
 
-def _paint(planes: Planes, window: Window, covered: Mask, colour: Colour) -> Planes:
+def _paint(planes: Planes, window: Window, covered: Flags, colour: Colour) -> Planes:
     """A copy with the covered luma pixels of a window, and every chroma sample that touches one, set to a colour."""
     result = planes.copy()
     _paint_onto(result, window, covered, colour)
     return result
 
 
-def _paint_onto(planes: Planes, window: Window, covered: Mask, colour: Colour) -> None:
+def _paint_onto(planes: Planes, window: Window, covered: Flags, colour: Colour) -> None:
     """The same in place."""
     planes.y[window][covered] = colour[0]
     rows, columns = (slice(side.start // 2, -(-side.stop // 2)) for side in window)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.synthesise import Patch
+from streamdeid.core.arrays import Points
 from streamdeid.core.frames import Planes
 from streamdeid.render.copied_pixels import copy_polygon
 

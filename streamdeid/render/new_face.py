@@ -10,8 +10,9 @@ import numpy as np
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.mouth_corners import with_corners_between
-from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable
+from streamdeid.aam.piecewise_affine import WarpTable
 from streamdeid.aam.synthesise import extended
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
 from streamdeid.render.eyes import EyeColours, alike, eye_colours, shut
 from streamdeid.render.sharp_features import sharpened

@@ -17,9 +17,9 @@ import numpy as np
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.mesh_render import render_turned
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.solid_face import seen as seen_by
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE
 from streamdeid.core.mesh_triangles import MOUTH, TRIANGLES

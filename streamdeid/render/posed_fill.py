@@ -13,8 +13,8 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.mesh_render import Solid
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.synthesise import Mask, Patch
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.render.turned_rim import Profile, share_beyond, without_steps

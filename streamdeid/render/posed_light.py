@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.zones import Zones
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA, rgb_from_yuv, yuv_from_rgb
 from streamdeid.core.frames import Colour, Planes
 from streamdeid.render.new_face import NewFace

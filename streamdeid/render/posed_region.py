@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.solid_face import seen as seen_by
-from streamdeid.core.arrays import Box
+from streamdeid.core.arrays import Box, Points
 from streamdeid.observe.keypoint_pose import KeypointPose, MeanHead
 
 HAIRLINE = np.array(

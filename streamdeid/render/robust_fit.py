@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.positive_system import solved
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.kernel_cache import kernel, reordering_kernel
 
 

@@ -18,9 +18,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.synthesise import Mask, Patch
-from streamdeid.core.frames import Plane, Planes
+from streamdeid.core.arrays import Pixels, Plane, Points
+from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
 
 _REACH = 0.45

@@ -13,7 +13,7 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.masked_blur import FLOOR, under_gain
-from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import LUMA
 from streamdeid.core.ibug68 import NOSE_BRIDGE, NOSTRILS
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.kernel_cache import kernel
 
 _BROKEN = (0.55, 1.35)

@@ -22,10 +22,10 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.masked_blur import masked_blur
 from streamdeid.aam.mesh_render import Owners, render_turned
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.aam.synthesise import Patch
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.frames import Colour, Planes
 from streamdeid.core.ibug68 import INNER_LIP, LEFT_EYE, NOSTRILS, OUTLINE, RIGHT_EYE
 from streamdeid.core.mesh_triangles import BESIDE, MOUTH, TRIANGLES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.core.arrays import Pixels
 from streamdeid.observe.turned_view import TurnedView
 from streamdeid.render.light import MOST, LightFrame, SoftSkin
 from streamdeid.render.robust_fit import robust_fit

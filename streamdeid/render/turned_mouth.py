@@ -7,8 +7,8 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.synthesise import Patch
+from streamdeid.core.arrays import Pixels, Points
 
 _SHUT, _TOOTHED = 0.04, 0.12
 """Opening over width of the lips from which something is drawn between them, and from which teeth are seen."""

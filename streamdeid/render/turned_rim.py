@@ -12,9 +12,9 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.mesh_render import Solid
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.synthesise import Mask, Patch
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.core.mesh_triangles import CHIN, NOSE_TIP, TOP

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.surface import slid_depth
+from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import (
     CHIN,
     INNER_LIP,

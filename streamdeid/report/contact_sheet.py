@@ -7,15 +7,12 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Box
+from streamdeid.core.arrays import Box, Picture
 from streamdeid.core.atomic_file import check_paths, write_whole
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.errors import SettingsError
-
-Picture = NDArray[np.uint8]
 
 _PAPER = 24
 """Grey level of the sheet."""

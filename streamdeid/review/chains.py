@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from streamdeid.core.arrays import Floats
-from streamdeid.review.columns import Columns, Ints
+from streamdeid.core.arrays import Floats, Ints
+from streamdeid.review.columns import Columns
 from streamdeid.review.stretches import sides
 
 _LONGEST_BREAK = 1.5

@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from streamdeid.analysis.columns import AnalysisColumns
-from streamdeid.core.arrays import Floats
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from streamdeid.core.arrays import Flags, Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Box, Floats
-from streamdeid.core.frames import Plane
+from streamdeid.core.arrays import Box, Floats, Plane
 from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.patches import Small, found_again, small
 

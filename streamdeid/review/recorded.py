@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.analysis.columns import AnalysisColumns, columns_of
-from streamdeid.analysis.places import Ints, Places
+from streamdeid.analysis.places import Places
 from streamdeid.analysis.records import Analysis
+from streamdeid.core.arrays import Ints
 
 LEVELS = ("shown", "own face", "posed face", "soft redaction", "solid", "mask", "region")
 """Protection levels by their number here, the weakest first; any other counts as a mask."""

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from streamdeid.core.arrays import Box, Floats
+from streamdeid.core.arrays import Box, Flags, Floats, Ints
 from streamdeid.core.faces import SURE
-from streamdeid.review.columns import Columns, Flags, Ints
+from streamdeid.review.columns import Columns
 
 _LIKE_A_FACE = 0.4, 0.8
 """Evidence at which a sighting says nothing for a face, and at which it says all."""

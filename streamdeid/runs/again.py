@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.analysis.applied import Applied
 from streamdeid.analysis.edits import AnotherSurrogate, Edit, PartPerson
 from streamdeid.analysis.places import SHOWN, Places
 from streamdeid.analysis.records import Analysis
+from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.file_identity import FileIdentity
 from streamdeid.core.frames import Frame

@@ -30,7 +30,6 @@ from streamdeid.identity.person_templates import RecognisedTemplates
 from streamdeid.identity.recognised_faces import Known, Recogniser
 from streamdeid.identity.register import FUSED, Distances, PersonRegister, new_persons, recognised
 from streamdeid.identity.tracklet_vectors import TrackletVectors
-from streamdeid.k_same.furthest_fet import PaperTransfer
 from streamdeid.protect.choices import Choice
 from streamdeid.protect.edited import Edited
 from streamdeid.protect.levels import Cause
@@ -40,6 +39,7 @@ from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.self_test import DrawnPerson, self_test
 from streamdeid.protect.study_faces import StudyFaces
 from streamdeid.render.decoded_faces import DecodedFaces
+from streamdeid.render.paper_transfer import PaperTransfer
 from streamdeid.runs.again import Recorded, RecordedChoice, RecordedFrames
 from streamdeid.runs.analysed import Kept, places_of
 from streamdeid.runs.register_file import open_register, private_key

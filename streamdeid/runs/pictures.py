@@ -9,8 +9,8 @@ from types import TracebackType
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Picture
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.frames import Colour, Planes
 from streamdeid.core.protocols import Detector
@@ -29,8 +29,6 @@ _STEP = Fraction(1, 25)
 """Seconds between pictures whose time is not given."""
 _MARGIN = 8
 """Pixels around what changed that are taken from the filter's picture too."""
-
-Picture = NDArray[np.uint8]
 
 
 class Filter:

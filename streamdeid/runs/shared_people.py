@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.errors import FailedClosed, StreamdeidError
 from streamdeid.identity.identity import Identity
 from streamdeid.identity.reentry import Persons

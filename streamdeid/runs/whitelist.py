@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points, Vector
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
 from streamdeid.errors import FailedClosed, InputError, SettingsError
 from streamdeid.identity.picture_recognisers import DlibResnet, OnnxRecogniser, PictureRecogniser
-from streamdeid.identity.recognised_faces import Describe, Known, Recogniser, Vector, sharpness_of, unfit, vector_of
+from streamdeid.identity.recognised_faces import Describe, Known, Recogniser, sharpness_of, unfit, vector_of
 from streamdeid.identity.upper_face import ACCEPT, UpperFace
 from streamdeid.observe.signals import Sharpness
 from streamdeid.protect.fixed_regions import FixedRegions

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vector, Vectors
 from streamdeid.errors import SettingsError
-from streamdeid.k_same.clusters import Vector, Vectors
 from streamdeid.k_same.fisherface import shrunken_scatter
 from streamdeid.surrogates.gallery import UNKNOWN_AGE, Gallery
 

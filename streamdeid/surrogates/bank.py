@@ -26,14 +26,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Flags, Vector, Vectors
 from streamdeid.errors import ModelError
-from streamdeid.k_same.clusters import Vector, Vectors, distances, grow_alone, pairwise
+from streamdeid.k_same.clusters import distances, grow_alone, pairwise
 from streamdeid.surrogates.certificate import Limits, Plausibility
 
-Mask = NDArray[np.bool_]
-Accept = Callable[[Vectors], Mask]
+Accept = Callable[[Vectors], Flags]
 
 _RESIDUAL_DONORS = 3
 _MOST_SAMPLES = 64  # as a multiple of the bank's size
@@ -52,7 +51,7 @@ class Bank:
     sampled: int
     """How many samples it took to fill the bank."""
 
-    def allowed(self, y: Vector, q: float, donor_margin: float) -> tuple[Mask, int]:
+    def allowed(self, y: Vector, q: float, donor_margin: float) -> tuple[Flags, int]:
         """Which candidates the person at y (d,) may get: bool (m,), and how many fail the certificate's (i).
 
         Exactly ⌊q m⌋ are excluded: first those that fail (i), then the nearest to y. The number does not depend on y,
@@ -149,7 +148,7 @@ def _fill(
     raise ModelError(f"only {count} of {sampled} sampled faces are acceptable: gallery and model do not fit together")
 
 
-def _far_for_many(pool: Vectors, donors: Vectors, q: float) -> Mask:
+def _far_for_many(pool: Vectors, donors: Vectors, q: float) -> Flags:
     """Candidates beyond the q-quantile for at least half as many donors as a candidate is on average: bool (m,).
 
     A candidate that is far for few people would name them when it is shown; the average guarantee does not bound

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vector, Vectors, distances, pairwise
+from streamdeid.core.arrays import Vector, Vectors
+from streamdeid.k_same.clusters import distances, pairwise
 
 _Z95 = 1.6448536269514722  # 95 % quantile of the standard normal distribution
 

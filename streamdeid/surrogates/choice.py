@@ -36,8 +36,8 @@ from functools import partial
 
 import numpy as np
 
+from streamdeid.core.arrays import Flags, Vector, Vectors
 from streamdeid.errors import FailedClosed, ModelError, SettingsError
-from streamdeid.k_same.clusters import Vector, Vectors
 from streamdeid.surrogates.attributes import (
     EITHER,
     GENDER,
@@ -49,7 +49,7 @@ from streamdeid.surrogates.attributes import (
     rule_for,
     shows_beard,
 )
-from streamdeid.surrogates.bank import Accept, Bank, Mask, excluded_count, sample_bank
+from streamdeid.surrogates.bank import Accept, Bank, excluded_count, sample_bank
 from streamdeid.surrogates.banks import Banks
 from streamdeid.surrogates.certificate import DONOR_MARGIN, SEPARATION, Limits, Plausibility, certify, default_limits
 from streamdeid.surrogates.fixed_map import FixedMap
@@ -333,7 +333,7 @@ class Surrogates:
         return self._first(label, drawn, allowed, y, self._in_use(person))[0]
 
     def _first(
-        self, label: str, number: int, allowed: Mask, y: Vector | None, in_use: Vectors, provisional: int | None = None
+        self, label: str, number: int, allowed: Flags, y: Vector | None, in_use: Vectors, provisional: int | None = None
     ) -> tuple[Surrogate, int]:
         """The first surrogate proposed for a number that is allowed and passes the certificate, and which candidate of
         the bank it is. y: None where nothing is known of whom it is for."""

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Pair, Vector, Vectors, cluster_of, distances
+from streamdeid.core.arrays import Vector, Vectors
+from streamdeid.k_same.clusters import Pair, cluster_of, distances
 from streamdeid.k_same.diff_furthest import k_diff_furthest_pairs
 from streamdeid.k_same.furthest import k_same_furthest_pairs
 from streamdeid.k_same.m import k_same_m_groups

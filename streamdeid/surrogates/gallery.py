@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vectors
 from streamdeid.core.arrays_file import read_arrays, write_arrays
 from streamdeid.errors import ModelError
 
-Vectors = NDArray[np.float64]
 Labels = NDArray[np.str_]
 
 UNKNOWN_AGE = -1

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vectors
+from streamdeid.core.arrays import Vectors
 from streamdeid.surrogates.attributes import EITHER, GENDER_SURE, Discriminant, fit_discriminant
 from streamdeid.surrogates.gallery import GenderRule
 

@@ -6,8 +6,7 @@ from collections import deque
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vector
-from streamdeid.surrogates.bank import Mask
+from streamdeid.core.arrays import Flags, Vector
 from streamdeid.surrogates.surrogate import Surrogate
 
 _REST = 8
@@ -45,7 +44,7 @@ class Provisional:
             self._given_back.append(chosen[1])
 
     @property
-    def free(self) -> Mask:
+    def free(self) -> Flags:
         """Which candidates may be shown, bool (m,)."""
         found = np.ones(self._size, np.bool_)
         found[list(self._given_back)] = False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from streamdeid.core.arrays import Vector
 from streamdeid.errors import SettingsError
-from streamdeid.k_same.clusters import Vector
 from streamdeid.surrogates.certificate import Certificate, Limits
 from streamdeid.surrogates.fixed_map import k_diff_map, k_same_furthest_map, k_same_m_map
 

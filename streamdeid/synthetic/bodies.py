@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.pose import HeadPose
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import rectangle_to_rgb, yuv_from_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import FOREHEAD

@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face
-
-Points = NDArray[np.float64]
 
 KINDS = ("crossing", "leaving", "bars")
 """Crossing only; crossing, and leaving the picture and coming back; crossing, behind a fence of wide bars."""

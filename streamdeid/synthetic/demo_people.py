@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.frames import Frame
 from streamdeid.core.ibug68 import POINTS

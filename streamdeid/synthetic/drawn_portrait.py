@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.pose import HeadPose
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.ibug68 import FOREHEAD, OUTLINE
 from streamdeid.render.new_face import NewFace

@@ -6,9 +6,9 @@ import cv2
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.synthesise import Patch, render_patch, to_yuv
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import yuv_from_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE

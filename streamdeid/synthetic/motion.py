@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 
 _OPENING = 27.0
 """Pixels of the model's frame between the lips of a wide open mouth."""

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.pose import HeadPose, pose_of
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import CHIN, INNER_LIP, LEFT_BROW, LEFT_EYE, OUTLINE, RIGHT_BROW, RIGHT_EYE
 from streamdeid.synthetic.motion import Motion
 

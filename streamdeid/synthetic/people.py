@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
+from streamdeid.core.arrays import Points
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.frames import Frame
 from streamdeid.core.ibug68 import LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS

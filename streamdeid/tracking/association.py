@@ -15,12 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Floats
-
-Rows = NDArray[np.intp]
-Flags = NDArray[np.bool_]
+from streamdeid.core.arrays import Flags, Floats, Rows
 
 REACH = 0.75
 """A face may lie this many face sizes from the predicted centre, plus two standard deviations of the prediction ..."""

@@ -20,7 +20,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.frames import Plane
+from streamdeid.core.arrays import Plane
 from streamdeid.core.luma_pyramid import smallest
 
 _SIZE = (32, 18)

@@ -13,11 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Floats
-
-Rows = NDArray[np.intp]
+from streamdeid.core.arrays import Floats, Rows
 
 # Per signal (cx, cy, log w, log h); the first two in face sizes, the last two in natural-log units.
 _MEASURED = np.array([0.04, 0.04, 0.06, 0.06])

@@ -30,9 +30,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from streamdeid.core.arrays import Box, Floats
+from streamdeid.core.arrays import Box, Floats, Plane
 from streamdeid.core.faces import NO_FACE, Face, Track
-from streamdeid.core.frames import Plane
 from streamdeid.core.heads import on_head
 from streamdeid.tracking.association import iou
 from streamdeid.tracking.evident import evident, refuted

@@ -16,8 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Floats
-from streamdeid.core.frames import Plane
+from streamdeid.core.arrays import Floats, Plane
 
 _LONGEST = 960
 """Longest side in pixels of the pictures used, whole halves of the frames: a face of 24 pixels at 1080p keeps 12."""

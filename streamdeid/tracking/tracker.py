@@ -24,11 +24,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Floats
+from streamdeid.core.arrays import Flags, Floats
 from streamdeid.core.faces import Face, Track
 from streamdeid.errors import SettingsError
 from streamdeid.tracking import association, kalman
-from streamdeid.tracking.association import Flags, Shapes
+from streamdeid.tracking.association import Shapes
 from streamdeid.tracking.parts import without_parts
 
 _NO_LANDMARKS = np.full((68, 2), np.nan)

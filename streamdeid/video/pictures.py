@@ -11,7 +11,8 @@ import cv2
 import numpy as np
 from av.sidedata.sidedata import SideDataContainer, Type
 
-from streamdeid.core.frames import Colour, Plane, Planes
+from streamdeid.core.arrays import Plane
+from streamdeid.core.frames import Colour, Planes
 from streamdeid.video.picture_memory import ONE_THREAD, plane_view
 
 _BT709_TAG = 1

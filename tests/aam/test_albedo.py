@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from streamdeid.aam.albedo import _HUE, Albedo, studio_field
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.masked_blur import masked_blur
 from streamdeid.aam.synthesise import extended
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import LUMA
 from tests.drawn_faces import some_identity
 
-Pixels = NDArray[np.float32]
 _SKIN = (190.0, 145.0, 125.0)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel, load_model, save_model
-from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.arrays_file import Arrays, read_arrays, write_arrays
 from streamdeid.errors import ModelError
 from streamdeid.surrogates.gallery import Gallery

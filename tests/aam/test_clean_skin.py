@@ -5,17 +5,16 @@ from __future__ import annotations
 import cv2
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.clean_skin import _parted, relief_of, with_clean_skin
 from streamdeid.aam.masked_blur import FLOOR
 from streamdeid.aam.plain_lips import _BLUE, _DARK, _RED, with_plain_lips
 from streamdeid.aam.synthesise import extended
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import LUMA
 from tests.drawn_faces import some_identity
 
-Pixels = NDArray[np.float32]
 _SKIN = np.array([190.0, 145.0, 125.0], np.float32)
 
 

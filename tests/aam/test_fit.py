@@ -26,10 +26,10 @@ from streamdeid.aam.piecewise_affine import sample
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.procrustes import Similarity
 from streamdeid.aam.train import normalised_grey
+from streamdeid.core.arrays import Floats
 from tests import slow_twins
 from tests.drawn_faces import Scene, pose_at, scene, some_identity
 
-Array = NDArray[np.float64]
 _IDENTITY = Similarity(np.eye(2), np.zeros(2))
 _WIDTH = 96.0
 
@@ -41,8 +41,8 @@ class Known:
     scene: Scene
     grey: NDArray[np.uint8]
     pose: HeadPose
-    frontal: Array
-    b: Array
+    frontal: Floats
+    b: Floats
 
 
 def _known(model: AppearanceModel, seed: int, yaw: float = 0.0) -> Known:
@@ -55,17 +55,17 @@ def _known(model: AppearanceModel, seed: int, yaw: float = 0.0) -> Known:
 
 
 def _fitted(
-    fitting: FitModel, known: Known, start: Array, grey: NDArray[np.uint8] | None = None, steps: int = 12
+    fitting: FitModel, known: Known, start: Floats, grey: NDArray[np.uint8] | None = None, steps: int = 12
 ) -> Fit:
     return fit(fitting, known.grey if grey is None else grey, _IDENTITY, known.pose, start, steps)
 
 
-def _error(found: Array, known: Known) -> float:
+def _error(found: Floats, known: Known) -> float:
     """Mean distance of points in pixels of the model's frame."""
     return float(np.linalg.norm(found - known.frontal, axis=1).mean())
 
 
-def _perturbed(known: Known, seed: int, shift: float = 3.0, model: AppearanceModel | None = None) -> Array:
+def _perturbed(known: Known, seed: int, shift: float = 3.0, model: AppearanceModel | None = None) -> Floats:
     """A start that is off by place, size, turn and shape."""
     rng = np.random.default_rng(seed)
     centre = known.frontal.mean(axis=0)

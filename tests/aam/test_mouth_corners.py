@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.mouth_corners import with_corners_between
+from streamdeid.core.arrays import Floats
 from streamdeid.core.ibug68 import MOUTH
 from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import some_identity, with_mouth
 
-Array = NDArray[np.float64]
 _OTHERS = np.setdiff1d(np.arange(81), np.arange(MOUTH.start, MOUTH.stop))
 
 
-def _height(shape: Array) -> float:
+def _height(shape: Floats) -> float:
     """Of the corners over the middle of the inner lips, a share of the mouth's width."""
     along = shape[54] - shape[48]
     width = float(np.hypot(*along))
@@ -25,7 +24,7 @@ def _height(shape: Array) -> float:
     return float(((shape[62] + shape[66]) / 2 - (shape[48] + shape[54]) / 2) @ down) / width
 
 
-def _hanging(model: AppearanceModel, by: float) -> Array:
+def _hanging(model: AppearanceModel, by: float) -> Floats:
     """A face at rest whose corners hang by so much of the mouth's width, lips bent with them."""
     shape = with_mouth(model.mean_shape, 0.0)
     width, middle = float(np.hypot(*(shape[54] - shape[48]))), (shape[62] + shape[66]) / 2
@@ -35,7 +34,7 @@ def _hanging(model: AppearanceModel, by: float) -> Array:
     return shape
 
 
-def _up(shape: Array) -> Array:
+def _up(shape: Floats) -> Floats:
     return with_corners_between(shape, 0.01, np.inf)
 
 
@@ -89,5 +88,5 @@ def test_surrogates_have_such_mouths_and_who_is_filmed_has_their_own(fitting: Fi
         np.testing.assert_array_equal(NewFace.photographed(vector, fitting).shape, fitting.model.decode(vector)[0])
 
 
-def _lowered(fitting: FitModel, vector: Array) -> bool:
+def _lowered(fitting: FitModel, vector: Floats) -> bool:
     return _height(fitting.model.decode(vector)[0]) < -0.055

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import WarpTable, render, sample, spread, triangulate, warp_table
+from streamdeid.core.arrays import Floats
 from tests.slow_twins import bilinear, rasterised, rendered
 
-Array = NDArray[np.float64]
 _SIZE = (13, 11)
 _SEEDS = st.integers(0, 10**6)
 
 
-def _mesh(seed: int, low: float = 0.0, high: float = 1.0) -> tuple[Array, NDArray[np.int32]]:
+def _mesh(seed: int, low: float = 0.0, high: float = 1.0) -> tuple[Floats, NDArray[np.int32]]:
     """A fan of triangles around a point, jittered; vertices within shares low to high of a 13 x 11 frame."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(3, 7))

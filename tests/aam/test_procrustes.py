@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from streamdeid.aam.procrustes import Similarity, align, generalised_procrustes
+from streamdeid.core.arrays import Floats
 
-Array = NDArray[np.float64]
 _SEEDS = st.integers(0, 10**6)
 
 
@@ -19,7 +18,7 @@ def _similarity(scale: float, angle: float, shift: tuple[float, float]) -> Simil
     return Similarity(scale * turn, np.array(shift))
 
 
-def _cost(source: Array, target: Array, weights: Array, way: Similarity) -> float:
+def _cost(source: Floats, target: Floats, weights: Floats, way: Similarity) -> float:
     return float(weights @ ((way(source) - target) ** 2).sum(axis=1))
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.surface import surface_normals, vertex_slopes
+from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import FOREHEAD, JAW, LEFT_EYE, RIGHT_EYE
 
 

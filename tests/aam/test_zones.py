@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.zones import Zones
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import CHIN, LEFT_BROW, LEFT_EYE, NOSTRILS, OUTER_LIP, RIGHT_BROW, RIGHT_EYE
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
+from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import OUTLINE

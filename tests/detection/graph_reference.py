@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.core.arrays import Pixels
 from streamdeid.detection.mediapipe_graphs import DetectionGraph, LandmarkGraph
 from streamdeid.detection.region import Region
 from streamdeid.surrogates.models import load_models

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Points
 
 
 def mesh_in(box: tuple[float, float, float, float]) -> Points:

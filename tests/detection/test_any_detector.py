@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.fit import FitModel
+from streamdeid.core.arrays import Box
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.frames import Frame
 from streamdeid.core.protocols import RemembersPictures
@@ -19,7 +20,6 @@ from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.plugged_in import PluggedIn
 from streamdeid.protect.self_test import known_face
 
-Box = tuple[float, float, float, float]
 DETECTORS: dict[str, Callable[[Box], Any]] = {
     "mediapipe": lambda box: MediapipeFaces(),
     "plugged in": lambda box: PluggedIn(lambda image: [box]),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.shipped_models import CENTERFACE, network
@@ -16,8 +17,6 @@ from streamdeid.detection.quarter_turns import boxes_turned_back, turned
 from streamdeid.detection.second_look import shown, view
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
-
-Box = tuple[float, float, float, float]
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from streamdeid.core.arrays import Box
 from streamdeid.detection.candidates import Candidate
 from streamdeid.detection.matching import matched, without_twins
 from streamdeid.detection.places import Place
 from streamdeid.detection.region import Region
 from tests.detection.meshes import mesh_in
-
-Box = tuple[float, float, float, float]
 
 
 def seen(box: Box, score: float = 0.5) -> Candidate:

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.core.arrays import Box, Pixels
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Planes
@@ -30,8 +30,6 @@ from streamdeid.detection.tiles import tile_for
 from streamdeid.detection.yunet import YuNet
 from streamdeid.errors import FailedClosed
 from tests import drawn_faces
-
-Box = tuple[float, float, float, float]
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels
 from streamdeid.core import shipped_models
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.frames import Colour, Planes
 from streamdeid.core.ibug68_from_mesh import along

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.core.arrays import Box, Pixels
 from streamdeid.core.faces import Face
 from streamdeid.detection import yunet
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
@@ -19,7 +19,7 @@ from streamdeid.detection.quarter_turns import TURNS, aside, boxes_turned_back, 
 from streamdeid.detection.second_look import SecondLook
 from streamdeid.detection.tiles import Rounds, tiles_of, with_turned
 from tests import drawn_faces
-from tests.detection.test_mediapipe_faces import Box, found, frame, put
+from tests.detection.test_mediapipe_faces import found, frame, put
 
 SIZE = 640, 400
 """Width and height of the pictures."""

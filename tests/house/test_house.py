@@ -160,3 +160,39 @@ def test_links_of_the_documents_lead_somewhere(page: Path) -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_bytes()) < 8192
+
+
+def test_a_type_of_arrays_has_one_name() -> None:
+    """Who speaks of points or pixels takes the name from `core.arrays`, and does not give them another one."""
+    home = PACKAGE / "core" / "arrays.py"
+    known = {ast.unparse(value) for _, value in _named_types(home)}
+    assert {"NDArray[np.float64]", "NDArray[np.bool_]"} <= known
+    others = {
+        f"{_where(path)}: {name} = {ast.unparse(value)}"
+        for path in [*SOURCES, *(ROOT / "benchmarks").rglob("*.py")]
+        if path != home
+        for name, value in _named_types(path)
+        if ast.unparse(value) in known
+    }
+    # Words of one file, for something that is no general array.
+    others -= {
+        "benchmarks/leaks/occluders_drawn.py: Hidden = NDArray[np.float32]",
+        "streamdeid/identity/face_look.py: Look = NDArray[np.float32]",
+        "streamdeid/identity/face_resnet.py: Layer = NDArray[np.float32]",
+        "streamdeid/render/scene_grain.py: Deviations = NDArray[np.float64]",
+        "streamdeid/tracking/cuts.py: Small = NDArray[np.float32]",
+        "streamdeid/aam/synthesise.py: Mask = NDArray[np.uint8]",
+        "streamdeid/analysis/columns.py: Numbers = NDArray[np.int32]",
+    }
+    assert not others
+
+
+def _named_types(path: Path) -> list[tuple[str, ast.expr]]:
+    """Names that the head of a file gives to types, and those types."""
+    return [
+        (node.targets[0].id, node.value)
+        for node in _tree(path).body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Subscript)
+    ]

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.identity.identity_check import Estimate, IdentityCheck, ManyPersons

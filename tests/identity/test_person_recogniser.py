@@ -13,16 +13,10 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Picture, Points, Vector
 from streamdeid.errors import FailedClosed, ModelError
 from streamdeid.identity import person_recogniser
-from streamdeid.identity.person_recogniser import (
-    PersonRecogniser,
-    Picture,
-    Vector,
-    face_picture,
-    load_person_recogniser,
-)
+from streamdeid.identity.person_recogniser import PersonRecogniser, face_picture, load_person_recogniser
 from streamdeid.identity.tracklet_vectors import TrackletVectors
 from tests.drawn_faces import pose_at, room, scene, some_identity
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.identity.person_templates import FusedTemplates, RecognisedTemplates, Templates
 from streamdeid.identity.register import FUSED
 from streamdeid.identity.upper_face import UpperFace

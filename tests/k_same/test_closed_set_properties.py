@@ -12,22 +12,20 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.k_same.clusters import cluster_of, nearest, pairwise
 from streamdeid.k_same.diff_furthest import k_diff_furthest, k_diff_furthest_pairs
 from streamdeid.k_same.furthest import k_same_furthest, k_same_furthest_pairs
 from tests import closed_sets, simulated_faces
 from tests.closed_sets import ALL, CLOSEST, DIFF, FURTHEST, SAME, in_order, own_matches
 
-Array = NDArray[np.float64]
-
 sizes = st.integers(2, 24)
 small_k = st.integers(2, 5)
 seeds = st.integers(0, 10**6)
 
 
-def lattice(n: int, seed: int) -> Array:
+def lattice(n: int, seed: int) -> Floats:
     """Faces on few points: many are equal, many distances too."""
     return np.random.default_rng(seed).integers(0, 3, (n, 2)).astype(np.float64)
 
@@ -162,7 +160,7 @@ def test_one_in_k_needs_a_person_specific_set(name: str) -> None:
     size=st.integers(1, 8),
 )
 @settings(max_examples=100, deadline=None)
-def test_no_other_outside_face_comes_nearer_than_the_one_that_joined(points: Array, size: int) -> None:
+def test_no_other_outside_face_comes_nearer_than_the_one_that_joined(points: Floats, size: int) -> None:
     before = cluster_of(points, range(size))
     outside = list(range(size, 10))
     joined = nearest(points, outside, before.centroid)
@@ -197,7 +195,7 @@ def test_theorem_3_holds_inside_classes_and_in_few_dimensions(name: str, n: int,
     assert not own_matches(faces, ALL[name](faces, k, np.random.default_rng(seed))).any()
 
 
-def _furthest_runs(dimensions: int, count: int = 40) -> list[tuple[Array, Array, int]]:
+def _furthest_runs(dimensions: int, count: int = 40) -> list[tuple[Floats, Floats, int]]:
     runs = []
     for seed in range(count):
         faces = np.random.default_rng(seed).standard_normal((24 + seed % 7, dimensions))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
 from streamdeid.k_same import clusters
 from streamdeid.k_same.clusters import Pair
@@ -20,10 +20,8 @@ from streamdeid.k_same.m import k_same_m_groups
 from tests import closed_sets, simulated_faces
 from tests.closed_sets import ALL, CLOSEST, DIFF, FURTHEST, SAME, given_order, in_order, own_matches
 
-Array = NDArray[np.float64]
 
-
-def two_crowds(each: int, seed: int = 0) -> Array:
+def two_crowds(each: int, seed: int = 0) -> Floats:
     """Two crowds so far apart that no clusters ever overlap: only numbers end the growing."""
     faces = np.random.default_rng(seed).standard_normal((2 * each, 6))
     faces[each:, 0] += 1000.0
@@ -91,7 +89,7 @@ def test_a_face_wanted_by_both_clusters_goes_to_one(name: str, expected: list[li
 
 @given(faces=arrays(np.float64, (12, 2), elements=st.integers(0, 3).map(float)), k=st.integers(2, 6))
 @settings(max_examples=40, deadline=None)
-def test_no_face_is_in_two_groups_even_among_equals(faces: Array, k: int) -> None:
+def test_no_face_is_in_two_groups_even_among_equals(faces: Floats, k: int) -> None:
     rng = np.random.default_rng(0)
     groups = [list(group) for group in k_same_m_groups(faces, k, rng)]
     for pairs in (
@@ -237,7 +235,7 @@ def test_a_set_of_equal_faces_ends_and_has_one_output(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 @given(faces=arrays(np.float64, (13, 2), elements=st.integers(0, 2).map(float)), seed=st.integers(0, 99))
 @settings(max_examples=25, deadline=None)
-def test_ties_are_broken_the_same_way_every_time(name: str, faces: Array, seed: int) -> None:
+def test_ties_are_broken_the_same_way_every_time(name: str, faces: Floats, seed: int) -> None:
     first = ALL[name](faces, 3, np.random.default_rng(seed))
     assert np.isfinite(first).all()
     assert np.array_equal(first, ALL[name](faces, 3, np.random.default_rng(seed)))
@@ -245,7 +243,7 @@ def test_ties_are_broken_the_same_way_every_time(name: str, faces: Array, seed: 
 
 @given(faces=arrays(np.float64, (14, 2), elements=st.integers(0, 3).map(float)), relaxed=st.booleans())
 @settings(max_examples=50, deadline=None)
-def test_the_theorems_hold_among_equals_where_the_clusters_are_apart(faces: Array, relaxed: bool) -> None:
+def test_the_theorems_hold_among_equals_where_the_clusters_are_apart(faces: Floats, relaxed: bool) -> None:
     rng = np.random.default_rng
     for outputs, pairs, is_relaxed in (
         (k_same_furthest(faces, 3, rng(0)), k_same_furthest_pairs(faces, 3, rng(0)), False),

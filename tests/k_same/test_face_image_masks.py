@@ -9,22 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
 from streamdeid.k_same import image_masks as masks
 from streamdeid.k_same.image_masks import Grey
 from tests import newton_twins
 
-Array = NDArray[np.float64]
 
-
-def images(count: int = 3, size: tuple[int, int] = masks.FRAME, seed: int = 0) -> Array:
+def images(count: int = 3, size: tuple[int, int] = masks.FRAME, seed: int = 0) -> Floats:
     """Grey levels from 1 to 254, so that no pixel has a mask's black or white."""
     return np.random.default_rng(seed).integers(1, 255, (count, *size)).astype(np.float64)
 
 
-ALL: dict[str, Callable[[Grey], Array]] = {
+ALL: dict[str, Callable[[Grey], Floats]] = {
     "black-out": masks.black_out,
     "bar": masks.bar_mask,
     "t": masks.t_mask,
@@ -151,6 +149,6 @@ def test_the_threshold_itself_is_white() -> None:
         lambda: masks.black_white_flip(images(), -1),
     ],
 )
-def test_impossible_sizes_are_refused(wrong: Callable[[], Array]) -> None:
+def test_impossible_sizes_are_refused(wrong: Callable[[], Floats]) -> None:
     with pytest.raises(SettingsError):
         wrong()

@@ -8,15 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
 from streamdeid.k_same.fisherface import Fisherface, fit_fisherface, set_intensity
 from streamdeid.surrogates.attributes import fit_discriminant
 from tests import newton_twins
 
-Array = NDArray[np.float64]
 
-
-def smiles(seed: int, count: int = 30, width: int = 8, gap: float = 3.0) -> tuple[Array, NDArray[np.bool_]]:
+def smiles(seed: int, count: int = 30, width: int = 8, gap: float = 3.0) -> tuple[Floats, NDArray[np.bool_]]:
     """Faces of two expressions that differ along a random direction, of unequal numbers."""
     rng = np.random.default_rng(seed)
     positive = np.arange(count) % 3 == 0
@@ -133,7 +132,7 @@ def test_classes_without_spread_are_told_apart() -> None:
     ],
 )
 def test_what_cannot_be_trained_is_refused(
-    vectors: Array, positive: NDArray[np.bool_], shrinkage: float, message: str
+    vectors: Floats, positive: NDArray[np.bool_], shrinkage: float, message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message):
         fit_fisherface(vectors, positive, shrinkage)

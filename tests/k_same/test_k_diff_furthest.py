@@ -8,15 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
 from streamdeid.k_same import clusters
 from streamdeid.k_same.diff_furthest import certificate_margin, k_diff_furthest, k_diff_furthest_pairs
 from tests import closed_set_twins, simulated_faces
 
-Array = NDArray[np.float64]
 
-
-def own_matches(faces: Array, outputs: Array) -> NDArray[np.bool_]:
+def own_matches(faces: Floats, outputs: Floats) -> NDArray[np.bool_]:
     """Whether each output's nearest original is its own, bool (n,)."""
     return np.asarray(clusters.pairwise(outputs, faces).argmin(axis=1) == np.arange(len(faces)))
 

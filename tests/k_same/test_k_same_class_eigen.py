@@ -8,16 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
 from streamdeid.k_same.class_eigen import k_same_class_eigen
 from streamdeid.k_same.clusters import pairwise
 from streamdeid.k_same.fisherface import Fisherface, fit_fisherface
 from tests import newton_twins, simulated_faces
 
-Array = NDArray[np.float64]
 
-
-def gallery(seed: int, count: int = 40) -> tuple[Array, NDArray[np.bool_], Fisherface]:
+def gallery(seed: int, count: int = 40) -> tuple[Floats, NDArray[np.bool_], Fisherface]:
     """Simulated people of whom every second one smiles."""
     positive = np.arange(count) % 2 == 0
     faces = simulated_faces.faces(count, seed)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.lab.attacks.campaign import Findings, Size
 from streamdeid.lab.attacks.linkage import ahead, linked, scores, unlinkability
 from streamdeid.lab.attacks.open_set import summary, verified
@@ -22,8 +22,6 @@ from streamdeid.lab.attacks.verdicts import BREAKS_THE_PAPER, PAPER, verdicts
 from streamdeid.lab.tables import Chapter, Verdict
 from streamdeid.surrogates.choice import METHODS, SAMPLED, SurrogateSettings
 from tests import simulated_faces
-
-Array = NDArray[np.float64]
 
 GALLERY = simulated_faces.gallery()
 POPULATION = Population.of(GALLERY.identities)
@@ -94,7 +92,7 @@ def test_sessions_that_change_nothing_are_linked_and_independent_ones_are_not() 
         mated, other = scores(distances)
         assert unlinkability(mated, other) > 0.7
 
-    def independent(people: Array, key: bytes) -> Array:
+    def independent(people: Floats, key: bytes) -> Floats:
         return POPULATION.sample(len(people), np.random.default_rng(list(key)))
 
     # Same key, same draws, another order: whoever came first is not the first again.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
 from streamdeid.lab.attacks import metrics
 from streamdeid.lab.attacks.bayes import named_by, suspects
@@ -34,8 +35,6 @@ from streamdeid.surrogates.choice import MAPS, METHODS, Surrogates, SurrogateSet
 from streamdeid.surrogates.fixed_map import k_diff_map
 from tests import simulated_faces
 
-Array = NDArray[np.float64]
-
 GALLERY = simulated_faces.gallery()
 DONORS = GALLERY.identities
 POPULATION = Population.of(DONORS)
@@ -55,31 +54,31 @@ def seeded(key: bytes) -> np.random.Generator:
     return np.random.default_rng(list(key))
 
 
-def one_shift(seen: Array, key: bytes) -> Array:
+def one_shift(seen: Floats, key: bytes) -> Floats:
     """Leaks to insiders and to learners: everybody is moved by the same keyed vector, further than faces are apart."""
     return seen + 5.0 * np.sqrt(simulated_faces.VARIANCES) * seeded(key).standard_normal(seen.shape[1])
 
 
-def turned(seen: Array, key: bytes) -> Array:
+def turned(seen: Floats, key: bytes) -> Floats:
     """Leaks to insiders: a keyed rotation for all, about the mean face."""
     orthogonal, _ = np.linalg.qr(seeded(key).standard_normal((seen.shape[1],) * 2))
     return np.asarray(POPULATION.mean + (seen - POPULATION.mean) @ orthogonal)
 
 
-def permuted(seen: Array, key: bytes) -> Array:
+def permuted(seen: Floats, key: bytes) -> Floats:
     """The same permutation of components whatever the key is: leaks to learners only."""
     return seen[:, np.random.default_rng(0).permutation(seen.shape[1])]
 
 
-def independent(seen: Array, key: bytes) -> Array:
+def independent(seen: Floats, key: bytes) -> Floats:
     return POPULATION.sample(len(seen), seeded(key))
 
 
-def session(publish: Callable[[Array, bytes], Array], seed: int = 5) -> Session:
+def session(publish: Callable[[Floats, bytes], Floats], seed: int = 5) -> Session:
     return new_session(publish, SCENE, np.random.default_rng(seed))
 
 
-def share(distances: Array, known: NDArray[np.intp] | None = None) -> float:
+def share(distances: Floats, known: NDArray[np.intp] | None = None) -> float:
     return float(np.nanmean(scored(distances, np.random.default_rng(0), known).rank_1))
 
 
@@ -230,7 +229,7 @@ def test_learners_undo_what_is_the_same_in_every_session(name: str) -> None:
 
 
 def test_learnt_weights_see_the_axes_that_a_method_leaves_alone() -> None:
-    def loud(seen: Array, key: bytes) -> Array:
+    def loud(seen: Floats, key: bytes) -> Floats:
         """All axes but the last twenty are redrawn, and loudly."""
         places = POPULATION.places(seen)
         places[:, :-20] = 3.0 * POPULATION.places(independent(seen, key))[:, :-20]
@@ -248,7 +247,7 @@ def test_lda_counts_axes_by_how_well_captures_agree_there() -> None:
     others = POPULATION.sample(500, rng)
     unsteady = np.where(np.arange(58) < 8, 3.0, 0.05) * POPULATION.spread
 
-    def captured(identities: Array) -> Array:
+    def captured(identities: Floats) -> Floats:
         return np.asarray(identities + (rng.standard_normal(identities.shape) * unsteady) @ POPULATION.axes)
 
     metric = metrics.lda(POPULATION, captured(others), captured(others))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
+from streamdeid.core.arrays import Floats
 from streamdeid.core.frames import Planes
 from streamdeid.errors import InputError
 from streamdeid.lab.attacks import averaged_frames, gaps, motion
@@ -25,8 +26,6 @@ from streamdeid.surrogates.gallery import Gallery
 from tests import drawn_faces
 from tests.synthetic_video import encode
 from tests.talking_clip import talking_clip
-
-Array = NDArray[np.float64]
 
 
 def noise(seed: int, size: tuple[int, int] = (320, 320)) -> Planes:
@@ -196,11 +195,11 @@ def test_signals_follow_the_face_and_not_the_camera(model: AppearanceModel) -> N
 # --- A8 --------------------------------------------------------------------------------------------------------------
 
 
-def face_of(vector: Array) -> Aligned:
+def face_of(vector: Floats) -> Aligned:
     return Aligned(np.zeros((81, 2)), np.tile(vector[:, None], 3).astype(np.float32))
 
 
-def averaged(own: Array, published: Array, spread: float, frames: int, seed: int) -> Averages:
+def averaged(own: Floats, published: Floats, spread: float, frames: int, seed: int) -> Averages:
     """Frames of one person: what is published, the same share of the person in each, and noise."""
     rng = np.random.default_rng(seed)
     means = Averages(lambda face: {"plain": face.texture[:, 0].astype(np.float64)})
@@ -256,7 +255,7 @@ def test_an_aligned_face_forgets_place_size_and_turn(model: AppearanceModel) -> 
     assert np.linalg.norm(one - other) < 0.5 * np.linalg.norm(somebody)
     shown: list[tuple[int, ...]] = []
 
-    def recogniser(image: NDArray[np.uint8], points: Array) -> Array:
+    def recogniser(image: NDArray[np.uint8], points: Floats) -> Floats:
         shown.append(image.shape)
         assert points.shape == (68, 2) and points.min() > 0 and points.max() < max(image.shape[:2])
         return image.mean(axis=(0, 1), dtype=np.float64)

@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
 from streamdeid.lab.eigenfaces import Eigenfaces
 from tests import simulated_faces
 
-Array = NDArray[np.float64]
 
-
-def slow_space(faces: Array) -> tuple[Array, Array, Array]:
+def slow_space(faces: Floats) -> tuple[Floats, Floats, Floats]:
     """Mean, all axes and all variances of the (d, d) covariance, largest first, summed entry by entry."""
     count, width = faces.shape
     mean = np.array([math.fsum(faces[:, j]) / count for j in range(width)])
@@ -29,7 +27,7 @@ def slow_space(faces: Array) -> tuple[Array, Array, Array]:
     return mean, vectors.T[::-1], values[::-1]
 
 
-def slow_distances(faces: Array, probes: Array, gallery: Array, keep: int, metric: str) -> Array:
+def slow_distances(faces: Floats, probes: Floats, gallery: Floats, keep: int, metric: str) -> Floats:
     """Pair by pair in the literal space."""
     mean, axes, variances = slow_space(faces)
     out = np.empty((len(probes), len(gallery)))

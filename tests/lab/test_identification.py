@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
 from streamdeid.lab.identification import (
     accepted,
@@ -22,10 +22,8 @@ from streamdeid.lab.identification import (
     threshold_at,
 )
 
-Array = NDArray[np.float64]
 
-
-def slow_identified(distances: Array, probes: list[int], gallery: list[int], rank: int) -> list[bool]:
+def slow_identified(distances: Floats, probes: list[int], gallery: list[int], rank: int) -> list[bool]:
     """Count, person by person, who is as near as the own person."""
     hits = []
     for row, own in zip(distances.tolist(), probes, strict=True):
@@ -56,7 +54,7 @@ def slow_tail(low: int, high: int, trials: int, chance: float) -> float:
 
 
 @st.composite
-def comparisons(draw: st.DrawFn) -> tuple[Array, list[int], list[int]]:
+def comparisons(draw: st.DrawFn) -> tuple[Floats, list[int], list[int]]:
     """Few different distances, so that many tie; some missing."""
     probes = draw(st.lists(st.integers(0, 5), min_size=1, max_size=6))
     gallery = draw(st.lists(st.integers(0, 5), min_size=1, max_size=9))
@@ -67,14 +65,14 @@ def comparisons(draw: st.DrawFn) -> tuple[Array, list[int], list[int]]:
 
 @given(comparisons(), st.integers(1, 4))
 @settings(max_examples=300, deadline=None)
-def test_identified_agrees_with_the_literal_twin(case: tuple[Array, list[int], list[int]], rank: int) -> None:
+def test_identified_agrees_with_the_literal_twin(case: tuple[Floats, list[int], list[int]], rank: int) -> None:
     distances, probes, gallery = case
     assert identified(distances, probes, gallery, rank).tolist() == slow_identified(distances, probes, gallery, rank)
 
 
 @given(comparisons(), st.integers(1, 5))
 @settings(max_examples=100, deadline=None)
-def test_a_hit_stays_a_hit_at_a_larger_rank(case: tuple[Array, list[int], list[int]], rank: int) -> None:
+def test_a_hit_stays_a_hit_at_a_larger_rank(case: tuple[Floats, list[int], list[int]], rank: int) -> None:
     assert (identified(*case, rank=rank) <= identified(*case, rank=rank + 1)).all()
 
 

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
 from streamdeid.k_same.diff_furthest import k_diff_furthest
 from streamdeid.k_same.m import k_same_m
 from streamdeid.lab.newton_attacks import naive, parrot, reverse
 from tests import simulated_faces
 
-Array = NDArray[np.float64]
-Attack = Callable[[Array, Array, str, "int | None"], NDArray[np.bool_]]
+Attack = Callable[[Floats, Floats, str, "int | None"], NDArray[np.bool_]]
 
 
-def slow_hits(training: Array, gallery: Array, probes: Array, metric: str) -> list[bool]:
+def slow_hits(training: Floats, gallery: Floats, probes: Floats, metric: str) -> list[bool]:
     """By the whole covariance: a hit when the own gallery face is nearer than every other."""
     centred = training - training.mean(axis=0)
     values, vectors = np.linalg.eigh(centred.T @ centred / (len(training) - 1))

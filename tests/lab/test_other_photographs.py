@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import Photograph
+from streamdeid.core.arrays import Floats
 from streamdeid.core.faces import Face
 from streamdeid.errors import InputError
 from streamdeid.lab.picture_attacks.laboratory import BLACK_HULL, GENDERED, JPEG_AGAIN, scores
@@ -33,15 +34,13 @@ from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.gallery import Gallery
 from tests.drawn_photographs import photographs
 
-Array = NDArray[np.float64]
 
-
-def _soft(image: NDArray[np.uint8]) -> Array:
+def _soft(image: NDArray[np.uint8]) -> Floats:
     """The light of a picture and nothing else: four by four mean colours."""
     return np.asarray(cv2.resize(image, (4, 4), interpolation=cv2.INTER_AREA), np.float64)
 
 
-def _fine(image: NDArray[np.uint8]) -> Array:
+def _fine(image: NDArray[np.uint8]) -> Floats:
     """Fine detail only, in logarithms and of one contrast."""
     log = np.log(image.astype(np.float64).mean(axis=2) + 4)
     detail = log - cv2.GaussianBlur(log, (0, 0), 4)
@@ -135,7 +134,7 @@ def test_each_photograph_is_published_plainly_and_with_gender(fitting: FitModel,
     assert people_sets(People(), fitting, gallery, [bytes(32)]) == {}
 
 
-def _chapter(ours: Array, floor: Array, known: Known, people: list[Photograph]) -> Chapter:
+def _chapter(ours: Floats, floor: Floats, known: Known, people: list[Photograph]) -> Chapter:
     given: PictureSet = originals(people, "given")
     near = known.vectors[: len(people)] + 0.01
     same = {JPEG_AGAIN: near, BLACK_HULL: floor, SAMPLED: ours}

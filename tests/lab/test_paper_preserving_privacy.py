@@ -7,11 +7,11 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.photographs import Photograph
 from streamdeid.aam.train import Sample
+from streamdeid.core.arrays import Floats
 from streamdeid.core.face_mesh import MESH
 from streamdeid.core.faces import Face
 from streamdeid.core.ibug68 import LEFT_EYE, MOUTH_CORNERS, POINTS, RIGHT_EYE
@@ -28,10 +28,8 @@ from streamdeid.lab.papers.registered_faces import P2_CHIN, P2_INNER, P2_WHOLE, 
 from streamdeid.lab.tables import Chapter, Verdict
 from tests import drawn_people
 
-Images = NDArray[np.float64]
 
-
-def blobs(count: int, seed: int, size: tuple[int, int] = (40, 30)) -> Images:
+def blobs(count: int, seed: int, size: tuple[int, int] = (40, 30)) -> Floats:
     """Soft random images of whole grey levels, float64 (count, rows, columns)."""
     rng = np.random.default_rng(seed)
     rows = [cv2.resize(rng.uniform(0, 255, (7, 6)), size[::-1], interpolation=cv2.INTER_LINEAR) for _ in range(count)]
@@ -164,7 +162,7 @@ def test_verdicts_notice_masks_that_are_not_broken() -> None:
 
 
 def test_verdicts_notice_a_k_same_that_does_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def nothing(faces: Images, k: int, rng: np.random.Generator, components: int | None = None) -> Images:
+    def nothing(faces: Floats, k: int, rng: np.random.Generator, components: int | None = None) -> Floats:
         return faces
 
     monkeypatch.setitem(k_same_recognition.METHODS, "k-Same-Eigen", nothing)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import MOUTH_CORNERS
 from streamdeid.k_same.furthest_fet import transfer_shape, transfer_texture
 from streamdeid.lab.eigenfaces import Eigenfaces

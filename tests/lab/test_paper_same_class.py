@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.photographs import Photograph
+from streamdeid.core.arrays import Vectors
 from streamdeid.errors import InputError
 from streamdeid.lab.eigenfaces import Eigenfaces
 from streamdeid.lab.papers import same_class_figures
@@ -19,7 +19,6 @@ from streamdeid.lab.papers.same_class import published, reproduce
 from streamdeid.lab.tables import Chapter
 from tests import drawn_people
 
-Vectors = NDArray[np.float64]
 PEOPLE = 24
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import Photograph
+from streamdeid.core.arrays import Floats
 from streamdeid.core.faces import Face
 from streamdeid.lab.picture_attacks import attack_pictures as whole
 from streamdeid.lab.picture_attacks.donors import OTHER_KIND, OWN_KIND, donors_chapter
@@ -42,8 +43,6 @@ from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.gallery import Gallery
 from tests import simulated_faces
 from tests.drawn_photographs import photographs
-
-Array = NDArray[np.float64]
 
 
 def _names(count: int, group: str = "drawn") -> list[str]:
@@ -109,7 +108,7 @@ def test_every_session_has_its_own_faces(fitting: FitModel, gallery: Gallery) ->
     assert not np.array_equal(made.pictures[0], made.pictures[2])
 
 
-def _vectors_chapter(ours: Array, paper: Array, floor: Array, known: Known, people: list[str]) -> Chapter:
+def _vectors_chapter(ours: Floats, paper: Floats, floor: Floats, known: Known, people: list[str]) -> Chapter:
     given = _set(people)
     sets = dict.fromkeys((JPEG_AGAIN, BLACK_HULL, SAMPLED, PAPER), given)
     rows = {JPEG_AGAIN: known.vectors[: len(people)], BLACK_HULL: floor, SAMPLED: ours, PAPER: paper}
@@ -172,10 +171,10 @@ def test_sessions_link_what_stays_and_not_what_is_drawn_anew() -> None:
     known = Known(rng.standard_normal((40, 16)), tuple(people))
     stays = rng.standard_normal((40, 16)) + 20.0
 
-    def anew(names: list[str]) -> tuple[object, Array]:
+    def anew(names: list[str]) -> tuple[object, Floats]:
         return _set(names), rng.standard_normal((40, 16))
 
-    def same(names: list[str]) -> tuple[object, Array]:
+    def same(names: list[str]) -> tuple[object, Floats]:
         return _set(names), stays + 0.05 * rng.standard_normal((40, 16))
 
     ours = {SAMPLED: anew(people), PAPER: (_set(people), known.vectors + 0.1), BLACK_HULL: (_set(people, ()), stays)}

@@ -8,8 +8,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import InputError
 from streamdeid.lab.papers.plain_model import (
     LANDMARKS,
@@ -21,16 +21,14 @@ from streamdeid.lab.papers.plain_model import (
     usable,
 )
 
-Array = NDArray[np.float64]
 
-
-def _arc(left: tuple[float, float], right: tuple[float, float], height: float, count: int) -> Array:
+def _arc(left: tuple[float, float], right: tuple[float, float], height: float, count: int) -> Floats:
     share = np.linspace(0.0, 1.0, count)[:, None]
     line = np.array(left) * (1.0 - share) + np.array(right) * share
     return np.asarray(line + np.concatenate([0.0 * share, height * np.sin(np.pi * share)], axis=1))
 
 
-def layout() -> Array:
+def layout() -> Floats:
     """The 68 points of a face that nobody has, float64 (68, 2), about 100 wide and 100 high."""
     turn = np.linspace(np.pi, 0.0, 17)
     jaw = np.stack([50.0 * np.cos(turn), 15.0 + 55.0 * np.sin(turn)], axis=1)

@@ -11,8 +11,9 @@ import pytest
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import Photograph
+from streamdeid.core.arrays import Picture, Vectors
 from streamdeid.core.faces import Keypoints
-from streamdeid.identity.picture_recognisers import Picture, Points, Vectors
+from streamdeid.identity.picture_recognisers import Points
 from streamdeid.lab.picture_attacks import posed_recognition
 from streamdeid.lab.picture_attacks.laboratory import Subjects, key_of
 from streamdeid.lab.picture_attacks.other_photographs import OTHERS, People

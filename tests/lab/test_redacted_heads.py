@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.photographs import Photograph
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Points
 from streamdeid.lab.picture_attacks import redactions
 from streamdeid.lab.picture_attacks.laboratory import Subjects
 from streamdeid.lab.picture_attacks.redacted_heads import (

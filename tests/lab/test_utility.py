@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import Photograph, photograph_of
+from streamdeid.core.arrays import Floats, Picture
 from streamdeid.core.faces import Face
 from streamdeid.core.ibug68 import LEFT_BROW, RIGHT_BROW
 from streamdeid.errors import InputError, SettingsError
@@ -36,14 +36,11 @@ from streamdeid.surrogates.gallery import Gallery
 from tests import simulated_faces
 from tests.drawn_faces import pose_at, scene, some_identity, with_mouth
 
-Array = NDArray[np.float64]
-Picture = NDArray[np.uint8]
-
 DIMENSIONS = 20
 SMILE = 8.0
 
 
-def smilers(people: int, seed: int, smile: float = 3.0) -> Array:
+def smilers(people: int, seed: int, smile: float = 3.0) -> Floats:
     """Vectors (people, 2, DIMENSIONS) of people whose smile moves the first coordinate, by more or less."""
     rng = np.random.default_rng(seed)
     faces = np.repeat(rng.standard_normal((people, 1, DIMENSIONS)), 2, axis=1)
@@ -277,7 +274,7 @@ def test_a_face_elsewhere_is_not_a_face_found_again(room: Room, fitting: FitMode
 # Chapters
 
 
-def results(published: Array, landmarks: Array, detected: bool = True) -> Results:
+def results(published: Floats, landmarks: Floats, detected: bool = True) -> Results:
     """Results of 24 London people and as many of Canada, in which every way of publishing gave the same."""
     originals = smilers(len(published), 1, SMILE)
     before = simulated_landmarks(len(published))
@@ -291,7 +288,7 @@ def results(published: Array, landmarks: Array, detected: bool = True) -> Result
     return Results(originals, refits, {}, dict.fromkeys(refits, len(published)))
 
 
-def simulated_landmarks(people: int, seed: int = 2) -> Array:
+def simulated_landmarks(people: int, seed: int = 2) -> Floats:
     rng = np.random.default_rng(seed)
     landmarks = 100.0 * rng.standard_normal((1, 1, 68, 2)) + 5.0 * rng.standard_normal((people, 2, 68, 2))
     landmarks[..., [36, 39, 42, 45], :] = [[0, 0], [40, 0], [80, 0], [120, 0]]

@@ -20,6 +20,7 @@ from streamdeid.observe.glasses import GlassesReader, line_in
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation, Observer
 from streamdeid.render.face import Blending, render_surrogate
+from streamdeid.render.glasses import render_glasses
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import Scene, pose_at, scene, some_identity
@@ -104,7 +105,7 @@ def test_reflections_are_as_bright_as_the_scene_lets_them(made: Scene, fitting: 
     black = replace(seen.glasses, colour=np.zeros(3, np.float32))
     eyes = np.stack([seen.points[36:42].mean(axis=0), seen.points[42:48].mean(axis=0)])
     span = float(np.linalg.norm(np.subtract(*(fitting.model.mean_shape[a : a + 6].mean(axis=0) for a in (36, 42)))))
-    glasses.render_glasses(patch, black, eyes, seen.pose, span, made.planes.colour)
+    render_glasses(patch, black, eyes, seen.pose, span, made.planes.colour)
     brightest = float(patch.y.max())
     assert 1.02 * level < brightest < 1.2 * level, "on a lens"
     assert patch.y.min() < 0.5 * level, "the lower half of a rim, black (16)"

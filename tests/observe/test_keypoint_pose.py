@@ -7,14 +7,11 @@ from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
+from streamdeid.core.arrays import Box, Floats
 from streamdeid.observe.keypoint_pose import FITS, KeypointPose, MeanHead, PoseFilter, pose_of_keypoints
 from tests.drawn_faces import rotation
-
-Array = NDArray[np.float64]
-Box = tuple[float, float, float, float]
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +23,7 @@ def _posed(yaw: float, nod: float, roll: float, size: float = 50.0) -> KeypointP
     return KeypointPose(211.0, 143.0, size, *np.radians([yaw, nod, roll]))
 
 
-def _seen(pose: KeypointPose, head: MeanHead, noise: float = 0.0, seed: int = 0) -> tuple[Array, Box]:
+def _seen(pose: KeypointPose, head: MeanHead, noise: float = 0.0, seed: int = 0) -> tuple[Floats, Box]:
     """What a detector says of a head: keypoints that are off by a share of its width, and a box."""
     solid = head.keypoints * head.width + head.middle
     points = pose.head_pose(head).to_image(solid[:, :2], solid[:, 2])
@@ -35,7 +32,7 @@ def _seen(pose: KeypointPose, head: MeanHead, noise: float = 0.0, seed: int = 0)
     return points, (pose.x - half, pose.y - half, pose.x + half, pose.y + half)
 
 
-def _cost(p: Array, seen: Array, model: Array) -> float:
+def _cost(p: Floats, seen: Floats, model: Floats) -> float:
     """What the module says that a pose costs, said again: p is log size, yaw, nod, roll and place, in widths."""
     at = math.exp(p[0]) * (model @ rotation(p[1], p[2], p[3])[:2].T) + p[4:]
     away = np.linalg.norm(at - seen, axis=1) / (0.035, 0.035, 0.045, 0.045, 0.045)
@@ -43,7 +40,7 @@ def _cost(p: Array, seen: Array, model: Array) -> float:
     return float((4 * np.log(1 + (away / 2) ** 2)).sum() + np.square((p[:4] - usual) / width).sum())
 
 
-def _searched(start: Array, seen: Array, model: Array) -> tuple[float, Array]:
+def _searched(start: Floats, seen: Floats, model: Floats) -> tuple[float, Floats]:
     """The least cost about a start by compass search: steps along the axes as long as they help, then shorter ones."""
     p, best, step = start.copy(), _cost(start, seen, model), 0.2
     while step > 1e-6:

@@ -9,14 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.core.arrays import Floats
 from streamdeid.observe.neutral import NeutralEstimator
 from streamdeid.observe.rest import opened
 from tests.drawn_faces import some_identity, with_mouth
 
-Array = NDArray[np.float64]
 
-
-def _blinked(shape: Array) -> Array:
+def _blinked(shape: Floats) -> Floats:
     shape = shape.copy()
     for upper, lower in (((37, 38), (41, 40)), ((43, 44), (47, 46))):
         shape[list(upper)] = shape[list(lower)]
@@ -28,17 +27,17 @@ def _texture(level: float) -> NDArray[np.float32]:
 
 
 def _feed(
-    estimator: NeutralEstimator, shape: Array, level: float = 100.0, yaw: float = 0.0, hair: float | None = None
+    estimator: NeutralEstimator, shape: Floats, level: float = 100.0, yaw: float = 0.0, hair: float | None = None
 ) -> None:
     estimator.observe(shape, yaw, 0.0, _texture(level), _texture(level), hair)
 
 
 @pytest.fixture(scope="module")
-def rest(model: AppearanceModel) -> Array:
+def rest(model: AppearanceModel) -> Floats:
     return with_mouth(model.decode(some_identity(model, 2))[0], 0.0)
 
 
-def test_rest_is_found_among_speech_blinks_and_turns(rest: Array) -> None:
+def test_rest_is_found_among_speech_blinks_and_turns(rest: Floats) -> None:
     rng = np.random.default_rng(1)
     estimator = NeutralEstimator()
     for i in range(120):
@@ -58,7 +57,7 @@ def test_rest_is_found_among_speech_blinks_and_turns(rest: Array) -> None:
     np.testing.assert_array_equal(estimator.shape(), neutral.shape)
 
 
-def test_a_few_frames_at_rest_outweigh_many_others(rest: Array) -> None:
+def test_a_few_frames_at_rest_outweigh_many_others(rest: Floats) -> None:
     estimator = NeutralEstimator()
     for i in range(24):
         _feed(estimator, rest if i < 9 else with_mouth(rest, 0.5), 100 if i < 9 else 200)
@@ -66,7 +65,7 @@ def test_a_few_frames_at_rest_outweigh_many_others(rest: Array) -> None:
     np.testing.assert_allclose(estimator.texture(), 100)
 
 
-def test_what_is_asked_for_is_what_would_be_kept(rest: Array) -> None:
+def test_what_is_asked_for_is_what_would_be_kept(rest: Floats) -> None:
     estimator = NeutralEstimator()
     assert not estimator.ready and estimator.wants(with_mouth(rest, 0.8), 0.5, 0.0)
     talking = with_mouth(rest, 0.3)
@@ -79,14 +78,14 @@ def test_what_is_asked_for_is_what_would_be_kept(rest: Array) -> None:
     assert not estimator.wants(talking, 0.5, 0.0) and not estimator.wants(talking, 0.0, -0.5)
 
 
-def test_memory_does_not_grow(rest: Array) -> None:
+def test_memory_does_not_grow(rest: Floats) -> None:
     estimator = NeutralEstimator()
     for _ in range(300):
         _feed(estimator, rest)
     assert len(estimator._kept) < 100
 
 
-def test_a_shown_neutral_does_not_jump(rest: Array) -> None:
+def test_a_shown_neutral_does_not_jump(rest: Floats) -> None:
     estimator = NeutralEstimator()
     _feed(estimator, with_mouth(rest, 0.5), 60)
     first = estimator.neutral(0.0)
@@ -99,7 +98,7 @@ def test_a_shown_neutral_does_not_jump(rest: Array) -> None:
     np.testing.assert_allclose(estimator.neutral(60.0).shape, rest, atol=0.3)
 
 
-def test_a_neutral_moves_the_more_slowly_the_longer_it_has_been_known(rest: Array) -> None:
+def test_a_neutral_moves_the_more_slowly_the_longer_it_has_been_known(rest: Floats) -> None:
     mouths, levels = [], []
     for known in (1, 5, 60):
         estimator = NeutralEstimator()
@@ -116,7 +115,7 @@ def test_a_neutral_moves_the_more_slowly_the_longer_it_has_been_known(rest: Arra
     assert max(levels) - min(levels) < 6 and min(levels) > 30, "light changes as fast as ever"
 
 
-def test_what_was_known_of_a_turned_head_counts_for_nothing_when_it_faces_the_camera(rest: Array) -> None:
+def test_what_was_known_of_a_turned_head_counts_for_nothing_when_it_faces_the_camera(rest: Floats) -> None:
     estimator, turned = NeutralEstimator(), _smiling(rest, 0.05)
     for i in range(25 * 60):
         if i < 100:
@@ -128,14 +127,14 @@ def test_what_was_known_of_a_turned_head_counts_for_nothing_when_it_faces_the_ca
     assert np.abs(after.shape - rest).max() < 0.4 * np.abs(turned - rest).max(), "within three seconds"
 
 
-def test_one_long_smile_of_somebody_known_for_a_minute_is_no_rest(rest: Array) -> None:
+def test_one_long_smile_of_somebody_known_for_a_minute_is_no_rest(rest: Floats) -> None:
     estimator = NeutralEstimator()
     for i in range(1500 + 600):
         _feed(estimator, rest if i < 1500 else _smiling(rest, 0.2), yaw=0.05 if i < 1500 else 0.0)
     np.testing.assert_allclose(estimator.shape(), rest, atol=0.01)
 
 
-def _smiling(shape: Array, much: float) -> Array:
+def _smiling(shape: Floats, much: float) -> Floats:
     """With the corners of a shut mouth drawn apart and up, by so many shares of its width."""
     shape = shape.copy()
     width = shape[54, 0] - shape[48, 0]
@@ -144,7 +143,7 @@ def _smiling(shape: Array, much: float) -> Array:
     return shape
 
 
-def test_who_smiles_with_a_shut_mouth_for_a_while_is_not_at_rest_smiling(rest: Array) -> None:
+def test_who_smiles_with_a_shut_mouth_for_a_while_is_not_at_rest_smiling(rest: Floats) -> None:
     rng = np.random.default_rng(3)
     estimator, shown = NeutralEstimator(), []
     for i in range(500):
@@ -159,7 +158,7 @@ def test_who_smiles_with_a_shut_mouth_for_a_while_is_not_at_rest_smiling(rest: A
 
 
 @pytest.mark.parametrize(("every", "known"), [(1, True), (2, True), (5, False)])
-def test_hair_is_known_when_half_the_frames_know_it(rest: Array, every: int, known: bool) -> None:
+def test_hair_is_known_when_half_the_frames_know_it(rest: Floats, every: int, known: bool) -> None:
     estimator = NeutralEstimator()
     for i in range(20):
         # The same restlessness for all: whichever half is kept, the share of those that know is that of all.
@@ -168,26 +167,26 @@ def test_hair_is_known_when_half_the_frames_know_it(rest: Array, every: int, kno
     assert hair == (pytest.approx(-0.5) if known else None)
 
 
-def test_one_cap_does_not_make_the_hair_dark(rest: Array) -> None:
+def test_one_cap_does_not_make_the_hair_dark(rest: Floats) -> None:
     estimator = NeutralEstimator()
     for i in range(20):
         _feed(estimator, rest, hair=-2.0 if i == 3 else -0.2)
     assert estimator.neutral(0.0).hair == pytest.approx(-0.2)
 
 
-def test_frames_without_a_full_texture_do_not_count_towards_it(rest: Array) -> None:
+def test_frames_without_a_full_texture_do_not_count_towards_it(rest: Floats) -> None:
     estimator = NeutralEstimator()
     for i in range(10):
         estimator.observe(rest, 0.0, 0.0, _texture(10), _texture(80) if i % 2 else None)
     np.testing.assert_allclose(estimator.texture(), 80)
 
 
-def _squinted(shape: Array, share: float) -> Array:
+def _squinted(shape: Floats, share: float) -> Floats:
     """With eyes open by a share of what they are."""
     return _blinked(shape) + share * (shape - _blinked(shape))
 
 
-def test_who_squints_for_most_of_a_shot_is_known_to_open_the_eyes_wider(rest: Array) -> None:
+def test_who_squints_for_most_of_a_shot_is_known_to_open_the_eyes_wider(rest: Floats) -> None:
     estimator = NeutralEstimator()
     for i in range(200):
         _feed(estimator, rest if i % 10 < 3 else _squinted(rest, 0.5))
@@ -198,7 +197,7 @@ def test_who_squints_for_most_of_a_shot_is_known_to_open_the_eyes_wider(rest: Ar
     np.testing.assert_allclose(lids, 0.5 * neutral.open * (rest[[37, 38, 43, 44]] - rest[[41, 40, 47, 46]]), atol=1e-6)
 
 
-def test_blinks_and_noise_and_a_stare_now_and_then_say_nothing_of_how_eyes_open(rest: Array) -> None:
+def test_blinks_and_noise_and_a_stare_now_and_then_say_nothing_of_how_eyes_open(rest: Floats) -> None:
     rng = np.random.default_rng(4)
     estimator = NeutralEstimator()
     for i in range(200):
@@ -209,7 +208,7 @@ def test_blinks_and_noise_and_a_stare_now_and_then_say_nothing_of_how_eyes_open(
     assert opened(neutral.shape, neutral.open) is neutral.shape
 
 
-def test_how_wide_eyes_open_changes_slowly_and_is_bounded(rest: Array) -> None:
+def test_how_wide_eyes_open_changes_slowly_and_is_bounded(rest: Floats) -> None:
     estimator = NeutralEstimator()
     for _ in range(100):
         _feed(estimator, _squinted(rest, 0.3))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.synthesise import Patch, render_patch
+from streamdeid.core.arrays import Picture, Points
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.observe.neutral import Neutral
@@ -24,7 +24,6 @@ from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import Scene, inside_hull, pose_at, scene, some_identity, with_mouth
 
-Picture = NDArray[np.uint8]
 Colour = tuple[int, int, int]
 
 _STEP = 0.04

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from streamdeid.analysis.applied import FrameEdits
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed
@@ -15,7 +16,6 @@ from streamdeid.protect.edited import Edited
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.pending import PendingFrame
 
-Box = tuple[float, float, float, float]
 LEFT, RIGHT = (20.0, 20.0, 60.0, 70.0), (120.0, 20.0, 160.0, 70.0)
 NOTHING = FrameEdits(frozenset(), {}, {}, (), (), {})
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Picture, Points
 from streamdeid.identity.looks import Break, Looks
 from streamdeid.identity.looks import Cause as BreakCause
 from streamdeid.identity.person_recogniser import PersonRecogniser
@@ -19,20 +19,7 @@ from streamdeid.identity.person_templates import FusedTemplates, RecognisedTempl
 from streamdeid.identity.tracklet_vectors import TrackletVectors
 from streamdeid.protect.levels import Cause
 from tests import drawn_faces
-from tests.filmed import (
-    OWN,
-    SOFT,
-    Drawn,
-    Filmed,
-    Judged,
-    Picture,
-    astray,
-    bared,
-    drawer,
-    levels,
-    lost,
-    track,
-)
+from tests.filmed import OWN, SOFT, Drawn, Filmed, Judged, astray, bared, drawer, levels, lost, track
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.looks import Break, Cause
 from tests import drawn_faces

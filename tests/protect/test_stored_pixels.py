@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from streamdeid.core.frames import DeidentifiedFrame, Frame, Plane, Planes, Redaction
+from streamdeid.core.arrays import Plane
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.core.square_pixels import frame_of, resized
 from streamdeid.errors import FailedClosed
 from streamdeid.protect.fixed_regions import REGION

@@ -25,7 +25,8 @@ from streamdeid import Filter, Settings
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.cli.main import main
-from streamdeid.core.faces import Face, Points, Track
+from streamdeid.core.arrays import Points
+from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed, InputError, SettingsError
 from streamdeid.identity.recognised_faces import Known, Recogniser, unfit, vector_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.render import decoded_faces
 from streamdeid.render.decoded_faces import DecodedFaces
 from streamdeid.render.new_face import NewFace

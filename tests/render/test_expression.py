@@ -7,21 +7,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.pose import pose_of
+from streamdeid.core.arrays import Floats
 from streamdeid.core.ibug68 import OUTLINE
-from streamdeid.render.expression import eye_maps, facing, lay, transfer_expression
+from streamdeid.k_same.furthest_fet import lay
+from streamdeid.render.expression import eye_maps, facing, transfer_expression
 from tests.drawn_faces import some_identity, with_mouth
 
-Array = NDArray[np.float64]
 _SEEDS = st.integers(0, 10**6)
 _INNER = np.setdiff1d(np.arange(81), OUTLINE)
 _PARTS = {"left eye": (36, 39, slice(36, 42)), "right eye": (42, 45, slice(42, 48)), "mouth": (48, 54, slice(48, 68))}
 
 
-def _people(model: AppearanceModel, seed: int) -> tuple[Array, Array, Array]:
+def _people(model: AppearanceModel, seed: int) -> tuple[Floats, Floats, Floats]:
     """A person's neutral, the same with an expression, and a surrogate."""
     rng = np.random.default_rng(seed)
     neutral, _ = model.decode(some_identity(model, seed))
@@ -29,7 +29,7 @@ def _people(model: AppearanceModel, seed: int) -> tuple[Array, Array, Array]:
     return neutral, neutral + rng.normal(0, 2.0, neutral.shape), surrogate
 
 
-def _speaking(model: AppearanceModel, seed: int, opening: float) -> tuple[Array, Array, Array]:
+def _speaking(model: AppearanceModel, seed: int, opening: float) -> tuple[Floats, Floats, Floats]:
     """The same with a mouth opened so far, lids and lips on their own sides, as the landmarker gives them."""
     rng = np.random.default_rng(seed)
     neutral, _, surrogate = _people(model, seed)
@@ -37,7 +37,7 @@ def _speaking(model: AppearanceModel, seed: int, opening: float) -> tuple[Array,
     return with_mouth(neutral, 0.0), with_mouth(moved, opening), surrogate
 
 
-def _levelled(shape: Array, part: str) -> Array:
+def _levelled(shape: Floats, part: str) -> Floats:
     """Points (n, 2) of a part from the middle between its corners, along and across the line through them."""
     a, b, points = _PARTS[part]
     along = complex(*(shape[b] - shape[a])) / abs(complex(*(shape[b] - shape[a])))
@@ -45,19 +45,19 @@ def _levelled(shape: Array, part: str) -> Array:
     return np.column_stack([turned.real, turned.imag])
 
 
-def _openings(shape: Array, part: str) -> Array:
+def _openings(shape: Floats, part: str) -> Floats:
     """How far lower points lie below the upper ones, across the line of the corners."""
     across = _levelled(shape, part)[:, 1]
     pairs = [(13, 19), (14, 18), (15, 17)] if part == "mouth" else [(1, 5), (2, 4)]
     return np.array([across[lower] - across[upper] for upper, lower in pairs])
 
 
-def _ratio(surrogate: Array, neutral: Array, part: str) -> float:
+def _ratio(surrogate: Floats, neutral: Floats, part: str) -> float:
     a, b, _ = _PARTS[part]
     return float(np.linalg.norm(surrogate[b] - surrogate[a]) / np.linalg.norm(neutral[b] - neutral[a]))
 
 
-def _with_lids(shape: Array, share: float) -> Array:
+def _with_lids(shape: Floats, share: float) -> Floats:
     """The shape with its upper lids so far above the lower ones, share of what they are; below 0 they cross."""
     shape = shape.copy()
     for upper, lower in ((37, 41), (38, 40), (43, 47), (44, 46)):
@@ -127,11 +127,11 @@ def test_openings_of_the_mouth_follow_within_bounds(model: AppearanceModel, seed
     np.testing.assert_allclose(_openings(got, "mouth"), factor * np.maximum(_openings(shape, "mouth"), 0), atol=1e-9)
 
 
-def _wide(shape: Array) -> float:
+def _wide(shape: Floats) -> float:
     return float(np.linalg.norm(shape[54] - shape[48]))
 
 
-def _stretched(shape: Array, growth: float) -> Array:
+def _stretched(shape: Floats, growth: float) -> Floats:
     """The shape with its mouth so many times as wide."""
     shape = shape.copy()
     middle = shape[[48, 54], 0].mean()
@@ -213,7 +213,7 @@ def test_a_stare_opens_every_eye_by_as_much_within_bounds(model: AppearanceModel
                 np.testing.assert_allclose(_openings(got, eye), expected, atol=0.05 * float(own.max()))
 
 
-def _with_two_lids(shape: Array, left: float, right: float) -> Array:
+def _with_two_lids(shape: Floats, left: float, right: float) -> Floats:
     """The shape with each eye open by a share of what it is."""
     return np.where(np.arange(len(shape))[:, None] < 42, _with_lids(shape, left), _with_lids(shape, right))
 
@@ -294,13 +294,13 @@ def test_lips_that_grow_thin_do_so_in_proportion(model: AppearanceModel, full: f
     neutral, _, surrogate = _people(model, 7)
     neutral, surrogate = with_mouth(neutral, 0.0), with_mouth(surrogate, 0.0)
 
-    def fuller(shape: Array, times: float) -> Array:
+    def fuller(shape: Floats, times: float) -> Floats:
         out = shape.copy()
         for outer, inner in ((1, 13), *upper, (5, 15), (7, 17), *lower, (11, 19)):
             out[48 + outer, 1] = shape[48 + inner, 1] + times * (shape[48 + outer, 1] - shape[48 + inner, 1])
         return out
 
-    def thickness(shape: Array) -> Array:
+    def thickness(shape: Floats) -> Floats:
         return np.array([np.mean([abs(shape[48 + o, 1] - shape[48 + i, 1]) for o, i in lip]) for lip in (upper, lower)])
 
     own = fuller(surrogate, full)
@@ -364,7 +364,7 @@ def test_laying_onto_the_own_corners_is_the_identity(model: AppearanceModel) -> 
     np.testing.assert_allclose(got, points, atol=1e-9)
 
 
-def _turn_between(model: AppearanceModel, surrogate: Array, neutral: Array) -> float:
+def _turn_between(model: AppearanceModel, surrogate: Floats, neutral: Floats) -> float:
     """Degrees by which a surrogate within the person's outline seems to look elsewhere than the person."""
     laid = surrogate.copy()
     laid[OUTLINE] = neutral[OUTLINE]

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.synthesise import Patch
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
 from streamdeid.render.eyes import EyeColours, browner, eye_colours, render_eye, shut
 from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import some_identity
 from tests.eye_twin import eye_twin
 
-Pixels = NDArray[np.float32]
 _COLOURS = EyeColours(np.float32([220, 128, 128]), np.float32([90, 110, 140]), np.float32([20, 128, 128]))
 _RADIUS = 9.0
 

@@ -6,21 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.surface import surface_normals
 from streamdeid.aam.zones import Zones
+from streamdeid.core.arrays import Flags, Pixels, Points
 from streamdeid.core.colour import LUMA
 from streamdeid.render.light import _FLOOR, LightFrame, light_change, static_light, tint_change
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.robust_fit import _normal_equations, robust_fit
 from tests import slow_twins
 from tests.drawn_faces import some_identity
-
-Pixels = NDArray[np.float32]
-Mask = NDArray[np.bool_]
 
 
 def _face(fitting: FitModel, seed: int) -> NewFace:
@@ -32,7 +28,7 @@ def _skin(light: LightFrame, field: Pixels) -> Pixels:
     return field[light.table.rows, light.table.columns]
 
 
-def _left(light: LightFrame) -> Mask:
+def _left(light: LightFrame) -> Flags:
     return np.asarray(light.table.columns < light.table.size[0] / 2)
 
 

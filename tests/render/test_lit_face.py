@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import yuv_from_rgb
 from streamdeid.core.frames import Colour
 from streamdeid.render.light import LightFrame, StaticLight, static_light
@@ -19,7 +20,6 @@ from streamdeid.render.new_face import NewFace
 from tests import slow_twins
 from tests.drawn_faces import some_identity
 
-Pixels = NDArray[np.float32]
 _COLOUR = Colour()
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.solid_face import seen as seen_by
+from streamdeid.core.arrays import Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
 from streamdeid.observe.keypoint_pose import KeypointPose

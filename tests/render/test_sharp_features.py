@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels, Points
 from streamdeid.aam.synthesise import extended
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.render.sharp_features import detail, sharpened
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.piecewise_affine import Points, triangulate
+from streamdeid.aam.piecewise_affine import triangulate
 from streamdeid.aam.surface import OVAL
+from streamdeid.core.arrays import Flags, Points
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import OUTLINE
@@ -33,7 +34,6 @@ from streamdeid.render.posed_face import PosedFrame, PosedMemory
 from tests.drawn_faces import SIZE, Scene, face_at, inside_hull, inside_lips, mesh_at, pose_at, scene, some_identity
 from tests.posed_heads import lit_alike, pose_face
 
-Mask = NDArray[np.bool_]
 _WIDTH = 150.0
 _FEATHER = 0.07 * _WIDTH
 """That of an own face, on its rim all around: at half of it the original shows as much as the cover."""
@@ -41,7 +41,7 @@ _NODS = {3: 0.0, 5: 0.3, 7: -0.3}
 """People, and how they nod, radians."""
 
 
-def filled(mesh: Points, model: AppearanceModel) -> Mask:
+def filled(mesh: Points, model: AppearanceModel) -> Flags:
     """What of a picture the turned surface of a face covers, mesh (468, 3): all its triangles."""
     covered = np.zeros((SIZE[1], SIZE[0]), np.uint8)
     for triangle in triangulate(np.ascontiguousarray(model.mean_mesh[:, :2]), OVAL):
@@ -89,7 +89,7 @@ def redacted(
 
 def shown(
     level: Level, made: Scene, face: Face, fitting: FitModel, light: LightFrame
-) -> tuple[NDArray[np.float64], Mask]:
+) -> tuple[NDArray[np.float64], Flags]:
     """Share (h, w) of a fine pattern on the whole head that a redaction lets through, NaN beside it, and the head."""
     assert made.face.mesh is not None
     head = filled(made.face.mesh, fitting.model)

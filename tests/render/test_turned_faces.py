@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.mesh_render import render_turned
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.aam.synthesise import extended
+from streamdeid.core.arrays import Points
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes

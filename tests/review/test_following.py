@@ -8,13 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Box
+from streamdeid.core.arrays import Box, Picture
 from streamdeid.review.following import Following, ReducedPictures, follow
 from tests.review.drawn_review import Review
 
-Picture = NDArray[np.uint8]
 WIDTH, HEIGHT, SIDE = 320, 180, 48
 
 

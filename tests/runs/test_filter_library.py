@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import streamdeid
 from streamdeid import Face, FailedClosed, Filter, Frame, Settings
 from streamdeid.aam.fit import FitModel
+from streamdeid.core.arrays import Picture
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame
@@ -30,7 +30,6 @@ from streamdeid.synthetic.people import SyntheticFrame, synthetic_people
 from streamdeid.tracking.tracker import FaceTracker
 from tests.synthetic_video import encode
 
-Picture = NDArray[np.uint8]
 PLACE = (100.0, 80.0, 180.0, 180.0)
 
 

@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.live.clip import LiveClip, Luma, read_code, write_code, write_live_clip
+from benchmarks.live.clip import LiveClip, read_code, write_code, write_live_clip
 from benchmarks.live.marks import calibrate, search, threshold
 from benchmarks.live.receivers import Receiver, Seen, numbered
 from benchmarks.live.rounds import Stage, play
 from benchmarks.live.runs import FilterRun
 from streamdeid.cli.main import main
+from streamdeid.core.arrays import Plane
 from streamdeid.surrogates.models import load_models
 from tests.patience import PATIENCE
 from tests.rtsp import GstServer, gst_missing
@@ -64,9 +65,9 @@ def test_a_camera_is_filtered_published_lost_and_found(clip: LiveClip, tmp_path:
     if (missing := gst_missing()) is not None:
         pytest.skip(missing)
     published, epoch = tmp_path / "published.h264", time.monotonic()
-    pictures: list[Luma] = []
+    pictures: list[Plane] = []
 
-    def keep(one: Seen, luma: Luma) -> None:
+    def keep(one: Seen, luma: Plane) -> None:
         pictures.append(luma.copy())
 
     with (

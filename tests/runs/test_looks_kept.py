@@ -11,6 +11,7 @@ import pytest
 
 from streamdeid.analysis.records import Decision
 from streamdeid.analysis.stored_faces import stored
+from streamdeid.core.arrays import Box
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.frames import Frame
@@ -20,7 +21,6 @@ from streamdeid.errors import FailedClosed
 from streamdeid.runs.analysed import FoundBefore, Kept, found_as_tracked
 from tests.analysis.small_analyses import analysis_of
 
-Box = tuple[float, float, float, float]
 PLACE = (100.3, 100.3, 140.3, 140.3)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.train import sample_of, texture_of_sample
 from streamdeid.aam.variations import variation
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import SettingsError
 from streamdeid.surrogates.attributes import EITHER, GENDER_SURE, rule_for
 from streamdeid.surrogates.gallery import Gallery
@@ -16,10 +16,8 @@ from streamdeid.surrogates.gender_rule import learn_gender, rightness
 from tests import simulated_faces
 from tests.drawn_faces import pose_at, scene, some_identity
 
-Array = NDArray[np.float64]
 
-
-def _people(count: int = 30, gap: float = 6.0) -> tuple[list[Array], list[str]]:
+def _people(count: int = 30, gap: float = 6.0) -> tuple[list[Floats], list[str]]:
     """People of two classes `gap` standard deviations apart along one of eight dimensions, in four variations each."""
     rng = np.random.default_rng(3)
     labels = ["female", "male"] * (count // 2)

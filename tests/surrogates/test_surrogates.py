@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import FailedClosed, ModelError, SettingsError
 from streamdeid.k_same.clusters import pairwise
 from streamdeid.lab.attacks.bayes import gain, gain_of_provisional
@@ -17,8 +18,6 @@ from streamdeid.surrogates.banks import Banks
 from streamdeid.surrogates.certificate import Limits, Plausibility, default_limits
 from streamdeid.surrogates.choice import METHODS, Surrogate, Surrogates, SurrogateSettings
 from tests import simulated_faces
-
-Array = NDArray[np.float64]
 
 KEY = b"a key for the tests alone"
 GALLERY = simulated_faces.gallery()
@@ -41,11 +40,11 @@ def everybody(surrogates: Surrogates) -> list[Surrogate]:
     return [surrogates.surrogate(number, y) for number, y in enumerate(PEOPLE, start=1)]
 
 
-def vectors(chosen: list[Surrogate]) -> Array:
+def vectors(chosen: list[Surrogate]) -> Floats:
     return np.stack([one.vector for one in chosen])
 
 
-def rank_1(probes: Array, originals: Array) -> float:
+def rank_1(probes: Floats, originals: Floats) -> float:
     return float((pairwise(probes, originals).argmin(axis=1) == np.arange(len(probes))).mean())
 
 
@@ -307,7 +306,7 @@ def test_a_full_bank_relaxes_the_separation_then_fails_closed() -> None:
 
 
 @pytest.mark.parametrize("y", [np.full(58, np.nan), np.zeros(57), np.full(58, np.inf)])
-def test_an_identity_that_is_no_vector_fails_closed(y: Array) -> None:
+def test_an_identity_that_is_no_vector_fails_closed(y: Floats) -> None:
     surrogates = session(size=256)
     with pytest.raises(FailedClosed, match="no finite vector"):
         surrogates.surrogate(1, y)

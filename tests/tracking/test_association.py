@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.tracking import association
 from streamdeid.tracking.association import Association, Shapes
 
-Floats = NDArray[np.float64]
 TEMPLATE = np.random.default_rng(0).uniform(-0.4, 0.4, (68, 2))
 
 

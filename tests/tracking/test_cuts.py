@@ -7,27 +7,25 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Plane
 from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.cuts import Cuts
 
-Luma = NDArray[np.uint8]
 
-
-def scene(seed: int, low: float, high: float) -> Luma:
+def scene(seed: int, low: float, high: float) -> Plane:
     """Smooth blobs between two grey levels, 240 x 320."""
     rng = np.random.default_rng(seed)
     small = rng.uniform(low, high, (6, 8)).astype(np.float32)
     return np.clip(cv2.resize(small, (320, 240), interpolation=cv2.INTER_CUBIC), 0, 255).astype(np.uint8)
 
 
-def moved(picture: Luma, dx: int, dy: int) -> Luma:
+def moved(picture: Plane, dx: int, dy: int) -> Plane:
     """The picture seen by a camera that moved."""
     return np.roll(picture, (dy, dx), axis=(0, 1))
 
 
-def cuts(pictures: Sequence[Luma]) -> list[int]:
+def cuts(pictures: Sequence[Plane]) -> list[int]:
     """Numbers of the pictures that start a scene."""
     watch = Cuts()
     return [index for index, picture in enumerate(pictures) if watch(luma_pyramid(picture))]

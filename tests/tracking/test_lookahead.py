@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.evident import evident, refuted
@@ -22,7 +23,6 @@ from streamdeid.tracking.tracker import FaceTracker
 
 RATE = 25
 SIZE = (640, 480)
-Box = tuple[float, float, float, float]
 
 
 def face(x: float, y: float = 200.0, side: float = 60.0, evidence: float = 1.0, score: float = 0.9) -> Face:

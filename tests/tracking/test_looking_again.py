@@ -10,11 +10,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.lookahead import LookAhead, Noted
 from streamdeid.tracking.tracker import FaceTracker
-from tests.tracking.test_lookahead import BLANK, RATE, SIZE, Box, face, picture
+from tests.tracking.test_lookahead import BLANK, RATE, SIZE, face, picture
 
 PLAIN = BLANK
 HEAD = picture((300.0, 200.0, 360.0, 260.0))

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats
 from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.patches import _cut, found_again, small
 
-Floats = NDArray[np.float64]
 _LUMA = np.random.default_rng(5).normal(128, 60, (540, 960)).clip(0, 255).astype(np.uint8)
 """Noise: as much detail as a picture can have, so that any smoothing shows."""
 

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.protocols import Tracker
 from streamdeid.errors import SettingsError
 from streamdeid.tracking.association import iou
 from streamdeid.tracking.tracker import FaceTracker
 
-Box = tuple[float, float, float, float]
 TEMPLATE = np.random.default_rng(0).uniform(-0.4, 0.4, (68, 2))
 FRAME = Fraction(1, 30)
 

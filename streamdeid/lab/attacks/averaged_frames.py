@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels, Points, spread
+from streamdeid.aam.piecewise_affine import spread
 from streamdeid.aam.pose import pose_of
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import LANDMARKS

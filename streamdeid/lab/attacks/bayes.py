@@ -10,18 +10,15 @@ What he does not use: that surrogates of one session keep apart (condition ii), 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Flags, Vectors
 from streamdeid.errors import SettingsError
-from streamdeid.k_same.clusters import Vectors
 from streamdeid.lab.attacks.publish import Publisher
 from streamdeid.lab.attacks.scoring import Scored
 from streamdeid.surrogates.choice import SAMPLED, SurrogateSettings
 
-Mask = NDArray[np.bool_]
 
-
-def suspects(publisher: Publisher, seen: Vectors, published: Vectors, key: bytes) -> Mask:
+def suspects(publisher: Publisher, seen: Vectors, published: Vectors, key: bytes) -> Flags:
     """Who may be behind each surrogate: bool (n, n), row = surrogate, column = person, from the bank drawn again.
 
     seen and published (n, d); rows of nan have no suspects. Raises SettingsError when the method does not draw or the
@@ -45,7 +42,7 @@ def suspects(publisher: Publisher, seen: Vectors, published: Vectors, key: bytes
     return result
 
 
-def named_by(mask: Mask) -> Scored:
+def named_by(mask: Flags) -> Scored:
     """The chance to name the right one of each row's suspects (n, n): 1 / suspects, not a throw of dice."""
     count = mask.sum(axis=1)
     own = np.diagonal(mask)
@@ -55,14 +52,14 @@ def named_by(mask: Mask) -> Scored:
     return Scored(first, five, 1.0 / mask.shape[1])
 
 
-def gain(allowed: Mask) -> float:
+def gain(allowed: Flags) -> float:
     """By how much a surrogate raises the chance to name one of n people, all as likely before. allowed bool (n, m):
     which of the m candidates each may get; each is shown with the same probability."""
     given = allowed / allowed.sum(axis=1, keepdims=True)
     return float(given.max(axis=0).sum())
 
 
-def gain_of_provisional(allowed: Mask, *, tested: bool) -> float:
+def gain_of_provisional(allowed: Flags, *, tested: bool) -> float:
     """The same of somebody who was shown by a provisional surrogate first. tested: whether it was replaced by one of
     the allowed where it is none; else everybody keeps it. What is seen then is either the one, or both."""
     size = allowed.shape[1]

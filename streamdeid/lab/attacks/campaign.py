@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vectors
+from streamdeid.core.arrays import Vectors
 from streamdeid.lab.attacks.experiment import Scene, attacks, attacks_on_sampled, new_session, same_key_attacks, train
 from streamdeid.lab.attacks.linkage import linked
 from streamdeid.lab.attacks.open_set import Verified, verified

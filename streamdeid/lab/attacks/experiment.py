@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.k_same.clusters import Vectors
+from streamdeid.core.arrays import Vectors
 from streamdeid.lab.attacks import metrics
 from streamdeid.lab.attacks.bayes import named_by, suspects
 from streamdeid.lab.attacks.frame_averaging import FRAMES, averaged

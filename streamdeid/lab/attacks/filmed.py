@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.core.arrays import Floats, Pixels
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
 from streamdeid.lab.attacks import gaps, motion
@@ -40,7 +40,7 @@ class Person:
 
     averages: tuple[Averages, Averages]
     seconds: list[float] = field(default_factory=list)
-    moved: tuple[list[motion.Array], list[motion.Array]] = field(default_factory=lambda: ([], []))
+    moved: tuple[list[Floats], list[Floats]] = field(default_factory=lambda: ([], []))
     """Signals by frame."""
     details: list[tuple[Pixels, Pixels]] = field(default_factory=list)
     """Fine detail (n,) at the same places of some frames."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vectors
+from streamdeid.core.arrays import Vectors
 from streamdeid.lab.attacks.people import CAPTURE_NOISE, Population
 
 FRAMES = (1, 10, 100, 1000)

@@ -17,8 +17,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels, Points, WarpTable, spread
-from streamdeid.core.frames import Plane, Planes
+from streamdeid.aam.piecewise_affine import WarpTable, spread
+from streamdeid.core.arrays import Pixels, Plane, Points
+from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import INNER_LIP, OUTLINE
 
 LEAST_SCORE = 0.5

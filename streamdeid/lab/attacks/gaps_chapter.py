@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels
+from streamdeid.core.arrays import Pixels
 from streamdeid.lab.attacks import gaps
 from streamdeid.lab.attacks.filmed import Filmed, Person
 from streamdeid.lab.attacks.video_chapters import between, over_people

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vectors
+from streamdeid.core.arrays import Vectors
 from streamdeid.surrogates.fixed_map import FixedMap
 
 

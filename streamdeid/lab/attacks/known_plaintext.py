@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vectors, pairwise
+from streamdeid.core.arrays import Vectors
+from streamdeid.k_same.clusters import pairwise
 from streamdeid.lab.attacks.inversion import inverted
 
 INSIDERS = (1, 5, 20, 50)

@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vectors, pairwise
+from streamdeid.core.arrays import Vectors
+from streamdeid.k_same.clusters import pairwise
 from streamdeid.lab.attacks.metrics import Metric, Pairs
 from streamdeid.lab.attacks.people import Population
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vector, Vectors, pairwise
+from streamdeid.core.arrays import Vector, Vectors
+from streamdeid.k_same.clusters import pairwise
 from streamdeid.lab.attacks.people import Population
 from streamdeid.lab.attacks.publish import Publish
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vector, Vectors, pairwise
+from streamdeid.core.arrays import Vector, Vectors
+from streamdeid.k_same.clusters import pairwise
 from streamdeid.lab.attacks.people import Population
 
 Metric = Callable[[Vectors, Vectors], Vectors]

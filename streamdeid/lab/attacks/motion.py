@@ -14,12 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.aam.pose import pose_of
+from streamdeid.core.arrays import Floats, Points
 from streamdeid.core.ibug68 import CHIN, INNER_LIP, LEFT_BROW, RIGHT_BROW
 from streamdeid.lab.identification import identified
-
-Array = NDArray[np.float64]
 
 SIGNALS = (
     *("mouth opening", "mouth width", "mouth corners' height", "jaw drop", "left eye opening", "right eye opening"),
@@ -50,8 +48,8 @@ _LARGEST_GAP = 0.2
 class Motion:
     """Signals of one person. seconds: float64 (n,), rising; values: float64 (n, s)."""
 
-    seconds: Array
-    values: Array
+    seconds: Floats
+    values: Floats
 
     def parts(self) -> tuple[Motion, Motion]:
         """What is learnt from, and what is to be named; each less its own mean."""
@@ -64,7 +62,7 @@ class Motion:
         return Motion(self.seconds[chosen], values - (values.mean(axis=0) if len(values) else 0.0))
 
 
-def signals(points: Points, model: AppearanceModel) -> Array:
+def signals(points: Points, model: AppearanceModel) -> Floats:
     """`SIGNALS` (s,) of mesh points (81, 2) in pixels: lengths over that between the outer eye corners, with the
     head's turn undone; angles in degrees."""
     pose = pose_of(points, model)
@@ -82,7 +80,7 @@ def signals(points: Points, model: AppearanceModel) -> Array:
     return np.array([opening, width, corners, face[CHIN, 1] - face[33, 1], *eyes, *brows, *angles])
 
 
-def described(moved: Motion) -> tuple[Array, Array]:
+def described(moved: Motion) -> tuple[Floats, Floats]:
     """Starts (w,) and features (w, f) of the windows of `UNIT` seconds: means, spreads and autocorrelations."""
     known = moved.seconds
     if len(known) < 2:
@@ -127,7 +125,7 @@ def trials(learnt: Mapping[str, Motion], later: Mapping[str, Motion], seconds: f
     return hits
 
 
-def _stretches(starts: Array, distances: Array, seconds: float) -> Array:
+def _stretches(starts: Floats, distances: Floats, seconds: float) -> Floats:
     """Mean distances (t, people) over the windows inside each stretch that is full of windows."""
     found = []
     step = max(round(seconds / 2 / _HOP), 1) * _HOP
@@ -138,12 +136,12 @@ def _stretches(starts: Array, distances: Array, seconds: float) -> Array:
     return np.stack(found) if found else np.zeros((0, distances.shape[1]))
 
 
-def _features(window: Array) -> Array:
+def _features(window: Floats) -> Floats:
     mean, spread = window.mean(axis=0), window.std(axis=0)
     centred = (window - mean) / np.maximum(spread, 1e-6)
     alike = [(centred[lag:] * centred[:-lag]).mean(axis=0) for lag in _LAGS]
     return np.concatenate([mean, np.log(spread + 1e-3), *alike])
 
 
-def _standard(rows: Array) -> tuple[Array, Array]:
+def _standard(rows: Floats) -> tuple[Floats, Floats]:
     return rows.mean(axis=0), np.maximum(rows.std(axis=0), 1e-6)

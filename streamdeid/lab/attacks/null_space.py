@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vectors, pairwise
+from streamdeid.core.arrays import Vectors
+from streamdeid.k_same.clusters import pairwise
 from streamdeid.lab.attacks.inversion import shifts_of
 from streamdeid.lab.attacks.people import Population
 from streamdeid.surrogates.fixed_map import FixedMap

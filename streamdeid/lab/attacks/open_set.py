@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vector, Vectors
+from streamdeid.core.arrays import Vector, Vectors
 from streamdeid.lab.identification import Interval, accepted, bootstrap, equal_error_rate, threshold_at
 
 FALSE_ACCEPTS = (1e-2, 1e-3)

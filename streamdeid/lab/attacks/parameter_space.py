@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vector, Vectors
+from streamdeid.core.arrays import Vector, Vectors
 from streamdeid.lab.attacks.campaign import FULL, Findings, Progress, Size, run_trials
 from streamdeid.lab.attacks.experiment import Scene
 from streamdeid.lab.attacks.people import Population

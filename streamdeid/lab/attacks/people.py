@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vector, Vectors
+from streamdeid.core.arrays import Vector, Vectors
 
 CAPTURE_NOISE = 0.3
 

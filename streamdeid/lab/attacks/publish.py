@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from streamdeid.core.arrays import Vector, Vectors
 from streamdeid.errors import FailedClosed
-from streamdeid.k_same.clusters import Vector, Vectors
 from streamdeid.surrogates.choice import Surrogates, SurrogateSettings
 from streamdeid.surrogates.fixed_map import FixedMap
 from streamdeid.surrogates.gallery import Gallery

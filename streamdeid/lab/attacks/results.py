@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vectors
+from streamdeid.core.arrays import Vectors
 from streamdeid.lab.attacks.campaign import Findings
 from streamdeid.lab.attacks.linkage import ahead, scores, unlinkability
 from streamdeid.lab.attacks.open_set import FALSE_ACCEPTS, summary

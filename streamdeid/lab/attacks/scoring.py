@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.k_same.clusters import Vector, Vectors
+from streamdeid.core.arrays import Vector, Vectors
 from streamdeid.lab.identification import Interval, bootstrap, identified
 
 RANKS = (1, 5)

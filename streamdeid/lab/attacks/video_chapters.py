@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.lab.attacks import motion
 from streamdeid.lab.attacks.averaged_frames import COUNTS, WHOLE, Nearness, nearness
 from streamdeid.lab.attacks.filmed import Filmed, Person

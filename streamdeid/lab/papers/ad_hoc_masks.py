@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from streamdeid.core.arrays import Floats
 from streamdeid.k_same.image_masks import (
-    Images,
     bar_mask,
     black_out,
     black_white_flip,
@@ -69,7 +69,7 @@ class Findings:
     plots: tuple[str, ...]
 
 
-def ad_hoc_masks(images: Images, out: Path, *, quick: bool, report: Report) -> Findings:
+def ad_hoc_masks(images: Floats, out: Path, *, quick: bool, report: Report) -> Findings:
     """All rows of docs/methods.md 1.3 on registered faces (n, 134, 99), one of each person; plots go to `out`."""
     report(0.0, "masks")
     masks = {
@@ -139,7 +139,7 @@ def _mask_verdicts(shares: dict[str, Shares], people: int) -> tuple[Verdict, ...
     return (whole, guess, *broken, *blind, alike)
 
 
-def _other_spaces(attacker: Attacker, masks: dict[str, Images], recognisers: Sequence[tuple[str, int | None]]) -> Table:
+def _other_spaces(attacker: Attacker, masks: dict[str, Floats], recognisers: Sequence[tuple[str, int | None]]) -> Table:
     """The naive attack with other recognisers, since P5 keeps an unknown number of "most important" components."""
     names = ("none", *_NAIVE)
     rows = []
@@ -149,7 +149,7 @@ def _other_spaces(attacker: Attacker, masks: dict[str, Images], recognisers: Seq
     return Table("Naive attack in other face spaces", ("metric", "components", *names), tuple(rows))
 
 
-def _threshold(attacker: Attacker, images: Images, out: Path, *, quick: bool, report: Report) -> Findings:
+def _threshold(attacker: Attacker, images: Floats, out: Path, *, quick: bool, report: Report) -> Findings:
     levels = sorted({*range(5, 251, 120 if quick else 5), 65, _PEAK, 120, 250})
     found = {}
     for i, level in enumerate(levels):
@@ -191,7 +191,7 @@ def _threshold(attacker: Attacker, images: Images, out: Path, *, quick: bool, re
     return Findings((Table("Threshold (P5 figure 6a)", ("", "P5", "measured"), rows, note),), verdicts, (plot,))
 
 
-def _noise(attacker: Attacker, images: Images, out: Path, *, quick: bool, report: Report) -> Findings:
+def _noise(attacker: Attacker, images: Floats, out: Path, *, quick: bool, report: Report) -> Findings:
     total = images.shape[1] * images.shape[2]
     counts = sorted({0, 6000, 9000, 13000, *(() if quick else (*range(1000, 13000, 1000), total))})
     counts = [count for count in counts if count <= total]
@@ -223,13 +223,13 @@ def _noise(attacker: Attacker, images: Images, out: Path, *, quick: bool, report
     return Findings((Table("Grey random noise (P5 figure 6b)", columns, tuple(rows), note),), tuple(verdicts), (plot,))
 
 
-def _noisy(attacker: Attacker, images: Images, count: int, draws: int) -> Shares:
+def _noisy(attacker: Attacker, images: Floats, count: int, draws: int) -> Shares:
     rng = np.random.default_rng([_SEED, count])
     found = [attacker.attack(random_noise(images, count, rng), random_noise(images, count, rng)) for _ in range(draws)]
     return Shares(*(float(np.mean([getattr(f, name) for f in found])) for name in ("naive", "reverse", "parrot")))
 
 
-def _flips(images: Images, *, quick: bool) -> Findings:
+def _flips(images: Floats, *, quick: bool) -> Findings:
     """Flips are an isometry of black and white images: the recogniser knows those, not the grey ones."""
     originals, total = threshold_at_level(images, _PEAK), images.shape[1] * images.shape[2]
     parts = (0.25, 0.75) if quick else (0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 1.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.k_same.image_masks import Images
+from streamdeid.core.arrays import Floats
 from streamdeid.lab.eigenfaces import Eigenfaces
 from streamdeid.lab.identification import identified
 from streamdeid.lab.newton_attacks import parrot
@@ -30,7 +30,7 @@ class Attacker:
     coordinates: NDArray[np.float64]
     """Of the originals in the space (n, c)."""
 
-    def attack(self, outputs: Images, again: Images | None = None) -> Shares:
+    def attack(self, outputs: Floats, again: Floats | None = None) -> Shares:
         """Recognition of masked images (n, rows, columns) by naive, reverse and parrot.
 
         `again` is what the attacker gets when he masks the originals himself; the same when left out. The reverse
@@ -42,12 +42,12 @@ class Attacker:
         forth, back = self._share(self.coordinates, there), self._share(there, self.coordinates)
         return Shares(forth, back, float(parrot(own, masked).mean()))
 
-    def naive_in(self, outputs: Images, metric: str, components: int | None) -> float:
+    def naive_in(self, outputs: Floats, metric: str, components: int | None) -> float:
         """Share recognised by the naive attack with another metric, or by the leading components only."""
         return self._share(self.coordinates, _projected(self.space, flat(outputs)), metric, components)
 
     def _share(
-        self, gallery: Images, probes: Images, metric: str = "euclidean", components: int | None = None
+        self, gallery: Floats, probes: Floats, metric: str = "euclidean", components: int | None = None
     ) -> float:
         """Share of probes whose nearest gallery face is their own, in coordinates (n, c); ties are missed."""
         variances = self.space.variances[:components]
@@ -57,7 +57,7 @@ class Attacker:
         return float(identified(distances, people, people).mean())
 
 
-def attacker_on(images: Images) -> Attacker:
+def attacker_on(images: Floats) -> Attacker:
     """The attacker who holds these images (n, rows, columns)."""
     space = Eigenfaces.train(flat(images))
     return Attacker(space, _projected(space, flat(images)))
@@ -68,6 +68,6 @@ def _projected(space: Eigenfaces, images: NDArray[np.float64]) -> NDArray[np.flo
     return np.asarray(np.round(space.project(images), 6), dtype=np.float64)
 
 
-def flat(images: Images) -> NDArray[np.float64]:
+def flat(images: Floats) -> NDArray[np.float64]:
     """Images (n, rows, columns) as (n, pixels)."""
     return images.reshape(len(images), -1)

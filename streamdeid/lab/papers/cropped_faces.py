@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.photographs import Photograph
-from streamdeid.aam.piecewise_affine import Pixels, Points, render
+from streamdeid.aam.piecewise_affine import render
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.synthesise import extended
 from streamdeid.aam.train import texture_of_sample
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA
 from streamdeid.errors import InputError
 

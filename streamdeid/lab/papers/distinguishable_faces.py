@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.photographs import Detect, read_photographs
 from streamdeid.aam.procrustes import align, generalised_procrustes
+from streamdeid.core.arrays import Vectors
 from streamdeid.core.atomic_file import write_whole
 from streamdeid.errors import InputError
 from streamdeid.k_same.diff_furthest import k_diff_furthest
@@ -25,7 +26,6 @@ from streamdeid.lab.papers.distinguishable_figures import (
     RATIO_K,
     SAME_CHANCE,
     Recognition,
-    Vectors,
     diversity,
     effective_dimension,
     pair_distances,

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Floats, Vectors
 from streamdeid.k_same.clusters import Pair
 from streamdeid.k_same.diff_furthest import k_diff_furthest, k_diff_furthest_pairs
 from streamdeid.k_same.furthest import k_same_furthest
 from streamdeid.k_same.m import k_same_m
 from streamdeid.lab.identification import identified
 from streamdeid.lab.papers.guessing import SLACK, guessed
-
-Vectors = NDArray[np.float64]
-Array = NDArray[np.float64]
 
 KS = (2, 3, 5, 10, 20)
 """Cluster sizes of figures 6 and 7."""
@@ -35,7 +32,7 @@ class Recognition:
     """Rank-1 recognition of outputs against all originals for one k."""
 
     k: int
-    rates: dict[str, Array]
+    rates: dict[str, Floats]
     """By method, the share of people recognised in each run, float64 (runs,)."""
     counts: dict[str, float]
     """What the clusters of k-Diff-furthest look like, means over all runs."""
@@ -45,12 +42,12 @@ class Recognition:
 class Diversity:
     """Distances between outputs against distances between originals."""
 
-    originals: Array
+    originals: Floats
     """Smallest, largest, mean, and standard deviation without zeros (1 / (n - 1)), of the originals: float64 (4,)."""
-    ratios: dict[str, Array]
+    ratios: dict[str, Floats]
     """By method, the outputs' figures over the originals', float64 (runs, 4)."""
 
-    def mean(self, method: str) -> Array:
+    def mean(self, method: str) -> Floats:
         """Mean ratios of a method over the runs, float64 (4,)."""
         return np.asarray(self.ratios[method].mean(axis=0))
 
@@ -81,7 +78,7 @@ def recognition(faces: Vectors, k: int, runs: int) -> Recognition:
     )
 
 
-def printed_rates(faces: Vectors, k: int, runs: int) -> Array:
+def printed_rates(faces: Vectors, k: int, runs: int) -> Floats:
     """Rank-1 of k-Diff-furthest with leftovers as printed in each run, float64 (runs,), as `recognition` has it."""
     pairs = (k_diff_furthest_pairs(faces, k, np.random.default_rng([_SEED, k, run])) for run in range(runs))
     return np.array([rank_1(printed_outputs(faces, each), faces)[0] for each in pairs])
@@ -90,7 +87,7 @@ def printed_rates(faces: Vectors, k: int, runs: int) -> Array:
 def diversity(faces: Vectors, runs: int, k: int = RATIO_K) -> Diversity:
     """Table I as ratios, for faces (n, d), n ≥ 2k; the runs' seeds are those of `recognition`."""
     originals = distance_figures(faces)
-    ratios: dict[str, list[Array]] = {}
+    ratios: dict[str, list[Floats]] = {}
     for run in range(runs):
         seed = [_SEED, k, run]
         outputs = {
@@ -130,13 +127,13 @@ def printed_outputs(faces: Vectors, pairs: tuple[Pair, ...]) -> Vectors:
     return outputs
 
 
-def pair_distances(faces: Vectors) -> Array:
+def pair_distances(faces: Vectors) -> Floats:
     """Euclidean distances of all pairs of faces (n, d), float64 (n (n - 1) / 2,); equal faces give exactly 0."""
     first, second = np.triu_indices(len(faces), 1)
     return np.asarray(np.linalg.norm(faces[first] - faces[second], axis=1))
 
 
-def distance_figures(faces: Vectors) -> Array:
+def distance_figures(faces: Vectors) -> Floats:
     """Smallest, largest and mean distance of all pairs, and the standard deviation without zeros: float64 (4,).
 
     The deviation is 0 when fewer than two distances are left.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vectors
 from streamdeid.lab.papers.distinguishable_figures import (
     DIFF,
     PRINTED,
@@ -18,7 +19,6 @@ from streamdeid.lab.papers.distinguishable_figures import (
     SINGLES,
     Diversity,
     Recognition,
-    Vectors,
 )
 from streamdeid.lab.tables import Table, Verdict, percent, within
 

@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.photographs import NEUTRAL, Photograph
+from streamdeid.core.arrays import Ints, Vectors
 from streamdeid.errors import InputError
 from streamdeid.k_same.fisherface import Fisherface, fit_fisherface
 from streamdeid.lab.eigenfaces import Eigenfaces
-
-Vectors = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 GALLERY_PEOPLE = 33
 """Women, and men, in P2's gallery; each with both expressions makes 132 pictures."""
@@ -36,7 +34,7 @@ class People:
     photographs: tuple[Photograph, ...]
     smiling: NDArray[np.bool_]
     """bool (n,)."""
-    person: Rows
+    person: Ints
     """int (n,)."""
     gender: NDArray[np.str_]
     """(n,)."""
@@ -46,8 +44,8 @@ class People:
 class Split:
     """One random choice of the gallery."""
 
-    gallery: Rows
-    unseen: Rows
+    gallery: Ints
+    unseen: Ints
     """All pictures of the people outside the gallery."""
 
 
@@ -96,7 +94,7 @@ def split(people: People, rng: np.random.Generator) -> Split:
     return Split(np.flatnonzero(in_gallery), np.flatnonzero(~in_gallery))
 
 
-def choose(frame: str, images: Vectors, people: People, gallery: Rows, rng: np.random.Generator) -> Chosen:
+def choose(frame: str, images: Vectors, people: People, gallery: Ints, rng: np.random.Generator) -> Chosen:
     """Shrinkage by leaving a fifth of the gallery's people out in turn, then both spaces on all of the gallery.
 
     images: all pictures in one frame (n, pixels), of which only gallery rows are looked at. What is taken is `best`.
@@ -125,7 +123,7 @@ def best(tried: Sequence[Chosen]) -> Chosen:
     return max(tried, key=lambda each: (each.apart, each.accuracy))
 
 
-def _right_when_left_out(vectors: Vectors, smiling: NDArray[np.bool_], fold: Rows) -> dict[float, int]:
+def _right_when_left_out(vectors: Vectors, smiling: NDArray[np.bool_], fold: Ints) -> dict[float, int]:
     """How many faces each shrinkage classifies rightly while their fold is left out of training."""
     right = dict.fromkeys(SHRINKAGES, 0)
     for left_out in range(_FOLDS):

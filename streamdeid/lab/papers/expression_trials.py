@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.k_same.furthest import k_same_furthest
 from streamdeid.k_same.select import k_same_select
 from streamdeid.lab.identification import Interval, bootstrap

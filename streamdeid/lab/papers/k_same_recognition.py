@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vectors
 from streamdeid.k_same.eigen import k_same_eigen
 from streamdeid.k_same.m import k_same_m_groups
 from streamdeid.k_same.pixel import k_same_pixel
@@ -20,8 +20,6 @@ from streamdeid.lab.eigenfaces import Eigenfaces
 from streamdeid.lab.papers.guessing import guessed
 from streamdeid.lab.plots import line_plot
 from streamdeid.lab.tables import Cell, Table, Verdict, percent, within
-
-Vectors = NDArray[np.float64]
 
 LEVELS = (2, 3, 5, 10, 50, 100)
 """P5's k."""

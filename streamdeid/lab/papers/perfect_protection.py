@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.photographs import Photograph
-from streamdeid.k_same.clusters import Vectors
+from streamdeid.core.arrays import Vectors
 from streamdeid.k_same.furthest import k_same_furthest
 from streamdeid.k_same.m import k_same_m
 from streamdeid.k_same.select import ClosedSet, k_same_select

@@ -17,12 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.pca import Components, principal_components
-from streamdeid.aam.piecewise_affine import Points, WarpTable, render, sample, spread, triangulate, warp_table
+from streamdeid.aam.piecewise_affine import WarpTable, render, sample, spread, triangulate, warp_table
 from streamdeid.aam.procrustes import align, generalised_procrustes
+from streamdeid.core.arrays import Picture, Points, Vectors
 from streamdeid.errors import InputError
-
-Image = NDArray[np.uint8]
-Vectors = NDArray[np.float64]
 
 LANDMARKS = 68
 OUTLINE = np.concatenate([np.arange(0, 17), np.arange(26, 16, -1)])
@@ -39,7 +37,7 @@ class AnnotatedFace:
     """A picture and its 68 points."""
 
     name: str
-    image: Image
+    image: Picture
     """RGB, uint8 (h, w, 3)."""
     points: Points
     """float64 (68, 2), x and y in pixels; 0 is the middle of the first pixel."""
@@ -68,7 +66,7 @@ class PlainModel:
             ]
         )
 
-    def decode(self, parameters: Vectors, background: int = 255) -> Image:
+    def decode(self, parameters: Vectors, background: int = 255) -> Picture:
         """The face with these parameters (s + t,), as an RGB picture of the frame, uint8 (h, w, 3), on plain grey."""
         split = len(self.shape.basis)
         moved = self.shape.mean + parameters[:split] @ self.shape.basis

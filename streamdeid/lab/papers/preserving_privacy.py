@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from streamdeid.aam.photographs import NEUTRAL, Photograph
+from streamdeid.core.arrays import Floats
 from streamdeid.errors import InputError
 from streamdeid.lab.papers.ad_hoc_masks import TOLERANCE, ad_hoc_masks
 from streamdeid.lab.papers.k_same_recognition import k_same_recognition
-from streamdeid.lab.papers.registered_faces import Images, registered_faces
+from streamdeid.lab.papers.registered_faces import registered_faces
 from streamdeid.lab.tables import Chapter
 
 MASKED_PEOPLE = 200
@@ -65,7 +66,7 @@ def reproduce(photographs: Reader, out: Path, *, quick: bool, progress: Callable
     )
 
 
-def face_set(named: Sequence[Photograph], filling: Sequence[Photograph], count: int) -> Images:
+def face_set(named: Sequence[Photograph], filling: Sequence[Photograph], count: int) -> Floats:
     """Registered faces (n, 134, 99): the named people, then as many of the filling as make `count`, or all there are.
 
     LFPW lies in order of names in places, so those taken are spread over all of it. Raises InputError below four faces.

@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.photographs import Photograph
 from streamdeid.aam.procrustes import align
+from streamdeid.core.arrays import Floats
 from streamdeid.core.ibug68 import LEFT_EYE, MOUTH_CORNERS, RIGHT_EYE
-
-Images = NDArray[np.float64]
-"""Grey levels 0 to 255, (n, rows, columns)."""
 
 _WEIGHTS = np.array([1.0, 1.0, 0.5])
 """Of left eye, right eye, mouth: a smile moves the mouth."""
@@ -55,7 +53,7 @@ P2_INNER = Frame(95, 95, 47.5, 31.0)
 """P2's pixels filled by the face: from the brows to the lower lip, little else."""
 
 
-def registered_faces(photographs: Sequence[Photograph], frame: Frame = P5_FRAME) -> Images:
+def registered_faces(photographs: Sequence[Photograph], frame: Frame = P5_FRAME) -> Floats:
     """The faces of photographs, row for row, in one frame: float64 (n, rows, columns), 0 to 255.
 
     Beyond the border of a photograph its last pixels are repeated. Levels are whole numbers, as in P5's definition 2.1.

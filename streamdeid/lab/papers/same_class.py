@@ -14,20 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.photographs import Photograph
+from streamdeid.core.arrays import Ints, Vectors
 from streamdeid.k_same.class_eigen import k_same_class_eigen
 from streamdeid.k_same.select import k_same_select
 from streamdeid.lab.eigenfaces import Eigenfaces
-from streamdeid.lab.papers.expression_splits import (
-    Chosen,
-    People,
-    Rows,
-    Split,
-    Vectors,
-    best,
-    choose,
-    people_with_both,
-    split,
-)
+from streamdeid.lab.papers.expression_splits import Chosen, People, Split, best, choose, people_with_both, split
 from streamdeid.lab.papers.guessing import guessed
 from streamdeid.lab.papers.registered_faces import P2_CHIN, P2_INNER, P2_WHOLE, registered_faces
 from streamdeid.lab.papers.same_class_figures import (
@@ -107,8 +98,8 @@ def reproduce(
 
 @dataclass(frozen=True)
 class _Probes:
-    rows: Rows
-    own: Rows
+    rows: Ints
+    own: Ints
     """Column of the gallery whose return counts as recognition."""
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vectors
 from streamdeid.k_same.fisherface import Fisherface, fit_fisherface
 from streamdeid.lab.eigenfaces import Eigenfaces
-from streamdeid.lab.papers.expression_splits import NO_SHRINKAGE, SHRINKAGES, Chosen, People, Split, Vectors
+from streamdeid.lab.papers.expression_splits import NO_SHRINKAGE, SHRINKAGES, Chosen, People, Split
 from streamdeid.lab.plots import histogram_plot, line_plot
 from streamdeid.lab.tables import Cell, Table, Verdict, percent
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.k_same.fisherface import Fisherface, fit_fisherface
 from streamdeid.lab.eigenfaces import Eigenfaces
 from streamdeid.lab.identification import identified

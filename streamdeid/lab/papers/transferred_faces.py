@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.aam.piecewise_affine import Pixels, Points
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.k_same.furthest_fet import transfer_shape, transfer_texture
 from streamdeid.lab.eigenfaces import Eigenfaces
 from streamdeid.lab.papers.cropped_faces import Faces, TwoExpressions, crop

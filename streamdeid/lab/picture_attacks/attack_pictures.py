@@ -10,6 +10,7 @@ import numpy as np
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import NEUTRAL, Detect, Photograph, reduced
+from streamdeid.core.arrays import Vectors
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.picture_recognisers import PictureRecogniser
 from streamdeid.lab.picture_attacks.donors import donors_chapter
@@ -37,7 +38,7 @@ from streamdeid.lab.picture_attacks.recognition import recognition_chapter
 from streamdeid.lab.picture_attacks.redactions import redactions_chapter
 from streamdeid.lab.picture_attacks.refitted import refitted_chapter
 from streamdeid.lab.picture_attacks.relit import relit
-from streamdeid.lab.picture_attacks.scores import Known, Score, Vectors
+from streamdeid.lab.picture_attacks.scores import Known, Score
 from streamdeid.lab.picture_attacks.sessions import Described, sessions_chapter
 from streamdeid.lab.picture_attacks.soft_biometrics import soft_biometrics_chapter
 from streamdeid.lab.published_pictures import MEAN_FACE

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vectors
 from streamdeid.lab.identification import Interval, threshold_at
-from streamdeid.lab.picture_attacks.scores import Known, Vectors, distances, share
+from streamdeid.lab.picture_attacks.scores import Known, distances, share
 from streamdeid.lab.tables import Chapter, Table, Verdict, limits
 
 OWN_KIND, OTHER_KIND = "unaltered donors, each against the others", "unaltered unseen people"

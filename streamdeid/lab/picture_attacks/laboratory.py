@@ -14,6 +14,7 @@ import numpy as np
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import NEUTRAL, Photograph
+from streamdeid.core.arrays import Vectors
 from streamdeid.identity.picture_recognisers import PictureRecogniser
 from streamdeid.lab.picture_attacks.picture_sets import (
     PictureSet,
@@ -24,7 +25,7 @@ from streamdeid.lab.picture_attacks.picture_sets import (
     published,
     surroundings_only,
 )
-from streamdeid.lab.picture_attacks.scores import Known, Score, Vectors, score
+from streamdeid.lab.picture_attacks.scores import Known, Score, score
 from streamdeid.lab.published_pictures import MEAN_FACE, NOTHING_CHANGED
 from streamdeid.protect.mask_faces import MASKS
 from streamdeid.surrogates.choice import METHODS, SAMPLED

@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import Photograph
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Picture, Points
 from streamdeid.core.ibug68 import OUTLINE
 from streamdeid.lab.published_pictures import Publisher
 from streamdeid.surrogates.gallery import Gallery
 
-Picture = NDArray[np.uint8]
 _GREY = 128
 _JPEG_QUALITY = 85
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import Photograph, identity_of, reduced
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Picture, Points
 from streamdeid.errors import FailedClosed
-from streamdeid.lab.picture_attacks.picture_sets import Picture, PictureSet, black_hull, originals
+from streamdeid.lab.picture_attacks.picture_sets import PictureSet, black_hull, originals
 from streamdeid.lab.published_pictures import even_planes, whole_rgb
 from streamdeid.observe.posed_view import PosedReader
 from streamdeid.render.light import LightFrame

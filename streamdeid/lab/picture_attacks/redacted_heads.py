@@ -11,18 +11,15 @@ from dataclasses import replace
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from streamdeid.aam.photographs import Photograph
+from streamdeid.core.arrays import Picture, Points
 from streamdeid.core.colour import planes_from_rgb
-from streamdeid.core.faces import Points
 from streamdeid.core.frames import Planes
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet, originals
 from streamdeid.lab.published_pictures import even_planes, whole_rgb
 from streamdeid.protect.soft_redaction import Head, SoftMemory, head_of, soft_redaction
 from streamdeid.render.masks import blur, pixelate
-
-Picture = NDArray[np.uint8]
 
 SOFT, RIM = "soft redaction", "soft redaction without its tone"
 SOLID = "solid, the same outline"

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vectors
 from streamdeid.lab.attacks.learnt_inversion import ridge
-from streamdeid.lab.picture_attacks.scores import Vectors
 
 AXES = (30, 80)
 """Principal axes kept of each side: few for what is soft, more for what is not. Each is an attack."""

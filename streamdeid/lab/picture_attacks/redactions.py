@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.photographs import NEUTRAL, Photograph
+from streamdeid.core.arrays import Vectors
 from streamdeid.identity.picture_recognisers import PictureRecogniser
 from streamdeid.lab.identification import Interval, bootstrap, identified
 from streamdeid.lab.picture_attacks.laboratory import Subjects, described
@@ -30,7 +31,7 @@ from streamdeid.lab.picture_attacks.redacted_heads import (
     redacted_heads,
 )
 from streamdeid.lab.picture_attacks.redaction_inversion import AXES, Pairs, named_in_folds, named_in_samples
-from streamdeid.lab.picture_attacks.scores import Known, Vectors, distances
+from streamdeid.lab.picture_attacks.scores import Known, distances
 from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
 
 SLUG = "redacted-heads"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from streamdeid.k_same.clusters import Vectors
+from streamdeid.core.arrays import Vectors
 from streamdeid.lab.attacks import metrics
 from streamdeid.lab.attacks.inversion import inverted, shifts_of
 from streamdeid.lab.attacks.null_space import projected, residual

@@ -14,8 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from streamdeid.aam.photographs import Photograph
-from streamdeid.aam.piecewise_affine import Points
-from streamdeid.lab.picture_attacks.picture_sets import Picture
+from streamdeid.core.arrays import Picture, Points
 
 _BRIGHTNESS = 0.3
 """Largest change of brightness, natural log. This and the next: what one room or day differs by from another, about a

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vectors
 from streamdeid.lab.identification import Interval, accepted, bootstrap, bootstrap_equal_error, identified, threshold_at
 from streamdeid.lab.tables import limits
 
-Vectors = NDArray[np.float64]
 _BLOCK = 64
 
 

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Vectors
 from streamdeid.lab.identification import Interval, identified
 from streamdeid.lab.picture_attacks.laboratory import BLACK_HULL, PAPER
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet
-from streamdeid.lab.picture_attacks.scores import Known, Vectors, distances, share
+from streamdeid.lab.picture_attacks.scores import Known, distances, share
 from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
 from streamdeid.surrogates.choice import SAMPLED
 

@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 import cv2
 import numpy as np
 
+from streamdeid.core.arrays import Vectors
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet, hull
-from streamdeid.lab.picture_attacks.scores import Vectors, share
+from streamdeid.lab.picture_attacks.scores import share
 from streamdeid.lab.tables import Chapter, Table, limits, percent
 from streamdeid.surrogates.attributes import fit_discriminant
 

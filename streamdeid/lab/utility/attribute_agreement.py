@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Points
 from streamdeid.surrogates.attributes import Discriminant, age_group
 
 _COLUMNS = {"gender": "face_gender", "age": "face_age"}

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Points
 
 _LEAST = 3
 """Pairs below which a correlation says nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Points
 from streamdeid.lab.tables import Cell, Chapter, Table, Verdict
 from streamdeid.lab.utility.distinguishability import TABLE_I, Crowd, Distances, drawn_people, surrogates_of
 from streamdeid.lab.utility.results import ORIGINALS, Results

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Points
 from streamdeid.errors import FailedClosed
 from streamdeid.k_same.clusters import distances
 from streamdeid.surrogates.choice import Surrogates, SurrogateSettings

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Flags, Points
 from streamdeid.errors import SettingsError
 from streamdeid.k_same.fisherface import fit_fisherface
 from streamdeid.lab.utility.correlation import concordance, pearson
@@ -19,8 +18,6 @@ from streamdeid.lab.utility.correlation import concordance, pearson
 NEUTRAL, SMILING = 0, 1
 """Columns of the pictures of a person."""
 _LEAST_PEOPLE = 4
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ def expression_agreement(training: Points, originals: Points, published: Points)
     right = positive == (np.arange(2) == SMILING)
     both = seen & np.isfinite(before)
 
-    def share(hits: Bools, where: Bools) -> float:
+    def share(hits: Flags, where: Flags) -> float:
         return float(hits[where].mean()) if where.any() else float("nan")
 
     return Agreement(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import (
     LEFT_BROW,
     LEFT_EYE_CORNERS,

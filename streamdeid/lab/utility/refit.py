@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.photographs import Detect, Photograph, identity_of
 from streamdeid.aam.train import sample_of
-from streamdeid.core.faces import Face, Points
+from streamdeid.core.arrays import Flags, Points
+from streamdeid.core.faces import Face
 from streamdeid.core.ibug68 import LANDMARKS
 from streamdeid.lab.published_pictures import Publisher, even_planes, whole_rgb
 
-Bools = NDArray[np.bool_]
 Tick = Callable[[], None]
 
 
@@ -31,9 +31,9 @@ class Refit:
     """float64 (n, e, d): identity vectors of the pictures, expression included."""
     landmarks: Points
     """float64 (n, e, 68, 2) in pixels."""
-    shown: Bools
+    shown: Flags
     """bool (n, e): the picture was published with a face as the method shows it, not with a cover in its stead."""
-    detected: Bools
+    detected: Flags
     """bool (n, e): the detector found a face at the old place in what was shown."""
 
     @property

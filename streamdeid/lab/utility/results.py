@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamdeid.core.faces import Points
+from streamdeid.core.arrays import Points
 from streamdeid.lab.utility.refit import Refit
 from streamdeid.surrogates.choice import SAMPLED
 

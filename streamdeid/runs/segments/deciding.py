@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Points
+from streamdeid.core.arrays import Points
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.gathered import Gathered
 from streamdeid.identity.reentry import Outcome

@@ -10,9 +10,9 @@ from typing import overload
 
 import numpy as np
 
-from streamdeid.aam.piecewise_affine import Points
 from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, FrameRecord
+from streamdeid.core.arrays import Points
 from streamdeid.errors import FailedClosed
 from streamdeid.report.counts import Counts
 from streamdeid.runs.again import RecordedFrames, RecordedTracks

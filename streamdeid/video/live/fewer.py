@@ -7,7 +7,8 @@ from fractions import Fraction
 import cv2
 import numpy as np
 
-from streamdeid.core.frames import Plane, Planes
+from streamdeid.core.arrays import Plane
+from streamdeid.core.frames import Planes
 from streamdeid.core.square_pixels import square_size
 
 

@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from streamdeid.core.frames import Colour, Plane, Planes
+from streamdeid.core.arrays import Plane
+from streamdeid.core.frames import Colour, Planes
 
 CLOCK = 90_000
 """Ticks per second of the times of frames."""
