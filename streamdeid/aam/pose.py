@@ -8,6 +8,7 @@ foreshortened difference between the surrogate and the person.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -27,12 +28,12 @@ class HeadPose:
     shift: Points
     """float64 (2,): image of the frame's origin."""
 
-    @property
+    @cached_property
     def yaw(self) -> float:
         """Turn about the vertical, radians, positive when the face looks to the picture's left."""
         return float(np.arcsin(np.clip(self.rotation[0, 2], -1, 1)))
 
-    @property
+    @cached_property
     def pitch(self) -> float:
         """Nod, radians, positive when the face looks up."""
         return float(np.arcsin(np.clip(self.rotation[1, 2], -1, 1)))
@@ -73,7 +74,8 @@ def _posed(points: Points, origin: Points, inverse: Points) -> HeadPose:
     u, s, vt = np.linalg.svd(affine.T, full_matrices=False)
     rows = u @ vt
     scale = float(s.mean())
-    rotation = np.vstack([rows, np.cross(rows[0], rows[1])])
+    (ax, ay, az), (bx, by, bz) = rows.tolist()
+    rotation = np.array([*rows, (ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx)])
     return HeadPose(scale, rotation, centre - scale * rows @ origin)
 
 

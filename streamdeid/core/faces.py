@@ -76,7 +76,7 @@ class Face:
             return None
         return cv2.convexHull(self.mesh[:, :2].astype(np.float32)).reshape(-1, 2).astype(np.float64)
 
-    @property
+    @cached_property
     def outline(self) -> tuple[float, float, float, float] | None:
         """The face from hairline to chin, pixels: by landmarks that the landmarker is sure of, or by keypoints. None
         where neither shows it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -100,7 +101,7 @@ class Observation:
     glasses: Glasses | None = None
     """The stubs of somebody's glasses beside the cover; None where no glasses are worn."""
 
-    @property
+    @cached_property
     def width(self) -> float:
         """Width of the face in pixels of the frame."""
         return float(np.ptp(self.points[:, 0]))

@@ -57,9 +57,11 @@ class Going:
 
     def until(self, track: int) -> Fraction:
         """When the face is last seen in the frames that are known, seconds, without looking again."""
-        seen = [(one.frame.time, self.seen(track, one)) for one in self.later if one.observed(track)]
-        there = [time for time, one in seen if one is not None and (one.measured or one.posed)]
-        return max([self.frame.time, *there])
+        for one in reversed(self.later):  # frames wait in order of their times
+            seen = self.seen(track, one) if one.observed(track) else None
+            if seen is not None and (seen.measured or seen.posed):
+                return max(self.frame.time, one.frame.time)
+        return self.frame.time
 
     def agreed(self, track: int, view: PosedView | None, first: int = 0) -> bool:
         """Whether two networks agree on a face, by the frames before this one (the later one of number `first` - 1, if

@@ -36,7 +36,8 @@ LARGEST = 256
 """Components with more tracks and more faces than this are matched greedily."""
 _UNMATCHED = 1.0
 _CANDIDATES = 12
-_BLOCK = 1 << 19
+_BLOCK, _FEW = 1 << 19, 256
+"""Pairs that are looked at together, and up to which all are, without sorting out who is far away first."""
 
 
 @dataclass(frozen=True)
@@ -304,6 +305,12 @@ def _touching(a: Floats, b: Floats) -> Iterator[tuple[Rows, Rows]]:
     if not len(a) or not len(b):
         return
     order = np.argsort(b[:, 0], kind="stable")
+    if len(a) * len(b) <= _FEW:
+        c = b[order]
+        across = (c[:, 2] >= a[:, :1]) & (c[:, 0] <= a[:, 2:3])
+        i, j = np.nonzero(across & (c[:, 1] <= a[:, 3:]) & (c[:, 3] >= a[:, 1:2]))
+        yield i, order[j]
+        return
     left = b[order, 0]
     # A box of b that starts more than the widest side before a cannot reach it.
     low = np.searchsorted(left, a[:, 0] - (b[:, 2] - b[:, 0]).max(), side="left")

@@ -135,8 +135,9 @@ def _signals(boxes: Floats) -> Floats:
 
 def _units(mean: Floats) -> Floats:
     """What one unit of noise is for each signal, (n, 4): the face's size in pixels twice, then 1 twice."""
-    size = np.exp((mean[:, 2, 0] + mean[:, 3, 0]) / 2)
-    return np.stack([size, size, np.ones_like(size), np.ones_like(size)], axis=1)
+    units = np.ones((len(mean), 4))
+    units[:, :2] = np.exp((mean[:, 2, 0] + mean[:, 3, 0]) / 2)[:, None]
+    return units
 
 
 def _entries(motion: Motion) -> tuple[Floats, Floats, Floats]:

@@ -180,6 +180,22 @@ def test_a_match_beyond_touching_is_ambiguous() -> None:
     assert pairs_of(result) == {(0, 0)} and result.ambiguous_tracks.all()
 
 
+@given(st.integers(0, 10**6), st.integers(0, 14), st.integers(0, 14))
+@settings(max_examples=200, deadline=None)
+def test_few_boxes_touch_the_same_ones_in_the_same_order_as_in_a_crowd(seed: int, many: int, others: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = (rng.integers(0, 40, (n, 4)).astype(np.float64) for n in (many, others))
+    for boxes in (a, b):
+        boxes[:, 2:] = boxes[:, :2] + rng.integers(0, 12, (len(boxes), 2))
+    few = list(association._touching(a, b))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(association, "_FEW", 0)
+        many_of_them = list(association._touching(a, b))
+    assert [p for i, j in few for p in zip(i, j, strict=True)] == [
+        p for i, j in many_of_them for p in zip(i, j, strict=True)
+    ]
+
+
 @given(st.integers(0, 10**6))
 @settings(max_examples=40, deadline=None)
 def test_order_does_not_matter(seed: int) -> None:
