@@ -43,8 +43,13 @@ _BEARD, _BEARD_COLOUR = 0.15, 0.25
 """What the lower face counts in a fit of brightness and of colour: beards are dark."""
 _BEARD_RIDGE = 1e-2
 """How firmly the term that bends from brow to chin is held: it is the shape of a beard. With both, 13 % of a beard's
-darkness of 0.5 passes (60 % at a weight of 0.2 and a ridge like the others'), and lamps drawn on faces of the model are
-followed as well as without."""
+darkness of 0.5 passes (60 % at a weight of 0.2 and a ridge like the others') before the lower face is held to what is
+seen, and 31 % after that; lamps drawn on faces of the model are followed as well as without."""
+_SOFT_BORDER = 0.12
+"""Blur of the border between the upper and the lower face, share of the width."""
+_ABOVE, _SHADOWED, _FEWEST = 0.05, 0.25, 20
+"""How much brighter than cheeks a lower face is drawn at most, natural log, unless it is seen so; what is drawn of the
+darkness that is seen there: it may be a beard. And pixels on either side below which nothing is known of this."""
 _BEND = 7
 """Number of that term."""
 MOST = 0.9
@@ -123,6 +128,8 @@ class LightFrame:
     """float64 (p,): what each counts for colour."""
     upper: NDArray[np.bool_]
     """bool (f,): plain skin of the upper face."""
+    lower: Pixels
+    """float32 (h, w): `Zones.lower`, where a beard may be, with a border as soft as light."""
     brows: Points
     """float64 (f,): weights of the middle of the brows, together 1."""
     lips: Points
@@ -166,6 +173,7 @@ class LightFrame:
             (1 - (1 - _BEARD) * lower)[fitted].astype(np.float64),
             np.where(lower > 0, _BEARD_COLOUR, 1.0)[fitted],
             (skin > 0.5) & (lower == 0),
+            np.asarray(cv2.GaussianBlur(zones.lower, (0, 0), _SOFT_BORDER * size[0]), np.float32),
             _core(zones.brows[at], 0.3),
             _core((zones.lips * shut)[at], 0.5),
             vertex_slopes(surface, model.mean_shape),
@@ -222,6 +230,7 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
     found = robust_fit(light.terms[at][light.fitted], level, light.bright, usual, ridge, 0.12, 6)
     bright = np.clip(light.terms[:, :, :-1] @ found[:-1] - found[0], -MOST, MOST) + found[0]
     shade = (light.studio @ LUMA)[:, :, None] * np.float32(np.clip(found[-1], 0, 1))
+    bright = _held_below(light, bright, level - shade[at][light.fitted, 0])
     tint = _tint(light, person, own * np.exp(shade[at]), bright)
     towards = np.array([0.7 * np.clip(2 * found[1], -1, 1), -0.75 + 0.3 * np.clip(2 * found[2], -1, 1)])
     there = np.log(neutral + _FLOOR) - (bright[:, :, None] + tint)[at]
@@ -232,6 +241,20 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
         _lip_shift(light, there, face.small_texture),
         0.0 if hair is None else float(np.interp(-hair, _DARK_HAIR, (0, 1))),
     )
+
+
+def _held_below(light: LightFrame, bright: Points, seen: Points) -> Points:
+    """Brightness (h, w) of the light with the lower face held to what is seen (p,): what the terms say of it comes from
+    the upper face, and no chin is brighter than cheeks that does not look so."""
+    at = light.table.rows[light.fitted], light.table.columns[light.fitted]
+    below = light.lower[at] > 0.5
+    if below.sum() < _FEWEST or (~below).sum() < _FEWEST:
+        return bright
+    told, drawn = float(np.median(seen[below])), float(np.median(bright[at][below]))
+    most = max(float(np.median(bright[at][~below])) + _ABOVE, told)
+    held = min(drawn, most)
+    held += _SHADOWED * min(told - held, 0.0)
+    return np.asarray(bright + (held - drawn) * light.lower, np.float64)
 
 
 def light_change(light: LightFrame, now: SoftSkin, rest: SoftSkin) -> Pixels:

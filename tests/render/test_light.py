@@ -191,9 +191,9 @@ def test_static_light_is_of_a_family_that_cannot_carry_a_likeness(
     """Whoever is seen, each channel of the field is a sum of the frame's own smooth terms and the studio's light."""
     field = static_light(light, _face(fitting, seed).small_texture, _face(fitting, seed + 1)).field.astype(np.float64)
     assert np.abs(field - np.median(field, axis=(0, 1))).max() < 0.7, "nothing was clipped"
-    terms = np.concatenate([light.terms[:, :, :-1], light.studio], axis=2)
+    terms = np.concatenate([light.terms[:, :, :-1], light.lower[:, :, None], light.studio], axis=2)
     terms = terms.reshape(-1, terms.shape[2])
-    assert terms.shape[1] < 12
+    assert terms.shape[1] < 13
     channels = field.reshape(-1, 3)
     found = np.linalg.lstsq(terms, channels, rcond=None)[0]
     np.testing.assert_allclose(terms @ found, channels, atol=1e-5)
@@ -263,6 +263,22 @@ def test_a_beard_does_not_darken_the_rest_and_less_than_itself_below(
     passed = found - bare
     assert np.abs(passed[beard < 0.1]).mean() < 0.1 * darkness
     assert passed[beard > 0.9].mean() > -0.4 * darkness
+
+
+@pytest.mark.parametrize("chin", [-0.4, 0.0])
+def test_no_chin_glows_that_does_not_look_so(light: LightFrame, fitting: FitModel, chin: float) -> None:
+    """Light that grows from brow to cheek (a fringe's shade) is not carried on over a chin that is no brighter."""
+    own, other = _face(fitting, 4).small_texture, _face(fitting, 5)
+    rows, points = light.table.rows, fitting.model.mean_shape * fitting.scale
+    v = np.clip((rows - points[17:27, 1].min()) / (points[33, 1] - points[17:27, 1].min()), 0, 1)
+    zones = Zones.of(fitting.model.mean_shape, fitting.model.frame_size[0], light.table.size)
+    below = zones.lower[rows, light.table.columns]
+    gain = np.exp(0.8 * (v - 1) * (1 - below) + chin * below).astype(np.float32)[:, None]
+    even, found = (static_light(light, texture, other).field @ LUMA for texture in (own, own * gain))
+    change = (found - even)[rows, light.table.columns][light.skin > 0]
+    cheeks, jaw = (change[part[light.skin > 0]] for part in ((v > 0.7) & (below < 0.1), below > 0.9))
+    assert np.median(jaw) < max(float(np.median(cheeks)), chin) + 0.1
+    assert np.median(jaw) > chin - 0.1
 
 
 # --- brows and lips
