@@ -14,7 +14,7 @@ from functools import cached_property
 import cv2
 import numpy as np
 
-from streamdeid.core.arrays import Picture, Singles
+from streamdeid.core.arrays import Plane, Singles
 
 _BLOCK = 2
 """Side of a block in pixels: smaller ones do not survive an encoder."""
@@ -41,7 +41,7 @@ class Watermark:
         blocks = rng.integers(0, 2, (-(-height // _BLOCK), -(-width // _BLOCK))) * 2 - 1
         return cls(np.kron(blocks, np.ones((_BLOCK, _BLOCK)))[:height, :width].astype(np.float32))
 
-    def stamp(self, luma: Picture, x: int, y: int, hull: Singles) -> None:
+    def stamp(self, luma: Plane, x: int, y: int, hull: Singles) -> None:
         """Add the pattern to a luma plane, uint8 (h, w), in place, its corner at (x, y). hull (h, w): weights."""
         height, width = self.pattern.shape
         left, top = max(0, -x), max(0, -y)
@@ -62,7 +62,7 @@ class Watermark:
         steps = (0, 1, 2)
         return [np.ascontiguousarray(sharp[y0 + i * h // 2 :, x0 + j * w // 2 :][:h, :w]) for i in steps for j in steps]
 
-    def strongest(self, luma: Picture) -> float:
+    def strongest(self, luma: Plane) -> float:
         """Highest correlation of any window with any place of a luma plane, uint8 (h, w); -1 to 1."""
         sharp = _high_passed(luma.astype(np.float32))
         height, width = self.windows[0].shape

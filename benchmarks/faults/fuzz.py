@@ -44,7 +44,7 @@ from benchmarks.faults.faults import threshold_between
 from benchmarks.faults.mutated import FORMS, FRAMES, Recording, decoded, mutate, record
 from benchmarks.watermark import Watermark
 from streamdeid.cli.error_text import explain
-from streamdeid.core.arrays import Picture
+from streamdeid.core.arrays import Plane
 from streamdeid.errors import ExitCode
 from streamdeid.runs.files import FileRun
 from streamdeid.settings import Settings
@@ -102,7 +102,7 @@ class Known:
     """What is known of the whole recording of a container."""
 
     recording: Recording
-    pictures: list[Picture]
+    pictures: list[Plane]
     """Luma as it was encoded."""
     threshold: float
     """Correlation from which a watermark counts as found."""
@@ -174,13 +174,13 @@ def compared(known: Known, given: Path, result: Path, tolerant: bool) -> Seen:
     return Seen(len(after), faces, uncovered, damaged, len(before) != len(after))
 
 
-def _box(box: tuple[float, float, float, float], luma: Picture) -> tuple[slice, slice]:
+def _box(box: tuple[float, float, float, float], luma: Plane) -> tuple[slice, slice]:
     x0, y0, x1, y1 = (round(edge) for edge in box)
     rows = slice(max(0, y0 - _AROUND), min(luma.shape[0], y1 + _AROUND))
     return rows, slice(max(0, x0 - _AROUND), min(luma.shape[1], x1 + _AROUND))
 
 
-def _alike(one: Picture, other: Picture) -> bool:
+def _alike(one: Plane, other: Plane) -> bool:
     return one.shape == other.shape and float(np.abs(one.astype(np.int16) - other).mean()) < _ALIKE
 
 

@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 Rows = NDArray[np.intp]
 """Numbers of rows or columns of another array."""
 Points = NDArray[np.float64]
-"""(n, 2) or (n, 3): places, in what their name or docstring says."""
+"""(n, 2) or (n, 3), mostly: places, or what is reckoned with as they are."""
 Triangles = NDArray[np.int32]
 """(t, 3): numbers of their corners."""
 Vector = NDArray[np.float64]
@@ -24,6 +24,6 @@ Vectors = NDArray[np.float64]
 Pixels = NDArray[np.float32]
 """(h, w), (h, w, c), or (n, c) of chosen pixels: grey levels, weights, or logarithms of them."""
 Picture = NDArray[np.uint8]
-"""(h, w, 3): RGB."""
+"""(h, w, 3): RGB, unless it is said otherwise."""
 Plane = NDArray[np.uint8]
 """(h, w): one plane of a picture."""

@@ -1,4 +1,5 @@
-"""Eyes: an iris in the surrogate's colours at the original's place, between the surrogate's lids (methods.md 4.5 a).
+"""Eyes: an iris in the surrogate's colours, browner under dark hair, at the original's place, between the surrogate's
+lids (methods.md 4.5 a).
 
 No pixel of the original's eye is used. Everything is drawn at the resolution of the picture, so eyes stay sharp: a ball
 shaded by the upper lid, an iris with a soft limbus, the reflection of the light, lashes and the fold of the lid. Lines
@@ -96,9 +97,11 @@ def eye_colours(picture: Pixels, eye: Points, iris: Points, skin: Pixels) -> Eye
 
 
 def browner(own: EyeColours, share: float) -> EyeColours:
-    """Eyes with irises nearer to brown ones. share: 0 for as they are, 1 for as near as they come."""
-    skin = float(own.sclera.mean()) / _WHITE
-    iris = own.iris + np.float32(_BROWNER * share) * (_BROWN * np.float32(skin) - own.iris)
+    """Eyes with irises nearer to brown ones, and no brighter than they are. share: 0 for as they are, 1 for as near as
+    they come. How bright the face is they tell by their whites."""
+    brown = _BROWN * np.float32(own.sclera.mean() / _WHITE)
+    brown = brown * np.float32(min(1.0, float(own.iris.mean() / brown.mean())))
+    iris = own.iris + np.float32(_BROWNER * share) * (brown - own.iris)
     return EyeColours(own.sclera, iris, np.minimum(own.pupil, np.float32(0.55) * iris.mean()))
 
 

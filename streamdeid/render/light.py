@@ -3,9 +3,9 @@
 A face at rest is relit by a few terms: normals of the mean face, the place on it, and how much of the general shading
 of any face there is. Second-order terms of the normals carry the relief of the person's own face: a strong recogniser
 knows a tenth more people by them, and few viewers miss them. They are fitted robustly to plain skin, on
-which a beard counts little and eyes, brows, lips and hair nothing: what is dark on a person darkens nobody else. In
-each frame the same is done with the change since the face at rest, plus a little of the soft folds. Everything is
-measured in the fit's small frame.
+which a beard counts little and eyes, brows, lips and hair nothing: what is dark on a person darkens nobody else, but
+for a quarter of a lower face's darkness, which may be its shade. In each frame the same is done with the change since
+the face at rest, plus a little of the soft folds. Everything is measured in the fit's small frame.
 
 What passes of a person at rest is what `StaticLight` says, and no more.
 """
@@ -47,9 +47,9 @@ darkness of 0.5 passes (60 % at a weight of 0.2 and a ridge like the others') be
 seen, and 31 % after that; lamps drawn on faces of the model are followed as well as without."""
 _SOFT_BORDER = 0.12
 """Blur of the border between the upper and the lower face, share of the width."""
-_ABOVE, _SHADOWED, _FEWEST = 0.05, 0.25, 20
-"""How much brighter than cheeks a lower face is drawn at most, natural log, unless it is seen so; what is drawn of the
-darkness that is seen there: it may be a beard. And pixels on either side below which nothing is known of this."""
+_ABOVE, _SHADOWED = 0.05, 0.25
+"""How much brighter than the upper face the lower one is drawn at most, natural log, unless it is seen so; and what is
+drawn of the darkness that is seen there, which may be a beard's."""
 _BEND = 7
 """Number of that term."""
 MOST = 0.9
@@ -65,8 +65,8 @@ one is asked for it."""
 _HAIR = ([0.3, 0.7, 1.3], [0.13, 0.32, 0.55])
 """How much darker than skin brows are, natural log, by how much darker hair is: between London's blond and black."""
 _DARK_HAIR = 0.4, 0.9
-"""How much darker than skin hair is, natural log, from which irises turn browner and from which they are brown. Of 19
-people in clips, fair ones have 0 to .6, brown and black hair .7 to 2.3."""
+"""How much darker than skin hair is, natural log, from which irises turn browner and from which they are brown. Of 14
+people in clips, fair ones have 0 to .5, those with brown and black hair .5 to 1.4, and one whose is combed back .3."""
 _BROWS = (0.6, 1.3)
 """Bounds of the factor on a surrogate's brows. Black hair asks for 1.45, with which the one child of the clips (lp_d11)
 looks painted."""
@@ -245,15 +245,13 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
 
 def _held_below(light: LightFrame, bright: Points, seen: Points) -> Points:
     """Brightness (h, w) of the light with the lower face held to what is seen (p,): what the terms say of it comes from
-    the upper face, and no chin is brighter than cheeks that does not look so."""
+    the upper face, and nothing below is brighter than that which does not look so."""
     at = light.table.rows[light.fitted], light.table.columns[light.fitted]
     below = light.lower[at] > 0.5
-    if below.sum() < _FEWEST or (~below).sum() < _FEWEST:
-        return bright
     told, drawn = float(np.median(seen[below])), float(np.median(bright[at][below]))
     most = max(float(np.median(bright[at][~below])) + _ABOVE, told)
     held = min(drawn, most)
-    held += _SHADOWED * min(told - held, 0.0)
+    held += _SHADOWED * max(min(told - held, 0.0), -MOST)
     return np.asarray(bright + (held - drawn) * light.lower, np.float64)
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from benchmarks.looks import edge_steps, face_pairs, looks, relief, sharpness, sheets, skin_looks
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
+from streamdeid.core.arrays import Pixels
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Redaction
 from streamdeid.surrogates.gallery import Gallery
@@ -24,8 +24,7 @@ from streamdeid.synthetic.people import synthetic_people
 from streamdeid.video.files.drawn_clip import write_drawn_clip
 from tests.drawn_faces import Scene, pose_at, scene, some_identity
 
-Picture = NDArray[np.float32]
-Edit = Callable[[Picture, Any], Picture]
+Edit = Callable[[Pixels, Any], Pixels]
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +97,7 @@ def test_a_lighter_face_has_another_level_and_the_same_colour_and_shading(drawn:
 
 
 def test_light_from_the_side_is_read_as_its_spread(drawn: Scene) -> None:
-    def lit(picture: Picture, pair: Any) -> Picture:
+    def lit(picture: Pixels, pair: Any) -> Pixels:
         x = (np.arange(picture.shape[1]) - pair.points[30, 0]) / pair.width
         return picture * np.exp(0.4 * x).astype(np.float32)[None, :, None]
 
@@ -112,7 +111,7 @@ def test_light_from_the_side_is_read_as_its_spread(drawn: Scene) -> None:
 def test_what_is_no_skin_on_the_original_is_left_out_and_on_the_new_face_counts(drawn: Scene) -> None:
     plain = _pair(drawn)
 
-    def bearded(picture: Picture) -> Picture:
+    def bearded(picture: Pixels) -> Pixels:
         low = plain.points[33, 1] + 0.02 * plain.width
         picture = picture.copy()
         picture[int(low) :] *= 0.45
@@ -144,7 +143,7 @@ def test_a_step_at_the_chin_alone_is_the_chins(drawn: Scene) -> None:
     smooth = np.full_like(_pair(drawn).before, 120.0)
     plain = replace(_pair(drawn), before=smooth, after=smooth)
 
-    def shadowed(picture: Picture, pair: Any) -> Picture:
+    def shadowed(picture: Pixels, pair: Any) -> Pixels:
         picture[int(pair.points[58, 1]) :] *= 0.8
         return picture
 

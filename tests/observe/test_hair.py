@@ -38,6 +38,15 @@ def test_a_shine_on_black_hair_leaves_it_black(model: AppearanceModel) -> None:
     assert found is not None and found < -1.5
 
 
+def test_a_dark_room_beside_fair_hair_makes_it_no_darker(model: AppearanceModel) -> None:
+    picture, points, small = _portrait(model, 1.0, 150)
+    centre, side = points.mean(axis=0), np.ptp(points[:, 0])
+    columns = np.arange(picture.shape[1])
+    picture[:, np.abs(columns - centre[0]) > 0.42 * side] = 10
+    found = _hair(picture, points, small)
+    assert found is None or found > -0.1
+
+
 @pytest.mark.parametrize("hair", [_SKIN - 5, _SKIN, 230])
 def test_nothing_darker_is_no_hair(model: AppearanceModel, hair: int) -> None:
     assert _hair(*_portrait(model, 1.0, hair)) is None

@@ -167,6 +167,19 @@ def test_hair_is_known_when_half_the_frames_know_it(rest: Floats, every: int, kn
     assert hair == (pytest.approx(-0.5) if known else None)
 
 
+def test_who_leans_out_of_the_picture_keeps_the_hair_they_had(rest: Floats) -> None:
+    """Irises and brows go with it, and would jump."""
+    estimator = NeutralEstimator()
+    for _ in range(20):
+        _feed(estimator, rest, yaw=0.2, hair=-1.2)
+    assert estimator.neutral(0.0).hair == pytest.approx(-1.2)
+    shown = []
+    for i in range(200):  # calmer than what was seen before
+        _feed(estimator, rest, hair=None)
+        shown.append(estimator.neutral(i / 25).hair)
+    assert shown == pytest.approx([-1.2] * 200)
+
+
 def test_one_cap_does_not_make_the_hair_dark(rest: Floats) -> None:
     estimator = NeutralEstimator()
     for i in range(20):

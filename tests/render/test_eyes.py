@@ -254,6 +254,12 @@ def test_pale_irises_do_not_stare(model: AppearanceModel) -> None:
     np.testing.assert_allclose(pale / pale.mean(), own / own.mean(), atol=0.02, err_msg="the hue is their own")
 
 
+def test_irises_that_are_darker_than_brown_ones_are_made_no_brighter() -> None:
+    own = EyeColours(np.float32([190, 180, 170]), np.float32([22, 24, 29]), np.float32([10, 10, 10]))
+    brown = browner(own, 1.0).iris
+    assert brown.mean() == pytest.approx(own.iris.mean(), rel=1e-4) and brown[0] > brown[2]
+
+
 @pytest.mark.parametrize("blue", [(60, 80, 100), (70, 62, 52)])
 def test_browner_irises(blue: tuple[int, int, int]) -> None:
     own = EyeColours(np.float32([190, 180, 170]), np.float32(blue), np.float32([20, 20, 20]))

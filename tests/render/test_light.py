@@ -12,7 +12,7 @@ from streamdeid.aam.surface import surface_normals
 from streamdeid.aam.zones import Zones
 from streamdeid.core.arrays import Flags, Pixels, Points
 from streamdeid.core.colour import LUMA
-from streamdeid.render.light import _FLOOR, LightFrame, light_change, static_light, tint_change
+from streamdeid.render.light import _FLOOR, MOST, LightFrame, light_change, static_light, tint_change
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.robust_fit import _normal_equations, robust_fit
 from tests import slow_twins
@@ -188,12 +188,13 @@ def test_highlights_in_eyes_lie_towards_the_lamp(
 def test_static_light_is_of_a_family_that_cannot_carry_a_likeness(
     light: LightFrame, fitting: FitModel, seed: int
 ) -> None:
-    """Whoever is seen, each channel of the field is a sum of the frame's own smooth terms and the studio's light."""
-    field = static_light(light, _face(fitting, seed).small_texture, _face(fitting, seed + 1)).field.astype(np.float64)
+    """Whoever is seen, each channel of the field is a sum of the frame's own smooth terms, the lower face's soft mask
+    and the studio's light."""
+    own, other = _face(fitting, seed).small_texture, _face(fitting, seed + 1)
+    field = static_light(light, own, other).field.astype(np.float64)
     assert np.abs(field - np.median(field, axis=(0, 1))).max() < 0.7, "nothing was clipped"
     terms = np.concatenate([light.terms[:, :, :-1], light.lower[:, :, None], light.studio], axis=2)
     terms = terms.reshape(-1, terms.shape[2])
-    assert terms.shape[1] < 13
     channels = field.reshape(-1, 3)
     found = np.linalg.lstsq(terms, channels, rcond=None)[0]
     np.testing.assert_allclose(terms @ found, channels, atol=1e-5)
@@ -279,6 +280,18 @@ def test_no_chin_glows_that_does_not_look_so(light: LightFrame, fitting: FitMode
     cheeks, jaw = (change[part[light.skin > 0]] for part in ((v > 0.7) & (below < 0.1), below > 0.9))
     assert np.median(jaw) < max(float(np.median(cheeks)), chin) + 0.1
     assert np.median(jaw) > chin - 0.1
+
+
+@pytest.mark.parametrize("grey", [0, 1, 255])
+def test_whatever_hides_the_lower_face_darkens_it_within_bounds(
+    light: LightFrame, fitting: FitModel, grey: int
+) -> None:
+    own, other = _face(fitting, 4).small_texture, _face(fitting, 5)
+    zones = Zones.of(fitting.model.mean_shape, fitting.model.frame_size[0], light.table.size)
+    hidden = own.copy()
+    hidden[zones.lower[light.table.rows, light.table.columns] > 0.5] = grey
+    field = static_light(light, hidden, other).field @ LUMA
+    assert np.abs(field - np.median(field)).max() < 3 * MOST
 
 
 # --- brows and lips

@@ -14,6 +14,9 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import yuv_from_rgb
 from streamdeid.core.frames import Colour
+from streamdeid.observe.neutral import Neutral
+from streamdeid.render.eyes import browner
+from streamdeid.render.face import Blending
 from streamdeid.render.light import LightFrame, StaticLight, static_light
 from streamdeid.render.lit_face import _KNEE, _lit, at_eye, dressed, hairs, lit_eye, lit_texture
 from streamdeid.render.new_face import NewFace
@@ -82,6 +85,17 @@ def test_a_texture_is_reduced_by_area_on_demand(face: NewFace) -> None:
 def test_without_anything_to_change_a_face_is_as_it_was(face: NewFace, plain: StaticLight, fitting: FitModel) -> None:
     worn = dressed(face, plain, fitting.model.albedo.zones, hairs(face, fitting.model.albedo.zones))
     np.testing.assert_allclose(worn, face.picture, atol=1e-3)
+
+
+def test_the_eyes_that_are_drawn_go_with_the_hair(face: NewFace, light: LightFrame, fitting: FitModel) -> None:
+    own, half, dark = (
+        Blending().static(fitting, light, Neutral(face.shape, face.small_texture, hair), face).eyes
+        for hair in (None, -0.65, -2.0)
+    )
+    for eye in (0, 1):
+        np.testing.assert_allclose(own[eye].iris, face.eyes[eye].iris)
+        np.testing.assert_allclose(dark[eye].iris, browner(face.eyes[eye], 1.0).iris)
+        np.testing.assert_allclose(half[eye].iris, browner(face.eyes[eye], 0.5).iris, rtol=1e-5)
 
 
 def test_darker_hair_darkens_the_brows_alone(face: NewFace, plain: StaticLight, fitting: FitModel) -> None:

@@ -9,20 +9,20 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from streamdeid.core.arrays import Box, Picture
+from streamdeid.core.arrays import Box, Plane
 from streamdeid.review.following import Following, ReducedPictures, follow
 from tests.review.drawn_review import Review
 
 WIDTH, HEIGHT, SIDE = 320, 180, 48
 
 
-def _texture(seed: int) -> Picture:
+def _texture(seed: int) -> Plane:
     rng = np.random.default_rng(seed)
     coarse = rng.integers(30, 225, (SIDE // 6, SIDE // 6))
     return np.kron(coarse, np.ones((6, 6))).astype(np.uint8)
 
 
-def _scene(places: Sequence[tuple[float, float] | None], texture: Picture | None = None) -> list[Picture]:
+def _scene(places: Sequence[tuple[float, float] | None], texture: Plane | None = None) -> list[Plane]:
     """A patch that moves over a still, faint ground; None for a frame without it."""
     ground = np.random.default_rng(9).integers(95, 125, (HEIGHT, WIDTH)).astype(np.uint8)
     patch = _texture(1) if texture is None else texture
@@ -41,7 +41,7 @@ def _box(place: tuple[float, float]) -> Box:
 
 
 def _followed(
-    pictures: Sequence[Picture], keys: dict[int, Box], scene: tuple[int, int] | None = None, stop: bool = False
+    pictures: Sequence[Plane], keys: dict[int, Box], scene: tuple[int, int] | None = None, stop: bool = False
 ) -> Following:
     following = Following()
     if stop:
@@ -124,7 +124,7 @@ def test_pictures_are_read_in_stretches_and_few_are_kept() -> None:
     """Going backwards must not decode from the key frame for each step."""
     asked: list[int] = []
 
-    def luma(frame: int) -> Picture:
+    def luma(frame: int) -> Plane:
         asked.append(frame)
         return np.zeros((90, 160), np.uint8)
 
