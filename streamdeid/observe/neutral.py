@@ -121,9 +121,10 @@ def _unrest(shape: Points, yaw: float, pitch: float) -> float:
 
 def _between(old: Neutral, new: Neutral, of_shape: float, share: float) -> Neutral:
     """The face that lies a share of the way from old to new, and its shape another one."""
-    hair = old.hair if new.hair is None else new.hair  # a head that the picture cuts has the hair that it had
-    if old.hair is not None and hair is not None:
-        hair = old.hair + share * (hair - old.hair)
+    if old.hair is None or new.hair is None:  # a head that the picture cuts has the hair that it had
+        hair = new.hair if old.hair is None else old.hair
+    else:
+        hair = old.hair + share * (new.hair - old.hair)
     texture = old.small_texture + np.float32(share) * (new.small_texture - old.small_texture)
     wide = old.open + share * (new.open - old.open)
     return Neutral(old.shape + of_shape * (new.shape - old.shape), texture, hair, wide)
@@ -256,9 +257,7 @@ class NeutralEstimator:
 
 def _steps(old: Neutral, new: Neutral) -> Points:
     """How far shapes, and all else, of two neutrals are apart, in the least steps that are made, (2,)."""
-    hair = 0.0 if old.hair is None or new.hair is None else abs(new.hair - old.hair)
-    if old.hair is None and new.hair is not None:
-        hair = np.inf
+    hair = 0.0 if new.hair is None else np.inf if old.hair is None else abs(new.hair - old.hair)
     texture = float(np.sqrt(np.square(new.small_texture - old.small_texture).mean()))
     shape = float(np.sqrt(np.square(new.shape - old.shape).sum(axis=1).mean()))
     lids = abs(new.open - old.open)

@@ -88,7 +88,7 @@ class StaticLight:
     """Factor on the darkness of the surrogate's brows, so that they go with the hair."""
     lips: Points
     """float64 (3,): log RGB by which the surrogate's lips go towards the person's."""
-    brown: float = 0.0
+    brown: float
     """How near its irises come to brown ones, 0 to 1: few blue eyes look out from under black hair."""
 
 
@@ -247,9 +247,9 @@ def _held_below(light: LightFrame, bright: Points, seen: Points) -> Points:
     """Brightness (h, w) of the light with the lower face held to what is seen (p,): what the terms say of it comes from
     the upper face, and nothing below is brighter than that which does not look so."""
     at = light.table.rows[light.fitted], light.table.columns[light.fitted]
-    below = light.lower[at] > 0.5
-    told, drawn = float(np.median(seen[below])), float(np.median(bright[at][below]))
-    most = max(float(np.median(bright[at][~below])) + _ABOVE, told)
+    below, fitted = light.lower[at] > 0.5, bright[at]
+    told, drawn, above = (float(np.median(part)) for part in (seen[below], fitted[below], fitted[~below]))
+    most = max(above + _ABOVE, told)
     held = min(drawn, most)
     held += _SHADOWED * max(min(told - held, 0.0), -MOST)
     return np.asarray(bright + (held - drawn) * light.lower, np.float64)
