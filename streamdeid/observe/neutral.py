@@ -78,6 +78,8 @@ class Neutral:
     """Natural log of the brightness of hair over that of skin; None where none was seen."""
     open: float = 1.0
     """How much wider than in the shape eyes are when they are open, 1 and more."""
+    yaw: float = 0.0
+    """How far the head was turned where the texture was seen, radians: its far side was not."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class _Candidate:
     small_texture: Pixels = field(repr=False)
     texture: Pixels | None = field(repr=False)
     hair: float | None
+    yaw: float
 
 
 def _width(shape: Points) -> float:
@@ -127,7 +130,8 @@ def _between(old: Neutral, new: Neutral, of_shape: float, share: float) -> Neutr
         hair = old.hair + share * (new.hair - old.hair)
     texture = old.small_texture + np.float32(share) * (new.small_texture - old.small_texture)
     wide = old.open + share * (new.open - old.open)
-    return Neutral(old.shape + of_shape * (new.shape - old.shape), texture, hair, wide)
+    yaw = old.yaw + share * (new.yaw - old.yaw)
+    return Neutral(old.shape + of_shape * (new.shape - old.shape), texture, hair, wide, yaw)
 
 
 class NeutralEstimator:
@@ -177,7 +181,7 @@ class NeutralEstimator:
             self._usually = np.median(self._recent[: self._noted], axis=0)
         self._seen += 1
         unrest = _unrest(shape, yaw, pitch) + _BLEMISH * blemish
-        kept = [*self._kept, _Candidate(unrest, ways, shape, small_texture, texture, hair)]
+        kept = [*self._kept, _Candidate(unrest, ways, shape, small_texture, texture, hair, yaw)]
         order = np.argsort(self._restlessness([(c.unrest, c.ways) for c in kept]), kind="stable")
         self._kept = [kept[i] for i in order[:_KEPT]]
 
@@ -232,7 +236,8 @@ class NeutralEstimator:
         same = {id(c) for c in best} == {id(c) for c in self._aimed_at}
         aim = self._aim
         if aim is None or not same:
-            aim = Neutral(self.shape(), median([c.small_texture for c in best]), _usual([c.hair for c in best]))
+            hair, yaw = _usual([c.hair for c in best]), float(np.median([c.yaw for c in best]))
+            aim = Neutral(self.shape(), median([c.small_texture for c in best]), hair, yaw=yaw)
         aim = replace(aim, open=self._open(aim.shape))
         if self._aim is None or not same or aim.open != self._aim.open:
             self._aim, self._aimed_at = aim, best

@@ -89,7 +89,7 @@ class Blending:
         """What follows from a neutral and a surrogate, derived anew only when one of them has changed."""
         if self._static is None or self._of is None or self._of[0] is not neutral or self._of[1] is not face:
             model = fitting.model
-            lit = static_light(light, neutral.small_texture, face, neutral.hair)
+            lit = static_light(light, neutral.small_texture, face, neutral.hair, neutral.yaw)
             rest = opened(at_rest(neutral.shape, model), neutral.open)
             shape = facing(face.shape, rest, model.depth)
             depth = slid_depth(model.depth, shape - rest, light.slopes)
@@ -150,8 +150,9 @@ def render_surrogate(
     now = light.skin_of(texture)
     if seen.fresh:
         blending.tint = None
-    tint = blending.tinted(tint_change(light, now, static.skin))
-    change = light_change(light, now, static.skin)
+    well = light.seen_from(seen.pose.rotation[2])
+    tint = blending.tinted(tint_change(light, now, static.skin, well))
+    change = light_change(light, now, static.skin, well)
     if plain:  # the other transfer's texture has its own folds: only the level and colour of light are carried
         change = np.full_like(change, np.median(change))
     smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
@@ -173,7 +174,7 @@ def render_surrogate(
             alpha = alpha + np.float32(1 - share) * (sharp_edge(alpha, sharp, turned.patch, points, seen) - alpha)
         return _blended(out, original, turned.patch, turned.patch, alpha, seen, fitting, blending, opening)
     field = static.light.field + change + smile + tint
-    texture = light.edge_on(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
+    texture = light.flanks.smoothed(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
     triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
     patch = render_ringed(texture, points, reached, triangles, model, out.size, margin)
     if patch is None:

@@ -18,20 +18,19 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.piecewise_affine import WarpTable, spread
 from streamdeid.aam.surface import vertex_slopes
 from streamdeid.aam.zones import Zones
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA
-from streamdeid.core.ibug68 import INNER_LIP, NOSE_BRIDGE
+from streamdeid.core.ibug68 import INNER_LIP
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.render.new_face import NewFace
+from streamdeid.render.nose_flanks import NoseFlanks
 from streamdeid.render.robust_fit import robust_fit
+from streamdeid.render.sockets import Sockets
 
-Rectangle = tuple[int, int, int, int]
-"""Left, top, right and bottom in pixels, the last two beyond it."""
 _FLOOR = 2.0
 """Grey levels added above and below a ratio: dark pixels are mostly noise. What is compared was blurred before, so few
 are enough, and with more dark faces come out brighter and greyer than they are (8: by 15 % at 38 grey levels)."""
@@ -52,6 +51,9 @@ _ABOVE, _SHADOWED = 0.05, 0.25
 drawn of the darkness that is seen there, which may be a beard's."""
 _BEND = 7
 """Number of that term."""
+_EDGE, _SEEN = 0.2, (0.3, 0.4)
+"""Cosine to the camera that the rim of a face is taken to have; and how much of its pixels a place of a turned head
+must keep to count at all, and over what it comes to count in full."""
 MOST = 0.9
 """Largest brightening or darkening of a place against the whole face, natural log."""
 _USUAL_SHADE = 0.65
@@ -138,8 +140,10 @@ class LightFrame:
     """float64 (81, 2): `surface.vertex_slopes`."""
     moving: Points
     """float64 (p, 8): the terms of brightness that change from frame to frame, where they are fitted."""
-    flanks: tuple[tuple[Pixels, Rectangle], tuple[Pixels, Rectangle]]
-    """Soft masks (h, w, 1) of both sides of the nose, image-left first, with their rectangles in the model's frame."""
+    flanks: NoseFlanks
+    sockets: Sockets
+    normals: Points
+    """float64 (f, 3): right, down and away from the camera, on the mean face."""
 
     @classmethod
     def of(cls, fitting: FitModel) -> LightFrame:
@@ -178,18 +182,18 @@ class LightFrame:
             _core((zones.lips * shut)[at], 0.5),
             vertex_slopes(surface, model.mean_shape),
             np.ascontiguousarray(terms[at][fitted][:, :-1]),
-            (_flank(model, 39, 31, 41), _flank(model, 42, 35, 46)),
+            NoseFlanks.of(model),
+            Sockets.of(fitting, studio @ LUMA),
+            normals[at].astype(np.float64) * (1, 1, -1),
         )
 
-    def edge_on(self, texture: Pixels, yaw: float) -> Pixels:
-        """The texture (h, w, 3) with the far side of the nose smooth where a turned head shows it edge on: thirty
-        pixels of it end in three, and would alias into a ragged line. In place."""
-        strength = float(np.clip((abs(yaw) - 0.2) / 0.2, 0, 1))
-        if strength > 0:
-            mask, (x0, y0, x1, y1) = self.flanks[0 if yaw > 0 else 1]
-            region = texture[y0:y1, x0:x1]
-            region += strength * mask * (cv2.GaussianBlur(region, (0, 0), sigmaX=6.0, sigmaY=3.0) - region)
-        return texture
+    def seen_from(self, towards: Points) -> Points:
+        """How well each pixel (f,) is seen of a head in whose own axes the camera looks that way (3,): 1 as when it
+        faces the camera, 0 where less than a third of that is left. What a turned head hides is filled in a texture
+        with what lies beside it."""
+        left = (self.normals @ towards) / np.minimum(self.normals[:, 2], -_EDGE)
+        seen: Points = np.clip((left - _SEEN[0]) / _SEEN[1], 0, 1)
+        return seen
 
     def soft_skin(self, texture: Pixels) -> Pixels:
         """A small texture (f, 3) blurred within plain skin, float32 (f, 3)."""
@@ -218,8 +222,12 @@ class LightFrame:
         return smooth
 
 
-def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float | None = None) -> StaticLight:
-    """The light of a person's small neutral texture (f, 3) on a surrogate. hair: log darkness of the person's."""
+def static_light(
+    light: LightFrame, neutral: Pixels, face: NewFace, hair: float | None = None, yaw: float = 0.0
+) -> StaticLight:
+    """The light of a person's small neutral texture (f, 3) on a surrogate. hair: log darkness of the person's. yaw: how
+    far the head was turned in it, radians."""
+    well = light.seen_from(np.array([-np.sin(yaw), 0.0, np.cos(yaw)]))
     at = light.table.rows, light.table.columns
     person, own = light.soft_skin(neutral), light.soft_skin(face.small_texture)
     level = light.brighter(person, own)
@@ -227,15 +235,17 @@ def static_light(light: LightFrame, neutral: Pixels, face: NewFace, hair: float 
     ridge[0], ridge[_BEND], ridge[-1] = 0, _BEARD_RIDGE, 1e-4
     usual = np.zeros(len(ridge))
     usual[-1] = _USUAL_SHADE
-    found = robust_fit(light.terms[at][light.fitted], level, light.bright, usual, ridge, 0.12, 6)
+    found = robust_fit(light.terms[at][light.fitted], level, light.bright * well[light.fitted], usual, ridge, 0.12, 6)
     bright = np.clip(light.terms[:, :, :-1] @ found[:-1] - found[0], -MOST, MOST) + found[0]
     shade = (light.studio @ LUMA)[:, :, None] * np.float32(np.clip(found[-1], 0, 1))
     bright = _held_below(light, bright, level - shade[at][light.fitted, 0])
-    tint = _tint(light, person, own * np.exp(shade[at]), bright)
+    tint = _tint(light, person, own * np.exp(shade[at]), bright, well)
     towards = np.array([0.7 * np.clip(2 * found[1], -1, 1), -0.75 + 0.3 * np.clip(2 * found[2], -1, 1)])
     there = np.log(neutral + _FLOOR) - (bright[:, :, None] + tint)[at]
+    field = np.asarray(bright[:, :, None] + tint + shade, np.float32)
+    darker = light.sockets.darker(neutral, face.small_texture * np.exp(field[at]), well)
     return StaticLight(
-        (bright[:, :, None] + tint + shade).astype(np.float32),
+        field + np.float32(darker) * light.sockets.studio[:, :, None],
         towards / max(float(np.linalg.norm(towards)), 1e-6),
         _brow_factor(light, face.small_texture, hair),
         _lip_shift(light, there, face.small_texture),
@@ -255,22 +265,25 @@ def _held_below(light: LightFrame, bright: Points, seen: Points) -> Points:
     return np.asarray(bright + (held - drawn) * light.lower, np.float64)
 
 
-def light_change(light: LightFrame, now: SoftSkin, rest: SoftSkin) -> Pixels:
+def light_change(light: LightFrame, now: SoftSkin, rest: SoftSkin, well: Points) -> Pixels:
     """Log gain float32 (h, w, 1) of light and folds in a frame, by what `LightFrame.skin_of` tells of its small texture
-    and of the neutral's."""
+    and of the neutral's. well (f,): `LightFrame.seen_from`."""
     ridge = np.full(light.moving.shape[1], 2e-3)
     ridge[0] = 0
-    found = robust_fit(light.moving, now.level - rest.level, light.bright, np.zeros(len(ridge)), ridge, 0.1, 3)
+    found = robust_fit(
+        light.moving, now.level - rest.level, light.bright * well[light.fitted], np.zeros(len(ridge)), ridge, 0.1, 3
+    )
     change = np.empty(light.terms.shape[:2], np.float32)
     _changed(light.terms, found, now.folds, rest.folds, LUMA, change)
     return change[:, :, None]
 
 
-def tint_change(light: LightFrame, now: SoftSkin, rest: SoftSkin) -> Points:
+def tint_change(light: LightFrame, now: SoftSkin, rest: SoftSkin, well: Points) -> Points:
     """Change of the light's colour since the face at rest, log RGB float64 (3,) without brightness: who walks from a
     window to a lamp, or before a camera that adapts, has another colour than on the mean. One colour for the whole
-    face, as most of its skin says."""
+    face, as most of its skin says. well (f,): `LightFrame.seen_from`."""
     at = light.fitted[::_TOLD]
+    at = at[well[at] > 0.5]
     rows, columns = light.table.rows[at], light.table.columns[at]
     there, before = now.folds[rows, columns], rest.folds[rows, columns]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -330,8 +343,9 @@ def _terms(normals: Pixels, shade: Pixels) -> Points:
     return np.dstack(parts).astype(np.float64)
 
 
-def _tint(light: LightFrame, person: Pixels, own: Pixels, bright: Points) -> Points:
+def _tint(light: LightFrame, person: Pixels, own: Pixels, bright: Points, well: Points) -> Points:
     """Colour of the light, log RGB (h, w, 3) without brightness: lamps of two colours are the rule."""
+    weights = light.colour * well[light.fitted]
     at = light.table.rows, light.table.columns
     terms = np.dstack([light.tints, bright - np.median(bright[at])])
     fitted = terms[at][light.fitted]
@@ -340,7 +354,7 @@ def _tint(light: LightFrame, person: Pixels, own: Pixels, bright: Points) -> Poi
     ridge = np.full(terms.shape[2], 4e-3)
     ridge[0] = 0
     usual = np.zeros(len(ridge))
-    found = [robust_fit(fitted, difference[:, c], light.colour, usual, ridge, 0.06, 5) for c in range(3)]
+    found = [robust_fit(fitted, difference[:, c], weights, usual, ridge, 0.06, 5) for c in range(3)]
     return np.clip(np.dstack([terms @ part for part in found]), -0.8, 0.8)
 
 
@@ -361,22 +375,6 @@ def _lip_shift(light: LightFrame, person: Points, own: Pixels) -> Points:
     lips += max(0.0, _LIP_REDDER - float(lips[0] - lips[1])) * np.array([0.6, -0.4, -0.2])
     shift: Points = lips - own_lips
     return shift
-
-
-def _flank(model: AppearanceModel, corner: int, wing: int, lid: int) -> tuple[Pixels, Rectangle]:
-    """One side of the nose, between an eye's inner corner, a wing of the nose and the cheek under a lid."""
-    width, height = model.frame_size
-    p = model.mean_shape
-    middle = 0.85 * p[NOSE_BRIDGE] + 0.15 * p[wing]
-    cheek, beside = 0.55 * p[wing] + 0.45 * p[lid], p[wing] + 0.25 * (p[wing] - p[33])
-    polygon = np.concatenate([middle, [p[wing] + (0, 4), beside, cheek, p[corner] + (0, 5)]])
-    hard = np.zeros((height, width), np.uint8)
-    hull = cv2.convexHull(polygon.astype(np.float32)).reshape(-1, 2)
-    cv2.fillPoly(hard, [np.round(hull * 16).astype(np.int32)], (255,), cv2.LINE_AA, 4)
-    soft = np.asarray(cv2.GaussianBlur(hard.astype(np.float32) / 255, (0, 0), 2.5), np.float32)
-    rows, columns = np.nonzero(soft > 0.01)
-    x0, y0, x1, y1 = int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1
-    return soft[y0:y1, x0:x1, None], (x0, y0, x1, y1)
 
 
 def _core(mask: Pixels, least: float) -> Points:

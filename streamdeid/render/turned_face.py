@@ -77,8 +77,8 @@ class LitFace:
     """float64 (2,): where the light comes from in the picture."""
 
     def texture(self, picture: Pixels, yaw: float) -> Pixels:
-        """A picture of it in this light, YUV (h, w, 3), as flat as a yaw makes it (`LightFrame.edge_on`)."""
-        return self.light.edge_on(lit_texture(picture, self.field, self.colour), yaw)
+        """A picture of it in this light, YUV (h, w, 3), as flat as a yaw makes it (`NoseFlanks`)."""
+        return self.light.flanks.smoothed(lit_texture(picture, self.field, self.colour), yaw)
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,16 @@ def test_rest_is_found_among_speech_blinks_and_turns(rest: Floats) -> None:
     np.testing.assert_array_equal(estimator.shape(), neutral.shape)
 
 
+def test_a_head_that_never_faces_the_camera_is_known_to_be_turned(rest: Floats) -> None:
+    estimator = NeutralEstimator()
+    for i in range(20):
+        _feed(estimator, rest, 100, yaw=0.5 + 0.01 * (i % 3))
+    assert estimator.neutral(0.0).yaw == pytest.approx(0.5, abs=0.02)
+    for _ in range(40):
+        _feed(estimator, rest, 140, yaw=0.0)
+    assert [estimator.neutral(float(time)).yaw for time in range(1, 61)][-1] == pytest.approx(0, abs=0.02)
+
+
 def test_a_few_frames_at_rest_outweigh_many_others(rest: Floats) -> None:
     estimator = NeutralEstimator()
     for i in range(24):

@@ -12,7 +12,7 @@ from streamdeid.aam.surface import surface_normals
 from streamdeid.aam.zones import Zones
 from streamdeid.core.arrays import Flags, Pixels, Points
 from streamdeid.core.colour import LUMA
-from streamdeid.render.light import _FLOOR, MOST, LightFrame, light_change, static_light, tint_change
+from streamdeid.render.light import _FLOOR, MOST, LightFrame, SoftSkin, light_change, static_light, tint_change
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.robust_fit import _normal_equations, robust_fit
 from tests import slow_twins
@@ -26,6 +26,21 @@ def _face(fitting: FitModel, seed: int) -> NewFace:
 def _skin(light: LightFrame, field: Pixels) -> Pixels:
     """A field (h, w, c) at the f pixels of small textures, (f, c)."""
     return field[light.table.rows, light.table.columns]
+
+
+def _change(light: LightFrame, now: SoftSkin, rest: SoftSkin) -> Pixels:
+    """The change of light on a face that is seen from the front."""
+    return light_change(light, now, rest, np.ones(len(light.skin)))
+
+
+def _tinted(light: LightFrame, now: SoftSkin, rest: SoftSkin) -> Points:
+    """The change of the light's colour on such a face."""
+    return tint_change(light, now, rest, np.ones(len(light.skin)))
+
+
+def _towards(yaw: float) -> Points:
+    """Where the camera looks (3,) in the axes of a head that is turned so far."""
+    return np.array([-np.sin(yaw), 0.0, np.cos(yaw)])
 
 
 def _left(light: LightFrame) -> Flags:
@@ -51,7 +66,7 @@ LAMPS = {"left": (-1, -0.2, 0.8), "right": (1, -0.2, 0.8), "above": (0, -1, 0.6)
 
 def test_no_change_of_light_is_a_field_of_nothing(light: LightFrame, fitting: FitModel) -> None:
     texture = _face(fitting, 1).small_texture
-    np.testing.assert_allclose(light_change(light, light.skin_of(texture), light.skin_of(texture)), 0, atol=1e-6)
+    np.testing.assert_allclose(_change(light, light.skin_of(texture), light.skin_of(texture)), 0, atol=1e-6)
 
 
 @settings(max_examples=10, deadline=None)
@@ -60,16 +75,14 @@ def test_a_lamp_that_dims_shows_in_the_change_whoever_it_lights(
     light: LightFrame, fitting: FitModel, seed: int, gain: float
 ) -> None:
     texture = _face(fitting, seed).small_texture
-    change = np.exp(
-        _skin(light, light_change(light, light.skin_of(np.float32(gain) * texture), light.skin_of(texture)))
-    )
+    change = np.exp(_skin(light, _change(light, light.skin_of(np.float32(gain) * texture), light.skin_of(texture))))
     assert change.min() == pytest.approx(gain, abs=0.06) and change.max() == pytest.approx(gain, abs=0.06)
 
 
 def test_a_lamp_from_the_left_brightens_the_left(light: LightFrame, fitting: FitModel) -> None:
     texture = _face(fitting, 2).small_texture
     lit = texture * _lamp(fitting, light, *LAMPS["left"])
-    change = np.exp(_skin(light, light_change(light, light.skin_of(lit), light.skin_of(texture))))
+    change = np.exp(_skin(light, _change(light, light.skin_of(lit), light.skin_of(texture))))
     left = _left(light)
     assert change[left].mean() > 1.1 and change[~left].mean() < 0.92  # the printed formula of P4 has the sign turned
 
@@ -77,7 +90,7 @@ def test_a_lamp_from_the_left_brightens_the_left(light: LightFrame, fitting: Fit
 @pytest.mark.parametrize("lamp", LAMPS)
 def test_change_follows_a_lamp_from_any_side(light: LightFrame, fitting: FitModel, lamp: str) -> None:
     texture, gain = _face(fitting, 3).small_texture, _lamp(fitting, light, *LAMPS[lamp])
-    change = _skin(light, light_change(light, light.skin_of(texture * gain), light.skin_of(texture)))
+    change = _skin(light, _change(light, light.skin_of(texture * gain), light.skin_of(texture)))
     missed, there = (part[light.skin > 0] for part in (change - np.log(gain), np.log(gain)))
     assert np.corrcoef(change[light.skin > 0].T, there.T)[0, 1] > 0.9
     assert np.sqrt((missed**2).mean()) < 0.5 * np.sqrt((there**2).mean()), "shadows about the nose are not its"
@@ -93,7 +106,7 @@ def test_change_is_bounded_whatever_is_seen(light: LightFrame, fitting: FitModel
         (np.zeros_like(texture), np.full_like(texture, 255)),
         (rng.uniform(0, 255, texture.shape).astype(np.float32), texture),
     ):
-        change = light_change(light, light.skin_of(first), light.skin_of(second))
+        change = _change(light, light.skin_of(first), light.skin_of(second))
         assert np.isfinite(change).all() and change.min() >= -0.9 - 0.12 - 1e-5 and change.max() <= 0.9 + 0.06 + 1e-5
 
 
@@ -105,7 +118,7 @@ def test_the_colour_of_the_light_is_followed_whatever_its_brightness(
     texture = _face(fitting, seed).small_texture
     colour = np.array(lamp, np.float32)
     lit = np.clip(level * texture * colour, 0, 255)
-    tint = tint_change(light, light.skin_of(lit), light.skin_of(texture))
+    tint = _tinted(light, light.skin_of(lit), light.skin_of(texture))
     skin = np.median(texture[light.skin > 0], axis=0)
     expected = np.log(colour) - np.log((skin * colour) @ LUMA / (skin @ LUMA))
     np.testing.assert_allclose(tint, expected, atol=0.03)
@@ -115,23 +128,23 @@ def test_hair_over_half_of_a_face_is_no_colour_of_the_light(light: LightFrame, f
     texture = _face(fitting, 4).small_texture.copy()
     rest = light.skin_of(texture)
     texture[light.table.columns < 0.4 * light.table.size[0]] *= np.float32([0.4, 0.3, 0.2])
-    assert np.abs(tint_change(light, light.skin_of(texture), rest)).max() < 0.06
+    assert np.abs(_tinted(light, light.skin_of(texture), rest)).max() < 0.06
 
 
 def test_the_change_of_colour_is_bounded_and_a_number_in_the_dark(light: LightFrame, fitting: FitModel) -> None:
     texture = _face(fitting, 5).small_texture
     rest = light.skin_of(texture)
-    blue = tint_change(light, light.skin_of(texture * np.float32([0.02, 0.1, 1.0])), rest)
+    blue = _tinted(light, light.skin_of(texture * np.float32([0.02, 0.1, 1.0])), rest)
     assert blue.min() == pytest.approx(-0.8) and blue.max() == pytest.approx(0.8)
     dark = light.skin_of(np.zeros_like(texture))
-    assert np.abs(tint_change(light, dark, rest)).max() < 0.2, "grey"
-    assert not tint_change(light, dark, dark).any()
+    assert np.abs(_tinted(light, dark, rest)).max() < 0.2, "grey"
+    assert not _tinted(light, dark, dark).any()
 
 
 def test_noise_is_no_change(light: LightFrame, fitting: FitModel) -> None:
     texture = _face(fitting, 3).small_texture
     speckled = texture + np.random.default_rng(3).normal(0, 20, texture.shape).astype(np.float32)
-    change = _skin(light, light_change(light, light.skin_of(np.clip(speckled, 0, 255)), light.skin_of(texture)))[
+    change = _skin(light, _change(light, light.skin_of(np.clip(speckled, 0, 255)), light.skin_of(texture)))[
         light.skin > 0
     ]
     assert np.abs(change).max() < 0.1 and np.abs(change).mean() < 0.03
@@ -144,7 +157,7 @@ def test_a_fold_is_carried_and_bounded(light: LightFrame, fitting: FitModel) -> 
     apart = np.hypot(light.table.columns - middle[0], light.table.rows - middle[1])
     for depth in (0.3, 3.0):
         gain = np.exp(-depth * np.exp(-((apart / 3) ** 2))).astype(np.float32)[:, None]
-        change = _skin(light, light_change(light, light.skin_of(texture * gain), light.skin_of(texture)))[:, 0]
+        change = _skin(light, _change(light, light.skin_of(texture * gain), light.skin_of(texture)))[:, 0]
         assert -0.3 < change[apart < 2].min() < -0.03, depth
         assert np.abs(change[apart > 25]).max() < 0.06
 
@@ -188,12 +201,13 @@ def test_highlights_in_eyes_lie_towards_the_lamp(
 def test_static_light_is_of_a_family_that_cannot_carry_a_likeness(
     light: LightFrame, fitting: FitModel, seed: int
 ) -> None:
-    """Whoever is seen, each channel of the field is a sum of the frame's own smooth terms, the lower face's soft mask
-    and the studio's light."""
+    """Whoever is seen, each channel of the field is a sum of the frame's own smooth terms, the lower face's soft mask,
+    the studio's light and its sockets."""
     own, other = _face(fitting, seed).small_texture, _face(fitting, seed + 1)
     field = static_light(light, own, other).field.astype(np.float64)
     assert np.abs(field - np.median(field, axis=(0, 1))).max() < 0.7, "nothing was clipped"
-    terms = np.concatenate([light.terms[:, :, :-1], light.lower[:, :, None], light.studio], axis=2)
+    masks = np.dstack([light.lower, light.sockets.studio])
+    terms = np.concatenate([light.terms[:, :, :-1], masks, light.studio], axis=2)
     terms = terms.reshape(-1, terms.shape[2])
     channels = field.reshape(-1, 3)
     found = np.linalg.lstsq(terms, channels, rcond=None)[0]
@@ -208,6 +222,12 @@ def test_eyes_brows_nostrils_and_lips_of_a_person_do_not_pass(light: LightFrame,
     one, two = (static_light(light, texture, other) for texture in (own, changed))
     np.testing.assert_array_equal(one.field, two.field)
     np.testing.assert_array_equal(one.towards, two.towards)
+    changed[bare] = np.random.default_rng(2).uniform(0, 60, (int(bare.sum()), 3))
+    dark = (static_light(light, changed, other).field - one.field).mean(axis=2)
+    studio = light.sockets.studio
+    share = float((dark * studio).sum() / np.square(studio).sum())
+    assert share == pytest.approx(0.8), "dark lids pass as one number"
+    np.testing.assert_allclose(dark, np.float32(share) * studio, atol=1e-6)
 
 
 def test_a_persons_detail_does_not_pass(light: LightFrame, fitting: FitModel) -> None:
@@ -349,15 +369,67 @@ def test_soft_of_an_even_face_is_even(light: LightFrame) -> None:
 def test_only_the_far_side_of_the_nose_of_a_turned_head_is_smoothed(light: LightFrame, fitting: FitModel) -> None:
     width, height = fitting.model.frame_size
     texture = np.random.default_rng(1).uniform(0, 255, (height, width, 3)).astype(np.float32)
-    np.testing.assert_array_equal(light.edge_on(texture.copy(), 0.15), texture)
+    np.testing.assert_array_equal(light.flanks.smoothed(texture.copy(), 0.15), texture)
     middle = fitting.model.mean_shape[27:31, 0].mean()
     for yaw, side in ((0.6, -1), (-0.6, 1)):
-        changed = np.abs(light.edge_on(texture.copy(), yaw) - texture).max(axis=2) > 1
+        changed = np.abs(light.flanks.smoothed(texture.copy(), yaw) - texture).max(axis=2) > 1
         rows, columns = np.nonzero(changed)
         assert 200 < changed.sum() < 0.06 * changed.size
         assert (side * (columns - middle) > -12).all() and side * (np.median(columns) - middle) > 5
         eye = fitting.model.mean_shape[36:48]
         assert rows.min() > eye[:, 1].min() - 5 and rows.max() < fitting.model.mean_shape[51, 1] + 5
+
+
+# --- turned heads
+
+
+def test_a_face_that_looks_at_the_camera_is_seen_whole(light: LightFrame) -> None:
+    np.testing.assert_allclose(light.seen_from(_towards(0.0)), 1)
+
+
+@pytest.mark.parametrize("yaw", [0.5, -0.5, 0.9])
+def test_of_a_turned_head_the_half_that_faces_the_camera_is_seen(light: LightFrame, yaw: float) -> None:
+    seen, across = light.seen_from(_towards(yaw)), np.sign(yaw) * (light.table.columns / light.table.size[0] - 0.5)
+    assert (seen >= 0).all() and (seen <= 1).all()
+    assert seen[across > 0.2].mean() > 0.95, "a head with a yaw above 0 shows the half at the right of the frame"
+    assert seen[across < -0.2].mean() < 0.6
+    less = light.seen_from(_towards(1.3 * yaw))
+    assert less[across < -0.2].mean() < seen[across < -0.2].mean()
+
+
+def test_what_a_turned_head_hides_says_nothing_of_the_light(light: LightFrame, fitting: FitModel) -> None:
+    """Where the far half of a texture is another's dark hair, the light is that on the near one: in a frame that became
+    brighter and redder, and at rest."""
+    own, other = _face(fitting, 1).small_texture, _face(fitting, 2)
+    yaw = 0.9
+    well = light.seen_from(_towards(yaw))
+    rng = np.random.default_rng(3)
+    hair = np.float32([60, 45, 40]) * rng.uniform(0.3, 2.2, (len(own), 1)).astype(np.float32)
+    now = own * np.float32([1.4, 1.2, 1.1])
+    now[well < 0.6] = hair[well < 0.6]
+    gain = np.log(np.array([1.4, 1.2, 1.1]))
+    near = well[light.fitted] > 0.95
+    soft, rest = light.skin_of(now), light.skin_of(own)
+    true = float(gain @ LUMA)
+    change, blind = (
+        _skin(light, one)[light.fitted][near] - true
+        for one in (light_change(light, soft, rest, well), _change(light, soft, rest))
+    )
+    assert np.abs(change).mean() < 0.05
+    assert np.abs(change).mean() <= np.abs(blind).mean()
+    tint, of_all = (
+        float(np.abs(one - (gain - true)).max())
+        for one in (tint_change(light, soft, rest, well), _tinted(light, soft, rest))
+    )
+    assert tint < 0.015
+    assert tint < 0.7 * of_all
+    frontal = _skin(light, static_light(light, own * np.float32([1.4, 1.2, 1.1]), other).field)[light.fitted][near]
+    knowing, unknowing = (
+        np.abs(_skin(light, static_light(light, now, other, yaw=turn).field)[light.fitted][near] - frontal).mean()
+        for turn in (yaw, 0.0)
+    )
+    assert knowing < 0.04
+    assert knowing < 0.7 * unknowing
 
 
 # --- the fit
