@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.aam.masked_blur import FLOOR, masked_blur
+from streamdeid.aam.masked_blur import FLOOR, MaskedBlur, masked_blur
 from streamdeid.aam.zones import Zones
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA
@@ -23,9 +23,11 @@ _WIDE = 0.2
 """Blur beyond which the studio's shading is no socket's, share of the frame's width."""
 _BORDER = 0.03
 """Blur of the border of the sockets, share of the width."""
+_SOFT = 0.05
+"""Blur in which a person's are seen, share of the width: lines of paint and lashes are no shade."""
 _DEEPEST = 0.8
-"""The most that is drawn of the share. Of 53 people in clips those in even light have 0 to .5, those under lamps of a
-stage, a set or a carriage .8 to 3, and with paint on their lids 1.5; at 1.5 the sockets of everybody look painted."""
+"""The most that is drawn of the share. Of 53 people in clips those in even light have 0 to .8, those under lamps of a
+stage, a set or a carriage 1 to 3.5, and with paint on their lids 2; at 1.5 the sockets of everybody look painted."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,9 @@ class Sockets:
     _counted: Points
     """float64 (f,): what each pixel counts: skin about eyes, the more the darker it is in the studio."""
     _at: tuple[NDArray[np.int32], NDArray[np.int32]]
+    _blur: MaskedBlur
+    _soft: Points
+    """float64 (f,): the studio's, blurred as the person's are."""
 
     @classmethod
     def of(cls, fitting: FitModel, shading: Pixels) -> Sockets:
@@ -47,8 +52,9 @@ class Sockets:
         darker = np.minimum(level - masked_blur(level, zones.bare, (_WIDE,)), 0)[:, :, 0]
         about = np.minimum(zones.lids + zones.eyes + zones.brows, 1)
         studio = np.asarray(cv2.GaussianBlur(about, (0, 0), _BORDER * table.size[0]) * darker, np.float32)
-        at = table.rows, table.columns
-        return cls(studio, -(zones.lids * studio)[at].astype(np.float64), at)
+        at, blur = (table.rows, table.columns), MaskedBlur(zones.lids, (_SOFT,))
+        soft = np.minimum(blur(studio[:, :, None])[:, :, 0][at], -1e-6).astype(np.float64)
+        return cls(studio, -zones.lids[at] * soft, at, blur, soft)
 
     def darker(self, person: Pixels, drawn: Pixels, well: Points) -> float:
         """By what share of the studio's, 0 and more, the sockets of a small texture as it would be drawn (f, 3) are to
@@ -57,9 +63,10 @@ class Sockets:
         where = counted > 0
         if not where.any():
             return 0.0
-        seen, own = (np.log(texture[where] @ LUMA + FLOOR) for texture in (person, drawn))
+        lighter = np.zeros((*self.studio.shape, 1), np.float32)
+        lighter[(*self._at, 0)] = np.log((person @ LUMA + FLOOR) / (drawn @ LUMA + FLOOR))
         # The share with the least mean distance: a median of shares, by how dark the studio is there.
-        shares = (seen - own) / self.studio[self._at][where]
+        shares = self._blur(lighter)[:, :, 0][self._at][where] / self._soft[where]
         order = np.argsort(shares)
         below = np.cumsum(counted[where][order])
         return float(np.clip(shares[order[np.searchsorted(below, below[-1] / 2)]], 0, _DEEPEST))
