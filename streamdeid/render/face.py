@@ -28,10 +28,11 @@ from streamdeid.render.eyes import EyeColours, browner, narrowed, render_eye
 from streamdeid.render.glasses import render_glasses
 from streamdeid.render.hairline import Hairline
 from streamdeid.render.light import LightFrame, SoftSkin, StaticLight, light_change, static_light, tint_change
-from streamdeid.render.lit_face import at_eye, dressed, hairs, lit_eye, lit_texture
+from streamdeid.render.lit_face import at_eye, dressed, lit_eye, lit_texture
 from streamdeid.render.mouth import render_mouth
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.scene_grain import SceneGrain
+from streamdeid.render.thin_brows import darkness
 from streamdeid.render.turned_face import Copied, LitFace, TurnedMemory, render_turned_face
 from streamdeid.render.turned_light import turned_change
 
@@ -96,7 +97,7 @@ class Blending:
             skin = light.skin_of(neutral.small_texture)
             zones = model.albedo.zones
             if self._hairs is None or self._hairs[0] is not face:
-                self._hairs = face, hairs(face, zones)
+                self._hairs = face, darkness(face.picture, zones)
             worn = dressed(face, lit, zones, self._hairs[1])
             left, right = (browner(eye, lit.brown) for eye in face.eyes)
             self._static = Static(lit, worn, shape, depth, rest, skin, (left, right))

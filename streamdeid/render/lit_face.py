@@ -7,7 +7,7 @@ import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.linear_grid import line_between, places_between
-from streamdeid.aam.masked_blur import FLOOR, masked_blur, under_gain
+from streamdeid.aam.masked_blur import under_gain
 from streamdeid.aam.zones import Zones
 from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import LUMA, yuv_from_rgb
@@ -26,15 +26,9 @@ pale skin would make whites blue. Of what a light lacks of blue beyond the secon
 under lamps that are yellow grey whites look blue, and brown irises, too."""
 
 
-def hairs(face: NewFace, zones: Zones) -> Pixels:
-    """How much darker than the skin about it the surrogate is, natural log float32 (h, w), 0 where it is not."""
-    log = np.log(face.picture + FLOOR) @ LUMA
-    skin = masked_blur(log[:, :, None], zones.skin, (0.06,))[:, :, 0]
-    return np.asarray(np.minimum(log - skin, 0), np.float32)
-
-
 def dressed(face: NewFace, light: StaticLight, zones: Zones, hair: Pixels) -> Pixels:
-    """The surrogate's picture float32 (h, w, 3), brows and lips in tones that go with the person's. hair: `hairs`."""
+    """The surrogate's picture float32 (h, w, 3), brows and lips in tones that go with the person's. hair:
+    its `darkness`."""
     gain = (zones.brows * np.float32(light.brows - 1) * hair)[:, :, None]
     gain = gain + zones.lips[:, :, None] * light.lips.astype(np.float32)
     return under_gain(face.picture, gain)

@@ -16,6 +16,7 @@ from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
 from streamdeid.render.eyes import EyeColours, alike, eye_colours, shut
 from streamdeid.render.sharp_features import sharpened
+from streamdeid.render.thin_brows import with_thin_brows
 
 _CORNERS = -0.04
 """Height of the corners of the mouth, a share of its width, that a surrogate has at least: what they have in the median
@@ -46,7 +47,8 @@ class NewFace:
         """Decode a surrogate vector (d,). beard: whether darkness about the mouth may be shown."""
         model: AppearanceModel = fitting.model
         shape, texture = model.decode(vector)
-        picture = sharpened(model.albedo.even(extended(texture, model.table), beard), model)
+        sharp = sharpened(model.albedo.even(extended(texture, model.table), beard), model)
+        picture = with_thin_brows(sharp, model.albedo.zones)
         return cls._renderable(vector, with_corners_between(shape, _CORNERS, np.inf), picture, fitting, beard)
 
     @classmethod

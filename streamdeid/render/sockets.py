@@ -21,7 +21,7 @@ from streamdeid.core.colour import LUMA
 
 _WIDE = 0.2
 """Blur beyond which the studio's shading is no socket's, share of the frame's width."""
-_BORDER = 0.03
+_BORDER = 0.05
 """Blur of the border of the sockets, share of the width."""
 _SOFT = 0.05
 """Blur in which a person's are seen, share of the width: lines of paint and lashes are no shade."""

@@ -18,8 +18,9 @@ from streamdeid.observe.neutral import Neutral
 from streamdeid.render.eyes import browner
 from streamdeid.render.face import Blending
 from streamdeid.render.light import LightFrame, StaticLight, static_light
-from streamdeid.render.lit_face import _KNEE, _lit, at_eye, dressed, hairs, lit_eye, lit_texture
+from streamdeid.render.lit_face import _KNEE, _lit, at_eye, dressed, lit_eye, lit_texture
 from streamdeid.render.new_face import NewFace
+from streamdeid.render.thin_brows import darkness
 from tests import slow_twins
 from tests.drawn_faces import some_identity
 
@@ -83,7 +84,7 @@ def test_a_texture_is_reduced_by_area_on_demand(face: NewFace) -> None:
 
 
 def test_without_anything_to_change_a_face_is_as_it_was(face: NewFace, plain: StaticLight, fitting: FitModel) -> None:
-    worn = dressed(face, plain, fitting.model.albedo.zones, hairs(face, fitting.model.albedo.zones))
+    worn = dressed(face, plain, fitting.model.albedo.zones, darkness(face.picture, fitting.model.albedo.zones))
     np.testing.assert_allclose(worn, face.picture, atol=1e-3)
 
 
@@ -101,7 +102,9 @@ def test_the_eyes_that_are_drawn_go_with_the_hair(face: NewFace, light: LightFra
 def test_darker_hair_darkens_the_brows_alone(face: NewFace, plain: StaticLight, fitting: FitModel) -> None:
     zones = fitting.model.albedo.zones
     change = {
-        factor: (dressed(face, replace(plain, brows=factor), zones, hairs(face, zones)) - face.picture).mean(axis=2)
+        factor: (dressed(face, replace(plain, brows=factor), zones, darkness(face.picture, zones)) - face.picture).mean(
+            axis=2
+        )
         for factor in (0.7, 1.15)
     }
     brows, elsewhere = zones.brows > 0.9, zones.brows < 0.001
@@ -112,7 +115,7 @@ def test_darker_hair_darkens_the_brows_alone(face: NewFace, plain: StaticLight, 
 
 def test_lips_move_by_the_shift_and_nothing_else_does(face: NewFace, plain: StaticLight, fitting: FitModel) -> None:
     zones, shift = fitting.model.albedo.zones, np.array([0.1, -0.2, -0.05])
-    worn = dressed(face, replace(plain, lips=shift), zones, hairs(face, zones))
+    worn = dressed(face, replace(plain, lips=shift), zones, darkness(face.picture, zones))
     moved = np.log(worn + 8) - np.log(face.picture + 8)
     lips = zones.lips > 0.99
     np.testing.assert_allclose(moved[lips], np.broadcast_to(shift, moved[lips].shape), atol=0.01)
