@@ -47,12 +47,12 @@ _WIDEST = 2.0
 """The most that is believed."""
 _HOLD = 0.12
 """Seconds for which a neutral stays as it is."""
-_STEP = 0.25, 0.05, 0.01, 0.02
+_STEP = 0.25, 0.05, 0.01, 0.02, 0.02
 """The least that a shown neutral moves at a time: root mean square of its texture in grey levels (what rounding to
-whole ones hides), of its points in pixels of the model's frame, log darkness of hair, and how wide eyes open. All that
-is derived from it is computed anew then, which costs more than drawing a face does. Before, steps were .03 to .2 grey
-levels, eight a second, on nine tenths of the frames of webcam_near_far, night_turning and glasses, .15 to .5 on those
-of grimaces."""
+whole ones hides), of its points in pixels of the model's frame, log darkness of hair, how wide eyes open, and the turn
+of the head in radians. All that is derived from it is computed anew then, which costs more than drawing a face does.
+Before, steps were .03 to .2 grey levels, eight a second, on nine tenths of the frames of webcam_near_far, night_turning
+and glasses, .15 to .5 on those of grimaces."""
 _MOST_STEPS = 2.0
 """How many of them it moves at once, at most, after it stood still for long."""
 _BLEMISH = 3.0
@@ -79,7 +79,8 @@ class Neutral:
     open: float = 1.0
     """How much wider than in the shape eyes are when they are open, 1 and more."""
     yaw: float = 0.0
-    """How far the head was turned where the texture was seen, radians: its far side was not."""
+    """How far the head was turned where the texture was seen, radians, positive when the face looks to the picture's
+    left: its far side was not seen."""
 
 
 @dataclass(frozen=True)
@@ -265,8 +266,8 @@ def _steps(old: Neutral, new: Neutral) -> Points:
     hair = 0.0 if new.hair is None else np.inf if old.hair is None else abs(new.hair - old.hair)
     texture = float(np.sqrt(np.square(new.small_texture - old.small_texture).mean()))
     shape = float(np.sqrt(np.square(new.shape - old.shape).sum(axis=1).mean()))
-    lids = abs(new.open - old.open)
-    in_steps = [each / step for each, step in zip((texture, shape, hair, lids), _STEP, strict=True)]
+    moved = texture, shape, hair, abs(new.open - old.open), abs(new.yaw - old.yaw)
+    in_steps = [each / step for each, step in zip(moved, _STEP, strict=True)]
     return np.array([in_steps.pop(1), max(in_steps)])
 
 

@@ -68,6 +68,8 @@ class Static:
     """float64 (81, 2): the person at rest."""
     skin: SoftSkin
     """Of the person at rest."""
+    well: Points
+    """float64 (f,): how well each place was seen at rest (`LightFrame.seen_from`)."""
     eyes: tuple[EyeColours, EyeColours]
     """The surrogate's, image-left first, in tones that go with the person's hair."""
 
@@ -90,7 +92,8 @@ class Blending:
         """What follows from a neutral and a surrogate, derived anew only when one of them has changed."""
         if self._static is None or self._of is None or self._of[0] is not neutral or self._of[1] is not face:
             model = fitting.model
-            lit = static_light(light, neutral.small_texture, face, neutral.hair, neutral.yaw)
+            well = light.seen_from(np.array([-np.sin(neutral.yaw), 0.0, np.cos(neutral.yaw)]))
+            lit = static_light(light, neutral.small_texture, face, well, neutral.hair)
             rest = opened(at_rest(neutral.shape, model), neutral.open)
             shape = facing(face.shape, rest, model.depth)
             depth = slid_depth(model.depth, shape - rest, light.slopes)
@@ -100,7 +103,7 @@ class Blending:
                 self._hairs = face, darkness(face.picture, zones)
             worn = dressed(face, lit, zones, self._hairs[1])
             left, right = (browner(eye, lit.brown) for eye in face.eyes)
-            self._static = Static(lit, worn, shape, depth, rest, skin, (left, right))
+            self._static = Static(lit, worn, shape, depth, rest, skin, well, (left, right))
             self._of = neutral, face
         return self._static
 
@@ -151,7 +154,7 @@ def render_surrogate(
     now = light.skin_of(texture)
     if seen.fresh:
         blending.tint = None
-    well = light.seen_from(seen.pose.rotation[2])
+    well = static.well * light.seen_from(seen.pose.rotation[2])
     tint = blending.tinted(tint_change(light, now, static.skin, well))
     change = light_change(light, now, static.skin, well)
     if plain:  # the other transfer's texture has its own folds: only the level and colour of light are carried
@@ -159,7 +162,7 @@ def render_surrogate(
     smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
     margin = _SURROUNDINGS * seen.width
     if not plain and seen.turned is not None and seen.turned.share > 0:
-        change = turned_change(light, now, static.skin, change, seen.turned)
+        change = turned_change(light, now, static.skin, change, seen.turned, well)
         there = static.light.field + change + smile + tint
         lit = LitFace(there, static.picture, face, static.eyes, light, original.colour, static.light.towards)
         copied = Copied(copy_eyes, opening is None or not opening.mouth)

@@ -4,7 +4,8 @@ A face at rest is relit by a few terms: normals of the mean face, the place on i
 of any face there is. Second-order terms of the normals carry the relief of the person's own face: a strong recogniser
 knows a tenth more people by them, and few viewers miss them. They are fitted robustly to plain skin, on
 which a beard counts little and eyes, brows, lips and hair nothing: what is dark on a person darkens nobody else, but
-for a quarter of a lower face's darkness, which may be its shade. In each frame the same is done with the change since
+for a quarter of a lower face's darkness, which may be its shade, and for eye sockets that are darker than most people's
+(`sockets`). In each frame the same is done with the change since
 the face at rest, plus a little of the soft folds. Everything is measured in the fit's small frame.
 
 What passes of a person at rest is what `StaticLight` says, and no more.
@@ -51,9 +52,9 @@ _ABOVE, _SHADOWED = 0.05, 0.25
 drawn of the darkness that is seen there, which may be a beard's."""
 _BEND = 7
 """Number of that term."""
-_EDGE, _SEEN = 0.2, (0.3, 0.4)
-"""Cosine to the camera that the rim of a face is taken to have; and how much of its pixels a place of a turned head
-must keep to count at all, and over what it comes to count in full."""
+_SEEN = 0.3, 0.4
+"""How much of its pixels a place of a turned head must keep to count at all, and over what it comes to count in full.
+From the front a face's rim has a cosine of .34 to the camera: nothing is divided by less."""
 MOST = 0.9
 """Largest brightening or darkening of a place against the whole face, natural log."""
 _USUAL_SHADE = 0.65
@@ -61,17 +62,20 @@ _USUAL_SHADE = 0.65
 _RATIO = (0.4, 2.2)
 _FOLDS = (-0.12, 0.06)
 """Bounds of soft folds, natural log."""
+_WELL, FEWEST = 0.5, 12
+"""How well a place must be seen where it counts or does not; and how many must be, or nothing is told."""
 _TINT, _TOLD = 0.8, 8
 """Bound of the change of the light's colour since the face at rest, natural log; and of how many pixels that are fitted
 one is asked for it."""
-_HAIR = ([0.3, 0.7, 1.3], [0.13, 0.32, 0.55])
-"""How much darker than skin brows are, natural log, by how much darker hair is: between London's blond and black."""
+_HAIR = ([0.3, 0.7, 1.3], [0.105, 0.26, 0.445])
+"""How much darker than skin brows are, natural log, by how much darker hair is: between London's blond and black, .81
+times, which is what is left of them without their haze (`thin_brows`)."""
 _DARK_HAIR = 0.4, 0.9
 """How much darker than skin hair is, natural log, from which irises turn browner and from which they are brown. Of 14
 people in clips, fair ones have 0 to .5, those with brown and black hair .5 to 1.4, and one whose is combed back .3."""
 _BROWS = (0.6, 1.3)
-"""Bounds of the factor on a surrogate's brows. Black hair asks for 1.45, with which the one child of the clips (lp_d11)
-looks painted."""
+"""Bounds of the factor on a surrogate's brows. Black hair asks for 1.45 and more, with which the one child of the clips
+(lp_d11) looks painted."""
 _LIPS, _LIP_SHIFT = 0.6, (-0.3, 0.25)
 """Share of the way that lips go towards the person's tone, and bounds of it, log RGB."""
 _LIP_DARKER, _LIP_REDDER = 0.1, 0.12
@@ -141,7 +145,9 @@ class LightFrame:
     moving: Points
     """float64 (p, 8): the terms of brightness that change from frame to frame, where they are fitted."""
     flanks: NoseFlanks
+    """The sides of the nose, of which a turned head shows one edge on."""
     sockets: Sockets
+    """Any face's eye sockets."""
     normals: Points
     """float64 (f, 3): right, down and away from the camera, on the mean face."""
 
@@ -183,15 +189,15 @@ class LightFrame:
             vertex_slopes(surface, model.mean_shape),
             np.ascontiguousarray(terms[at][fitted][:, :-1]),
             NoseFlanks.of(model),
-            Sockets.of(fitting, studio @ LUMA),
+            Sockets.of(table, zones, studio @ LUMA),
             normals[at].astype(np.float64) * (1, 1, -1),
         )
 
     def seen_from(self, towards: Points) -> Points:
-        """How well each pixel (f,) is seen of a head in whose own axes the camera looks that way (3,): 1 as when it
-        faces the camera, 0 where less than a third of that is left. What a turned head hides is filled in a texture
-        with what lies beside it."""
-        left = (self.normals @ towards) / np.minimum(self.normals[:, 2], -_EDGE)
+        """How well each pixel (f,) is seen of a head in whose own axes the camera looks that way (3,), the third row of
+        `HeadPose.rotation`: 1 while it keeps seven tenths of the picture's pixels that it has from the front, 0 with
+        three tenths and less. What a turned head hides is filled in a texture with what lies beside it."""
+        left = (self.normals @ towards) / self.normals[:, 2]
         seen: Points = np.clip((left - _SEEN[0]) / _SEEN[1], 0, 1)
         return seen
 
@@ -223,11 +229,10 @@ class LightFrame:
 
 
 def static_light(
-    light: LightFrame, neutral: Pixels, face: NewFace, hair: float | None = None, yaw: float = 0.0
+    light: LightFrame, neutral: Pixels, face: NewFace, well: Points, hair: float | None = None
 ) -> StaticLight:
-    """The light of a person's small neutral texture (f, 3) on a surrogate. hair: log darkness of the person's. yaw: how
-    far the head was turned in it, radians."""
-    well = light.seen_from(np.array([-np.sin(yaw), 0.0, np.cos(yaw)]))
+    """The light of a person's small neutral texture (f, 3) on a surrogate. well (f,): `LightFrame.seen_from`, of the
+    head in it. hair: log darkness of the person's."""
     at = light.table.rows, light.table.columns
     person, own = light.soft_skin(neutral), light.soft_skin(face.small_texture)
     level = light.brighter(person, own)
@@ -238,7 +243,7 @@ def static_light(
     found = robust_fit(light.terms[at][light.fitted], level, light.bright * well[light.fitted], usual, ridge, 0.12, 6)
     bright = np.clip(light.terms[:, :, :-1] @ found[:-1] - found[0], -MOST, MOST) + found[0]
     shade = (light.studio @ LUMA)[:, :, None] * np.float32(np.clip(found[-1], 0, 1))
-    bright = _held_below(light, bright, level - shade[at][light.fitted, 0])
+    bright = _held_below(light, bright, level - shade[at][light.fitted, 0], well[light.fitted])
     tint = _tint(light, person, own * np.exp(shade[at]), bright, well)
     towards = np.array([0.7 * np.clip(2 * found[1], -1, 1), -0.75 + 0.3 * np.clip(2 * found[2], -1, 1)])
     there = np.log(neutral + _FLOOR) - (bright[:, :, None] + tint)[at]
@@ -248,17 +253,18 @@ def static_light(
         field + np.float32(darker) * light.sockets.studio[:, :, None],
         towards / max(float(np.linalg.norm(towards)), 1e-6),
         _brow_factor(light, face.small_texture, hair),
-        _lip_shift(light, there, face.small_texture),
+        _lip_shift(light, there, face.small_texture, well),
         0.0 if hair is None else float(np.interp(-hair, _DARK_HAIR, (0, 1))),
     )
 
 
-def _held_below(light: LightFrame, bright: Points, seen: Points) -> Points:
-    """Brightness (h, w) of the light with the lower face held to what is seen (p,): what the terms say of it comes from
-    the upper face, and nothing below is brighter than that which does not look so."""
+def _held_below(light: LightFrame, bright: Points, seen: Points, well: Points) -> Points:
+    """Brightness (h, w) of the light with the lower face held to what is seen (p,), and how well (p,): what the terms
+    say of it comes from the upper face, and nothing below is brighter than that which does not look so."""
     at = light.table.rows[light.fitted], light.table.columns[light.fitted]
     below, fitted = light.lower[at] > 0.5, bright[at]
-    told, drawn, above = (float(np.median(part)) for part in (seen[below], fitted[below], fitted[~below]))
+    told = float(np.median(seen[below & (well >= min(_WELL, well[below].max()))]))
+    drawn, above = float(np.median(fitted[below])), float(np.median(fitted[~below]))
     most = max(above + _ABOVE, told)
     held = min(drawn, most)
     held += _SHADOWED * max(min(told - held, 0.0), -MOST)
@@ -267,23 +273,29 @@ def _held_below(light: LightFrame, bright: Points, seen: Points) -> Points:
 
 def light_change(light: LightFrame, now: SoftSkin, rest: SoftSkin, well: Points) -> Pixels:
     """Log gain float32 (h, w, 1) of light and folds in a frame, by what `LightFrame.skin_of` tells of its small texture
-    and of the neutral's. well (f,): `LightFrame.seen_from`."""
-    ridge = np.full(light.moving.shape[1], 2e-3)
-    ridge[0] = 0
-    found = robust_fit(
-        light.moving, now.level - rest.level, light.bright * well[light.fitted], np.zeros(len(ridge)), ridge, 0.1, 3
-    )
-    change = np.empty(light.terms.shape[:2], np.float32)
-    _changed(light.terms, found, now.folds, rest.folds, LUMA, change)
+    and of the neutral's. well (f,): how well a place is seen in both (`LightFrame.seen_from`); nothing changes where
+    next to none is."""
+    change = np.zeros(light.terms.shape[:2], np.float32)
+    weights = light.bright * well[light.fitted]
+    if weights.sum() >= FEWEST:
+        ridge = np.full(light.moving.shape[1], 2e-3)
+        ridge[0] = 0
+        found = robust_fit(light.moving, now.level - rest.level, weights, np.zeros(len(ridge)), ridge, 0.1, 3)
+        folds = now.folds
+        if well.min() < 1:
+            folds = rest.folds + spread(well[:, None].astype(np.float32), light.table) * (folds - rest.folds)
+        _changed(light.terms, found, folds, rest.folds, LUMA, change)
     return change[:, :, None]
 
 
 def tint_change(light: LightFrame, now: SoftSkin, rest: SoftSkin, well: Points) -> Points:
     """Change of the light's colour since the face at rest, log RGB float64 (3,) without brightness: who walks from a
     window to a lamp, or before a camera that adapts, has another colour than on the mean. One colour for the whole
-    face, as most of its skin says. well (f,): `LightFrame.seen_from`."""
+    face, as most of its skin says. well (f,): how well a place is seen in both; none changes where next to none is."""
     at = light.fitted[::_TOLD]
-    at = at[well[at] > 0.5]
+    at = at[well[at] > _WELL]
+    if len(at) < FEWEST:
+        return np.zeros(3)
     rows, columns = light.table.rows[at], light.table.columns[at]
     there, before = now.folds[rows, columns], rest.folds[rows, columns]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -366,11 +378,12 @@ def _brow_factor(light: LightFrame, own: Pixels, hair: float | None) -> float:
     return float(np.clip(0.3 + 0.7 * wanted / min(darkness, -0.1), *_BROWS))
 
 
-def _lip_shift(light: LightFrame, person: Points, own: Pixels) -> Points:
-    """person (f, 3): log colours of the person with the light taken off."""
+def _lip_shift(light: LightFrame, person: Points, own: Pixels, well: Points) -> Points:
+    """person (f, 3): log colours of the person with the light taken off. well (f,): `LightFrame.seen_from`."""
     skin = np.log(own[light.upper] + _FLOOR).mean(axis=0)
     own_lips = light.lips @ (np.log(own + _FLOOR) - skin)
-    lips = own_lips + np.clip(_LIPS * (light.lips @ (person - skin) - own_lips), *_LIP_SHIFT)
+    seen = light.lips * np.maximum(well, 1e-6)
+    lips = own_lips + np.clip(_LIPS * (seen @ (person - skin) / seen.sum() - own_lips), *_LIP_SHIFT)
     lips += min(0.0, -_LIP_DARKER - float(lips @ LUMA))
     lips += max(0.0, _LIP_REDDER - float(lips[0] - lips[1])) * np.array([0.6, -0.4, -0.2])
     shift: Points = lips - own_lips

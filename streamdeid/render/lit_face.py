@@ -28,7 +28,7 @@ under lamps that are yellow grey whites look blue, and brown irises, too."""
 
 def dressed(face: NewFace, light: StaticLight, zones: Zones, hair: Pixels) -> Pixels:
     """The surrogate's picture float32 (h, w, 3), brows and lips in tones that go with the person's. hair:
-    its `darkness`."""
+    `thin_brows.darkness` of the picture."""
     gain = (zones.brows * np.float32(light.brows - 1) * hair)[:, :, None]
     gain = gain + zones.lips[:, :, None] * light.lips.astype(np.float32)
     return under_gain(face.picture, gain)

@@ -1,7 +1,7 @@
 """Brows without the haze about them: what is darkest in a surrogate's is its brow, the rest fades.
 
 Averages of donors, and donors brought to one shape, have soft broad brows: as broad as London's are, but without
-single hairs they look smeared on. Each place is made lighter the farther it is from the brow's own darkest hairs. A
+single hairs they look smeared on. Each place is made lighter the less dark it is beside the brow's own darkest hairs. A
 function of the surrogate alone.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.aam.masked_blur import FLOOR, masked_blur, under_gain
+from streamdeid.aam.masked_blur import FLOOR, under_gain
 from streamdeid.aam.zones import Zones
 from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import LUMA
@@ -18,7 +18,7 @@ _POWER = 0.6
 """Power of the darkness over that of the darkest hairs. By eye, on eight faces of clips, original beside it: without it
 they are smears, at 1.2 those of men are plucked."""
 _DARKEST = 0.1
-"""Quantile of the log of luma over the skin's that the darkest hairs of a brow have."""
+"""Quantile of `darkness` that the darkest hairs of a brow have."""
 _CORE = 0.5
 """Where a brow is, of `Zones.brows`."""
 _SKIN = (0.06,)
@@ -26,9 +26,10 @@ _SKIN = (0.06,)
 
 
 def darkness(picture: Pixels, zones: Zones) -> Pixels:
-    """How much darker than the skin about it a picture (h, w, 3) is, natural log float32 (h, w), 0 where it is not."""
+    """How much darker than the skin about it a picture (h, w, 3) is, by the mean of its channels' natural logs as luma
+    weighs them, float32 (h, w); 0 where it is not."""
     log = np.log(picture + FLOOR) @ LUMA
-    skin = masked_blur(log[:, :, None], zones.skin, _SKIN)[:, :, 0]
+    skin = zones.blurred(log[:, :, None], "skin", _SKIN)[:, :, 0]
     return np.asarray(np.minimum(log - skin, 0), np.float32)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamdeid.core.arrays import Pixels
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.observe.turned_view import TurnedView
-from streamdeid.render.light import MOST, LightFrame, SoftSkin
+from streamdeid.render.light import FEWEST, MOST, LightFrame, SoftSkin
 from streamdeid.render.robust_fit import robust_fit
 
 _NEAR = 0.15, 0.3
@@ -19,12 +19,17 @@ _ACROSS, _DOWN = 4, 5
 """Terms of `LightFrame` for the place on the face, from -1 to 1."""
 
 
-def turned_change(light: LightFrame, now: SoftSkin, rest: SoftSkin, change: Pixels, view: TurnedView) -> Pixels:
+def turned_change(
+    light: LightFrame, now: SoftSkin, rest: SoftSkin, change: Pixels, view: TurnedView, well: Points
+) -> Pixels:
     """A frame's change of light, natural log float32 (h, w, 1), as it is where the face is drawn flat, going over to a
-    plane. now, rest: of the frame's small texture and of the neutral's. change: `light_change`."""
+    plane. now, rest: of the frame's small texture and of the neutral's. change: `light_change`. well (f,): how well a
+    place is seen in both; where next to none of the near half is, nothing goes over."""
     terms = light.moving[:, [0, _ACROSS, _DOWN]]
     side = float(np.sign(view.pose.yaw))
-    near = np.clip((side * terms[:, 1] + _NEAR[0]) / _NEAR[1], 0, 1)
+    near = np.clip((side * terms[:, 1] + _NEAR[0]) / _NEAR[1], 0, 1) * well[light.fitted]
+    if near.sum() < FEWEST:
+        return change
     ridge = np.array([0, 4e-3, 4e-3])
     found = robust_fit(terms, now.level - rest.level, light.bright * near, np.zeros(3), ridge, _SPREAD, 4)
     across = np.maximum(side * light.terms[:, :, _ACROSS], -_FARTHEST) * side

@@ -35,7 +35,9 @@ def face(fitting: FitModel) -> NewFace:
 @pytest.fixture(scope="module")
 def plain(fitting: FitModel, light: LightFrame, face: NewFace) -> StaticLight:
     """The surrogate's own light, which changes nothing of brows and lips."""
-    return replace(static_light(light, face.small_texture, face), brows=1.0, lips=np.zeros(3))
+    return replace(
+        static_light(light, face.small_texture, face, np.ones(len(face.small_texture))), brows=1.0, lips=np.zeros(3)
+    )
 
 
 def _rgb(yuv: Pixels) -> NDArray[np.float64]:

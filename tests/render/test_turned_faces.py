@@ -15,7 +15,7 @@ from streamdeid.aam.mesh_render import render_turned
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.solid_face import seen as seen_by
 from streamdeid.aam.synthesise import extended
-from streamdeid.core.arrays import Points
+from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
@@ -237,12 +237,13 @@ def test_a_solid_face_shows_nothing_of_the_originals_pixels(
 def test_nothing_jumps_while_a_head_turns(fitting: FitModel, light: LightFrame, face: NewFace) -> None:
     """From 18 to 48 degrees, 25 degrees a second: no frame changes the face much more than those about it."""
     observer, blending, before, changes = Observer(fitting), Blending(), None, []
+    rest = None
     angles = np.arange(18.0, 48.0, 1.0)
     for number, degrees in enumerate(angles):
         planes, found = _head(fitting, _mesh(fitting, float(np.deg2rad(degrees))), behind=120.0)
         seen = observer(planes, found, number / 25)
         assert seen is not None
-        rest = Neutral(fitting.model.mean_shape, seen.small_texture, None)
+        rest = rest or Neutral(fitting.model.mean_shape, seen.small_texture, yaw=seen.pose.yaw)
         drawn = _drawn(planes, seen, face, fitting, light, rest, blending).y.astype(float)
         if before is not None:
             changes.append([np.abs(now - old).mean() for now, old in zip((drawn, planes.y), before, strict=True)])
@@ -251,6 +252,29 @@ def test_nothing_jumps_while_a_head_turns(fitting: FitModel, light: LightFrame, 
     usual: NDArray[np.float64] = np.convolve(np.pad(own, 4, mode="edge"), np.ones(9) / 9, "valid")
     assert (own / usual).max() < 1.6, np.round(own / usual, 2)
     assert np.median(own) < 2 * np.median(original)
+
+
+@pytest.mark.parametrize("yaw", [0.6, -0.6])
+def test_a_head_that_was_only_seen_turned_is_lit_as_it_was_seen(
+    fitting: FitModel, light: LightFrame, face: NewFace, yaw: float
+) -> None:
+    """Known from a frame in which hair filled the half of its texture that was not seen, it faces the camera."""
+    turned = _seen(fitting, *_head(fitting, _mesh(fitting, yaw)))
+    planes, found = _head(fitting, _mesh(fitting, 0.0))
+    seen = _seen(fitting, planes, found)
+    inside = cv2.distanceTransform(_hull(_mesh(fitting, 0.0)), cv2.DIST_L2, 5) > 15
+    haired = turned.small_texture.copy()
+    haired[light.seen_from(turned.pose.rotation[2]) < 0.5] = (40, 30, 25)
+
+    def drawn(texture: Pixels, yaw: float) -> NDArray[np.float64]:
+        rest = Neutral(fitting.model.mean_shape, texture, yaw=yaw)
+        return _drawn(planes, seen, face, fitting, light, rest).y[inside].astype(float)
+
+    true = drawn(seen.small_texture, 0.0)
+    knowing, blind, mirrored = (np.abs(drawn(haired, at * turned.pose.yaw) - true).mean() for at in (1, 0, -1))
+    assert knowing < 8
+    assert knowing < 0.95 * blind
+    assert knowing < 0.8 * mirrored
 
 
 @pytest.mark.parametrize(
