@@ -49,10 +49,6 @@ like the opening of a mouth, a wide one is the person's own. Who squints while t
 afterwards (lp_d3)."""
 _MOST_TURN = 0.5
 """Largest turn, pixels for a pixel of depth (about radians), taken out of a surrogate."""
-_RISE, _REST = 1.5, -0.045
-"""How much of the gaze's rise and fall is drawn for each that the landmarker reads, and the height of an iris at rest,
-eye widths below the line of the corners. It reads of eyes whose gaze is known (drawn ones) 0.3 to 0.6 of the rise and
-fall, so that 1.5 exaggerates none. Chosen on expressions_gaze; medians of three clips at rest: -.03, -.04, -.06."""
 _MOUTH = 1.0, 1.12
 """Bounds of the factor on changes of the mouth, the surrogate's width over the person's: a wide mouth makes no wider
 smiles, and a narrow one speaks as much."""
@@ -302,22 +298,3 @@ def _apparent_turn(offset: Points, shape: Points, depth: Points) -> Points:
     found, *_ = np.linalg.lstsq(np.vstack([rows_x, rows_y]), offset[RIGID].T.ravel(), rcond=None)
     turn: Points = found[4:]
     return turn
-
-
-def eye_maps(shape: Points, laid: Points) -> list[tuple[Points, Points]]:
-    """For each eye the linear part (2, 2) and shift (2,) that take an iris of the person's eye into the new one.
-
-    Corners lie on corners; heights over the line between them grow by `_RISE` about where an eye at rest looks.
-    """
-    maps: list[tuple[Points, Points]] = []
-    for a, b in (LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS):
-        old, new = shape[b] - shape[a], laid[b] - laid[a]
-        factor = complex(*new) / complex(*old)
-        width = float(np.hypot(*old))
-        down = np.array([-old[1], old[0]]) / width
-        similar = np.array([[factor.real, -factor.imag], [factor.imag, factor.real]])
-        linear = np.asarray(similar @ (np.eye(2) + (_RISE - 1) * np.outer(down, down)), np.float64)
-        rest = (shape[a] + shape[b]) / 2 + _REST * width * down
-        shift = similar @ (rest - shape[a]) + laid[a] - linear @ rest
-        maps.append((linear, shift))
-    return maps

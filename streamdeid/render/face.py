@@ -23,8 +23,9 @@ from streamdeid.observe.outline import bulged, reaching
 from streamdeid.observe.rest import at_rest, folds, opened
 from streamdeid.render.blend import Blend, composed, feathered, feathers, membrane, no_membrane, soft_blur
 from streamdeid.render.copied_pixels import copy_polygon
-from streamdeid.render.expression import eye_maps, facing, transfer_expression
+from streamdeid.render.expression import facing, transfer_expression
 from streamdeid.render.eyes import EyeColours, browner, narrowed, render_eye
+from streamdeid.render.gaze import irises
 from streamdeid.render.glasses import render_glasses
 from streamdeid.render.hairline import Hairline
 from streamdeid.render.light import LightFrame, SoftSkin, StaticLight, light_change, static_light, tint_change
@@ -188,13 +189,11 @@ def render_surrogate(
     if reached is not points:
         rim = render_patch(texture, model.mean_shape, points, triangles, out.size, margin)
     if not copy_eyes and seen.iris is not None:
-        maps = eye_maps(seen.points, points)
-        for i, ((linear, shift), lids) in enumerate(zip(maps, (LEFT_EYE, RIGHT_EYE), strict=True)):
+        centres = irises(seen.points, points, seen.iris)
+        for i, lids in enumerate((LEFT_EYE, RIGHT_EYE)):
             towards, colours = static.light.towards, lit_eye(static.eyes[i], at_eye(field, i, model), original.colour)
             radius = float(model.iris[i, 2]) * seen.pose.scale
-            render_eye(
-                patch, points[lids], linear @ seen.iris[i] + shift, radius, colours, narrowed(seen.pose.yaw), towards
-            )
+            render_eye(patch, points[lids], centres[i], radius, colours, narrowed(seen.pose.yaw), towards)
     _with_glasses(patch, seen, points, original, model)
     blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
     if copy_eyes:  # like the mouth's inside after sharpness and grain: it has the scene's own

@@ -32,8 +32,8 @@ from streamdeid.core.mesh_triangles import BESIDE, MOUTH, TRIANGLES
 from streamdeid.observe.observation import Observation
 from streamdeid.observe.turned_view import TurnedView
 from streamdeid.render.copied_pixels import copy_polygon
-from streamdeid.render.expression import eye_maps
 from streamdeid.render.eyes import EyeColours, narrowed, render_eye
+from streamdeid.render.gaze import irises
 from streamdeid.render.light import LightFrame
 from streamdeid.render.lit_face import at_eye, lit_eye, lit_texture
 from streamdeid.render.mouth import render_mouth
@@ -174,12 +174,13 @@ def render_turned_face(
             with turned.only(i + 1, turned.points[lids]) as patch:
                 copy_polygon(patch, original, seen.points[lids], turned.points[lids], 1.0)
     elif seen.iris is not None:
-        for i, ((linear, shift), lids) in enumerate(zip(eye_maps(seen.points, turned.points), _EYES, strict=True)):
+        centres = irises(seen.points, turned.points, seen.iris)
+        for i, lids in enumerate(_EYES):
             colours = lit_eye(lit.eyes[i], at_eye(lit.field, i, model), lit.colour)
             radius = float(model.iris[i, 2]) * view.pose.scale
-            centre, squash = linear @ seen.iris[i] + shift, narrowed(view.pose.yaw)
+            squash = narrowed(view.pose.yaw)
             with turned.only(i + 1, turned.points[lids]) as patch:
-                render_eye(patch, turned.points[lids], centre, radius, colours, squash, lit.towards)
+                render_eye(patch, turned.points[lids], centres[i], radius, colours, squash, lit.towards)
     mouth, lips = turned.points[INNER_LIP], seen.points[INNER_LIP]
     with turned.only(MOUTH, mouth) as patch:
         skin = _cheeks(texture, model)

@@ -13,7 +13,7 @@ from streamdeid.aam.pose import pose_of
 from streamdeid.core.arrays import Floats
 from streamdeid.core.ibug68 import OUTLINE
 from streamdeid.k_same.furthest_fet import lay
-from streamdeid.render.expression import eye_maps, facing, transfer_expression
+from streamdeid.render.expression import facing, transfer_expression
 from tests.drawn_faces import some_identity, with_mouth
 
 _SEEDS = st.integers(0, 10**6)
@@ -341,21 +341,6 @@ def test_a_wider_surrogate_pushes_the_outline_out_and_a_narrower_leaves_it(
         assert moved.max() < 10, "a little: far out there is the neck"
     else:
         assert moved.max() < 1e-9
-
-
-@settings(max_examples=20, deadline=None)
-@given(_SEEDS)
-def test_eye_maps_keep_the_look_sideways_and_raise_what_goes_up_and_down(model: AppearanceModel, seed: int) -> None:
-    """Along the corners' line the share is kept; heights grow by half about an iris at rest, in eye widths."""
-    _, shape, surrogate = _people(model, seed)
-    places = np.array([-0.045j, 0.2 - 0.045j, -0.3 + 0.055j, 0.1 - 0.145j])
-    expected = np.array([-0.045j, 0.2 - 0.045j, -0.3 + 0.105j, 0.1 - 0.195j])
-    for (linear, shift), (a, b) in zip(eye_maps(shape, surrogate), ((36, 39), (42, 45)), strict=True):
-        (p, q), (r, s) = ((complex(*points[a]), complex(*points[b])) for points in (shape, surrogate))
-        old = (p + q) / 2 + places * (q - p)
-        mapped = np.column_stack([old.real, old.imag]) @ linear.T + shift
-        got = ((mapped[:, 0] + 1j * mapped[:, 1]) - (r + s) / 2) / (s - r)
-        np.testing.assert_allclose(got, expected, atol=1e-8)
 
 
 def test_laying_onto_the_own_corners_is_the_identity(model: AppearanceModel) -> None:
