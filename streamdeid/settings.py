@@ -34,7 +34,7 @@ LEAST_FACE = 12.0
 FACES, WHITELIST, ENCODING, FILES = "faces", "whitelist", "encoding", "files"
 """Groups of settings."""
 OF_FACES = (
-    "k", "q", "preserve", "key_file", "register", "register_days", "transfer", "eyes", "strict", "reentry",
+    "k", "q", "preserve", "key_file", "register", "register_days", "transfer", "eyes", "children", "strict", "reentry",
 )  # fmt: skip
 """Settings that mean nothing to a mask."""
 DAYS = 30.0
@@ -81,6 +81,11 @@ class Settings:
     )  # fmt: skip
     transfer: str = setting("recipe", "how an expression is carried over", FACES, choices=TRANSFERS)
     eyes: str = setting("drawn", "whose eyes are shown (the person's own leak)", FACES, choices=EYES)
+    children: bool = setting(
+        False,
+        "give everybody a child's face: for cameras that see children; none is told from an adult",
+        FACES,
+    )
     strict: bool = setting(
         False,
         "one colour instead of a soft redaction where no new face is shown: a soft one keeps a coarse tone",

@@ -331,7 +331,7 @@ class ReplaceFaces:
         chosen = self._provisional.towards(tracklet, times[0], own)
         if chosen is own:
             return person, self._face_of(person)
-        return person, NewFace.of(chosen.vector, self._fitting, chosen.beard)
+        return person, self.decoded.decode(chosen.vector, chosen.beard)
 
     def _face_of(self, person: int) -> NewFace | None:
         """The new face of a person; None for one without."""

@@ -20,19 +20,24 @@ _MOST = 64
 class DecodedFaces:
     """New faces by the number of a person or, below 0, of a tracklet."""
 
-    def __init__(self, fitting: FitModel) -> None:
-        self._fitting = fitting
+    def __init__(self, fitting: FitModel, children: bool = False) -> None:
+        """children: whether all of them are to be children's faces."""
+        self._fitting, self._children = fitting, children
         self._faces: OrderedDict[int, NewFace] = OrderedDict()
 
     def __call__(self, number: int, vector: Points, beard: bool) -> NewFace:
         """The face of a surrogate vector (d,), decoded when this number was not asked with it last."""
         face = self._faces.get(number)
-        if face is None or face.beard != beard or not np.array_equal(face.vector, vector):
-            face = self._faces[number] = NewFace.of(vector, self._fitting, beard)
+        if face is None or face.beard != (beard and not self._children) or not np.array_equal(face.vector, vector):
+            face = self._faces[number] = self.decode(vector, beard)
             if len(self._faces) > _MOST:
                 self._faces.popitem(last=False)
         self._faces.move_to_end(number)
         return face
+
+    def decode(self, vector: Points, beard: bool) -> NewFace:
+        """The face of a surrogate vector (d,) that no other frame needs."""
+        return NewFace.of(vector, self._fitting, beard, self._children)
 
     def forget(self, number: int) -> None:
         """Let go of a face, if it is kept."""

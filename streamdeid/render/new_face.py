@@ -14,6 +14,7 @@ from streamdeid.aam.piecewise_affine import WarpTable
 from streamdeid.aam.synthesise import extended
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
+from streamdeid.render.childlike import childlike_shape, childlike_skin
 from streamdeid.render.eyes import EyeColours, alike, eye_colours, shut
 from streamdeid.render.sharp_features import sharpened
 from streamdeid.render.thin_brows import with_thin_brows
@@ -43,13 +44,18 @@ class NewFace:
     """Whether darkness about the mouth is shown."""
 
     @classmethod
-    def of(cls, vector: Points, fitting: FitModel, beard: bool = True) -> NewFace:
-        """Decode a surrogate vector (d,). beard: whether darkness about the mouth may be shown."""
+    def of(cls, vector: Points, fitting: FitModel, beard: bool = True, child: bool = False) -> NewFace:
+        """Decode a surrogate vector (d,). beard: whether darkness about the mouth may be shown. child: as a child's
+        face, which shows none."""
         model: AppearanceModel = fitting.model
+        beard = beard and not child
         shape, texture = model.decode(vector)
         sharp = sharpened(model.albedo.even(extended(texture, model.table), beard), model)
         picture = with_thin_brows(sharp, model.albedo.zones)
-        return cls._renderable(vector, with_corners_between(shape, _CORNERS, np.inf), picture, fitting, beard)
+        shape = with_corners_between(shape, _CORNERS, np.inf)
+        if child:
+            shape, picture = childlike_shape(shape, model.mean_shape), childlike_skin(picture, model.albedo.zones)
+        return cls._renderable(vector, shape, picture, fitting, beard)
 
     @classmethod
     def photographed(cls, vector: Points, fitting: FitModel) -> NewFace:

@@ -71,6 +71,8 @@ class Choice:
     """Frames within which every part of the picture was searched; None in reports from before there was a choice."""
     strict: bool = False
     """Whether faces that show no synthetic one were filled with one colour instead of redacted softly."""
+    children: bool = False
+    """Whether everybody got a child's face."""
     register_days: float | None = None
     """Days for which the register that was used remembers people; None without one."""
 

@@ -30,6 +30,7 @@ def choice_of(settings: Settings, models: Models, surrogates: Surrogates | None)
         worst_leakage_bits=worst,
         transfer=settings.transfer if settings.synthesises else None,
         eyes=settings.eyes if settings.synthesises else None,
+        children=settings.children and settings.synthesises,
         strict=settings.strict,
         keyed=settings.key_file is not None,
         register_days=None if settings.register is None else settings.days_registered,

@@ -372,7 +372,7 @@ def _deidentifier(
         copy_eyes=settings.eyes == "original",
         strict=settings.strict,
         first=first,
-        decoded=decoded,
+        decoded=DecodedFaces(models.fitting, settings.children) if decoded is None else decoded,
         recorded=None if recorded is None else recorded.known,
     )
 

@@ -93,6 +93,7 @@ CHOICE = {
     "coast_seconds": NUMBER,
     "reentry": bool,
     "strict": bool,
+    "children": bool,
     "tolerant": bool,
     "model_sha256": str,
     "gallery_sha256": str,

@@ -102,16 +102,17 @@ def test_a_detector_without_landmarks_passes_the_self_test(models: Models) -> No
     assert isinstance(stream.inner, ReplaceFaces) and not stream.inner.levels
 
 
-def test_transfer_and_eyes_are_those_that_were_asked_for(models: Models, talk: list[Frame]) -> None:
+def test_transfer_eyes_and_children_are_what_was_asked_for(models: Models, talk: list[Frame]) -> None:
     detector = default_detector(Settings())
     results = []
-    for settings in (Settings(), Settings(transfer="paper"), Settings(eyes="original")):
+    for settings in (Settings(), Settings(transfer="paper"), Settings(eyes="original"), Settings(children=True)):
         detector.forget()
         stream = assemble(settings, models, detector, key=KEY)
         results.append(run(stream, talk)[-1].y)
     detector.close()
     assert not np.array_equal(results[0], results[1])
     assert not np.array_equal(results[0], results[2])
+    assert not np.array_equal(results[0], results[3])
 
 
 def face_everywhere(frame: Frame) -> list[Face]:
