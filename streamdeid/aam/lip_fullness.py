@@ -1,0 +1,44 @@
+"""How full the lips of a shape are, and shapes whose lips are no fuller than most people's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streamdeid.core.arrays import Points
+from streamdeid.core.ibug68 import MOUTH_CORNERS
+
+_UPPER = ((49, 61), (50, 61), (51, 62), (52, 63), (53, 63))
+_LOWER = ((55, 65), (56, 65), (57, 66), (58, 67), (59, 67))
+"""Points of the outer lips, and the one of the inner lips that each lies beside."""
+_MIDDLE = slice(1, 4)
+"""Those of either lip that its thickness is measured at."""
+
+
+def fullness(shape: Points) -> float:
+    """Thickness of both lips together of a shape (81, 2), over the mouth's width."""
+    down, width = _down(shape)
+    thick = sum(
+        float(np.mean([abs((shape[outer] - shape[inner]) @ down) for outer, inner in lip[_MIDDLE]]))
+        for lip in (_UPPER, _LOWER)
+    )
+    return thick / width
+
+
+def with_lips_at_most(shape: Points, most: float, share: float) -> Points:
+    """A shape (81, 2) of whose fullness beyond a bound a share only is left; the same array where it is within."""
+    full = fullness(shape)
+    if full <= most:
+        return shape
+    factor = (most + share * (full - most)) / full
+    down, _ = _down(shape)
+    thinner = shape.copy()
+    for outer, inner in (*_UPPER, *_LOWER):
+        thinner[outer] -= (1 - factor) * ((shape[outer] - shape[inner]) @ down) * down
+    return thinner
+
+
+def _down(shape: Points) -> tuple[Points, float]:
+    """Unit vector (2,) down across the line of the mouth's corners, and its length."""
+    line = shape[MOUTH_CORNERS[1]] - shape[MOUTH_CORNERS[0]]
+    width = float(np.hypot(*line)) or 1.0
+    return np.array([-line[1], line[0]]) / width, width
