@@ -17,10 +17,9 @@ _MIDDLE = slice(1, 4)
 def fullness(shape: Points) -> float:
     """Thickness of both lips together of a shape (81, 2), over the mouth's width."""
     down, width = _down(shape)
-    thick = sum(
-        float(np.mean([abs((shape[outer] - shape[inner]) @ down) for outer, inner in lip[_MIDDLE]]))
-        for lip in (_UPPER, _LOWER)
-    )
+    thick = 0.0
+    for lip in (_UPPER, _LOWER):
+        thick += float(np.mean([abs((shape[outer] - shape[inner]) @ down) for outer, inner in lip[_MIDDLE]]))
     return thick / width
 
 

@@ -29,7 +29,7 @@ none lifted, .81 at this, .73 at -.01), and at -.01 who is sad seems to smile (l
 
 _FULL = 0.39, 0.25
 """Fullness of lips beyond which a share only is left of it: what three quarters of London's donors have at most (median
-.35, the fullest .61). Very full lips of mixed donors look blown up, most of all in a smile, by eye on six surrogates."""
+.35, the fullest .61). Very full lips of mixed donors look blown up, most of all in a smile (six surrogates, by eye)."""
 
 
 @dataclass(frozen=True)
