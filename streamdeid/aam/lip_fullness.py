@@ -7,8 +7,8 @@ import numpy as np
 from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import MOUTH_CORNERS
 
-_UPPER = ((49, 61), (50, 61), (51, 62), (52, 63), (53, 63))
-_LOWER = ((55, 65), (56, 65), (57, 66), (58, 67), (59, 67))
+_UPPER = np.array([[49, 61], [50, 61], [51, 62], [52, 63], [53, 63]])
+_LOWER = np.array([[55, 65], [56, 65], [57, 66], [58, 67], [59, 67]])
 """Points of the outer lips, and the one of the inner lips that each lies beside."""
 _MIDDLE = slice(1, 4)
 """Those of either lip that its thickness is measured at."""
@@ -19,7 +19,8 @@ def fullness(shape: Points) -> float:
     down, width = _down(shape)
     thick = 0.0
     for lip in (_UPPER, _LOWER):
-        thick += float(np.mean([abs((shape[outer] - shape[inner]) @ down) for outer, inner in lip[_MIDDLE]]))
+        outer, inner = lip[_MIDDLE].T
+        thick += float(np.abs((shape[outer] - shape[inner]) @ down).mean())
     return thick / width
 
 
@@ -31,8 +32,8 @@ def with_lips_at_most(shape: Points, most: float, share: float) -> Points:
     factor = (most + share * (full - most)) / full
     down, _ = _down(shape)
     thinner = shape.copy()
-    for outer, inner in (*_UPPER, *_LOWER):
-        thinner[outer] -= (1 - factor) * ((shape[outer] - shape[inner]) @ down) * down
+    outer, inner = np.concatenate([_UPPER, _LOWER]).T
+    thinner[outer] -= np.outer((1 - factor) * ((shape[outer] - shape[inner]) @ down), down)
     return thinner
 
 
