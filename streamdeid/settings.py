@@ -83,7 +83,7 @@ class Settings:
     eyes: str = setting("drawn", "whose eyes are shown (the person's own leak)", FACES, choices=EYES)
     children: bool = setting(
         False,
-        "give everybody a child's face: for cameras that see children; none is told from an adult",
+        "give everybody a child's face: for cameras that see children; adults get one, too",
         FACES,
     )
     strict: bool = setting(
@@ -175,6 +175,7 @@ class Settings:
             raise SettingsError(f"cannot preserve {unknown[0]!r}; choose from {', '.join(ATTRIBUTES)}")
         if len(set(self.preserve)) < len(self.preserve):
             raise SettingsError(f"an attribute to preserve is named twice: {', '.join(self.preserve)}")
+        self._check_children()
         self._check_register()
         if self.pixel_aspect != AUTO:
             try:
@@ -191,6 +192,12 @@ class Settings:
                 raise SettingsError(f"whitelist recogniser is {BUILT_IN}, {DLIB} or an .onnx file, not {recogniser!r}")
             if threshold is None:
                 raise SettingsError("an .onnx recogniser for the whitelist needs a whitelist threshold")
+
+    def _check_children(self) -> None:
+        if self.children and self.transfer == "paper":
+            raise SettingsError("the paper's transfer draws no children: leave out --children or --transfer paper")
+        if self.children and "age" in self.preserve:
+            raise SettingsError("children's faces preserve no age group of adults: leave out --children or age")
 
     def _check_register(self) -> None:
         if self.register is None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.albedo import Albedo, zones_inside
 from streamdeid.aam.clean_texture import even_light, hair_zone, matt_zone, without_hair
+from streamdeid.aam.contact_line import ContactLine
 from streamdeid.aam.piecewise_affine import WarpTable, sample, scaled_table, warp_table
 from streamdeid.aam.procrustes import align
 from streamdeid.aam.surface import surface_normals
@@ -111,6 +112,11 @@ class AppearanceModel:
     def variances(self) -> Points:
         """float64 (s + t,): variances of the entries of an identity vector, in its weighted units."""
         return np.concatenate([self.shape_weight**2 * self.shape_variances, self.texture_variances])
+
+    @cached_property
+    def contact_line(self) -> ContactLine:
+        """The line along which lips meet."""
+        return ContactLine.of(self.albedo.zones, self.mean_shape)
 
     @cached_property
     def albedo(self) -> Albedo:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from streamdeid.aam.mouth_corners import levelled
 from streamdeid.core.arrays import Points
-from streamdeid.core.ibug68 import MOUTH_CORNERS
 
 _UPPER = np.array([[49, 61], [50, 61], [51, 62], [52, 63], [53, 63]])
 _LOWER = np.array([[55, 65], [56, 65], [57, 66], [58, 67], [59, 67]])
@@ -16,7 +16,7 @@ _MIDDLE = slice(1, 4)
 
 def fullness(shape: Points) -> float:
     """Thickness of both lips together of a shape (81, 2), over the mouth's width."""
-    down, width = _down(shape)
+    (_, down, width), _, _ = levelled(shape)
     thick = 0.0
     for lip in (_UPPER, _LOWER):
         outer, inner = lip[_MIDDLE].T
@@ -30,15 +30,8 @@ def with_lips_at_most(shape: Points, most: float, share: float) -> Points:
     if full <= most:
         return shape
     factor = (most + share * (full - most)) / full
-    down, _ = _down(shape)
+    (_, down, _), _, _ = levelled(shape)
     thinner = shape.copy()
     outer, inner = np.concatenate([_UPPER, _LOWER]).T
     thinner[outer] -= np.outer((1 - factor) * ((shape[outer] - shape[inner]) @ down), down)
     return thinner
-
-
-def _down(shape: Points) -> tuple[Points, float]:
-    """Unit vector (2,) down across the line of the mouth's corners, and its length."""
-    line = shape[MOUTH_CORNERS[1]] - shape[MOUTH_CORNERS[0]]
-    width = float(np.hypot(*line)) or 1.0
-    return np.array([-line[1], line[0]]) / width, width

@@ -14,7 +14,7 @@ _INNER_UPPER, _INNER_LOWER = 62, 66
 def corner_height(shape: Points) -> float:
     """Height of the corners of the mouth of a shape (81, 2) over the middle of the inner lips, a share of the mouth's
     width, across the line of the corners."""
-    return float(_levelled(shape)[1])
+    return float(levelled(shape)[1])
 
 
 def with_corners_between(shape: Points, lowest: float, highest: float) -> Points:
@@ -22,7 +22,7 @@ def with_corners_between(shape: Points, lowest: float, highest: float) -> Points
 
     The lips bend with the corners, by the square of the distance from the middle, which stays where it is.
     """
-    (along, down, width), height, middle = _levelled(shape)
+    (along, down, width), height, middle = levelled(shape)
     up = float(np.clip(height, lowest, highest)) - height
     if up == 0:
         return shape
@@ -34,7 +34,7 @@ def with_corners_between(shape: Points, lowest: float, highest: float) -> Points
     return bent
 
 
-def _levelled(shape: Points) -> tuple[tuple[Points, Points, float], float, Points]:
+def levelled(shape: Points) -> tuple[tuple[Points, Points, float], float, Points]:
     """Along the line of the corners, down from it, and its length; their height; the middle of the inner lips."""
     left, right = (shape[i] for i in MOUTH_CORNERS)
     width = float(np.hypot(*(right - left))) or 1.0

@@ -157,6 +157,7 @@ def _chosen(choice: Choice) -> list[str]:
     parts = [choice.method]
     parts += [f"{name} = {value:g}" for name, value in (("k", choice.k), ("q", choice.q)) if value is not None]
     parts += [f"{name} {value}" for name, value in (("transfer", choice.transfer), ("eyes", choice.eyes)) if value]
+    parts += ["children's faces"] if choice.children else []
     lines = _item("method", ", ".join(parts) + f", detector threshold {choice.threshold:g}")
     if choice.factor is None:
         lines += _item("factor", "none: no bound on what a look at a covered face tells about the person")

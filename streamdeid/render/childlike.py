@@ -3,8 +3,9 @@
 No donor is a child. What tells a child's face from an adult's of the same likeness is growth: heads grow as if strained
 by a cardioid about the middle of the skull, R' = R (1 + k (1 − cos θ)), θ from straight up (Todd, Mark, Shaw and
 Pittenger 1980), so that with years the lower face comes to outgrow the upper one. k < 0 takes years away. Eyes, brows
-and mouth move with it as wholes; eyes of children are large and open, noses, lips and brows small, and their skin has
-no paint, no beard and little relief. A function of the surrogate alone: it tells nothing of the person.
+and mouth move with it as wholes; eyes of children are large and open, noses, lips and brows small, lips pale and lids
+plain, and they have no beard. A function of the surrogate alone: it tells nothing of the person that the surrogate does
+not.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from streamdeid.core.ibug68 import (
     RIGHT_BROW,
     RIGHT_EYE,
 )
-from streamdeid.render.thin_brows import with_thin_brows
+from streamdeid.render.thin_brows import SKIN, with_thin_brows
 
 _GROWTH = -0.1
 """k. With three surrogates on lp_d11's child of about four years: at −.1 the landmarker reads its nods from all three
@@ -45,8 +46,6 @@ _RAISED = 0.03
 """How much higher brows lie over the eyes, share of the face's width."""
 _FADED = (("brows", 0.2), ("lips", 0.4), ("lids", 0.5))
 """Share that brows, lips and painted lids lose of what tells them from the skin about them."""
-_ABOUT = (0.06,)
-"""Blur in which that skin is found, share of the frame's width (`thin_brows`)."""
 
 
 def childlike_shape(shape: Points, mean_shape: Points) -> Points:
@@ -72,7 +71,7 @@ def childlike_skin(picture: Pixels, zones: Zones) -> Pixels:
     pale lips and plain lids."""
     picture = with_thin_brows(picture, zones)
     log = np.log(picture + FLOOR)
-    about = zones.blurred(log, "skin", _ABOUT)
+    about = zones.blurred(log, "skin", SKIN)
     kept = np.ones(picture.shape[:2], np.float32)
     for zone, share in _FADED:
         kept *= 1 - np.float32(share) * getattr(zones, zone)

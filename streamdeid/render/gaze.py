@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS
 
@@ -20,25 +21,28 @@ fall, so that 1.5 exaggerates none. Chosen on expressions_gaze; medians of three
 _INWARDS = -0.045
 """How far inwards from the middle of the corners the irises of those lie who look ahead, eye widths: London's mean (204
 photographs, standard deviation .022), from whom the new faces are made. The corner beside the nose is longer."""
-_CROSSED = 0.1, 0.2
+_CROSSED = 0.1, 0.3
 """Distance from there, eye widths, up to which eyes do not count as crossed, and from which they are drawn as crossed
-as they are. Other people's lie within it: means of 40 in Canada and 37 of IMM -.025 and -.046, a child's with folds at
-the inner corners .034 (lp_d11), .046 (expressions_gaze). Eyes that are crossed in jest, .1 to .19 (grimaces)."""
+as they are. People who look ahead lie within it: means of 40 in Canada and 37 of IMM .020 and .001, a child with folds
+at the inner corners .079 (lp_d11), a man .091 (expressions_gaze). Eyes that are crossed in jest: .15 to .24
+(grimaces). A steeper rise would make trembling landmarks tremble more."""
 
 
 def irises(shape: Points, laid: Points, seen: Points) -> Points:
     """Centres of the irises of a new face (2, 2), pixels of the picture, image-left first.
 
     shape, laid: the person's landmarks and the new face's, (81, 2); seen: the person's irises (2, 2). The eye that a
-    turned head shows narrower counts less. Heights over the line of the corners grow by `_RISE`.
+    turned head shows narrower counts less, and says less of whether eyes are crossed. Heights over the line of the
+    corners grow by `_RISE`. Raises ZeroDivisionError for an eye of the person without width.
     """
     across, down, widths = np.empty(2), np.empty(2), np.empty(2)
     for i, (a, b) in enumerate((LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS)):
-        line = complex(*(shape[b] - shape[a])) or 1e-9
+        line = complex(*(shape[b] - shape[a]))
         place = (complex(*seen[i]) - complex(*(shape[a] + shape[b])) / 2) / line
         across[i], down[i], widths[i] = place.real, place.imag, abs(line)
     apart = float(across[0] - across[1]) / 2
-    inwards = _INWARDS + (apart - _INWARDS) * _risen(abs(apart - _INWARDS))
+    away = abs(apart - _INWARDS) * widths.min() / widths.max()
+    inwards = _INWARDS + (apart - _INWARDS) * smooth_step((away - _CROSSED[0]) / (_CROSSED[1] - _CROSSED[0]))
     sides = np.array([inwards, -inwards])
     aside = np.average(across - sides, weights=np.square(widths))
     centres = np.empty((2, 2))
@@ -47,10 +51,3 @@ def irises(shape: Points, laid: Points, seen: Points) -> Points:
         centre = complex(*(laid[a] + laid[b])) / 2 + place * complex(*(laid[b] - laid[a]))
         centres[i] = centre.real, centre.imag
     return centres
-
-
-def _risen(away: float) -> float:
-    """0 for eyes that are not crossed, 1 for those that are, smooth between."""
-    low, high = _CROSSED
-    t = min(max((away - low) / (high - low), 0.0), 1.0)
-    return t * t * (3 - 2 * t)

@@ -16,7 +16,6 @@ from streamdeid.aam.synthesise import extended
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
 from streamdeid.render.childlike import childlike_shape, childlike_skin
-from streamdeid.render.contact_line import with_contact_line
 from streamdeid.render.eyes import EyeColours, alike, eye_colours, shut
 from streamdeid.render.sharp_features import sharpened
 from streamdeid.render.thin_brows import with_thin_brows
@@ -58,11 +57,10 @@ class NewFace:
         shape, texture = model.decode(vector)
         sharp = sharpened(model.albedo.even(extended(texture, model.table), beard), model)
         picture = with_thin_brows(sharp, model.albedo.zones)
-        picture = with_contact_line(picture, model.albedo.zones, model.mean_shape)
         shape = with_lips_at_most(with_corners_between(shape, _CORNERS, np.inf), *_FULL)
         if child:
             shape, picture = childlike_shape(shape, model.mean_shape), childlike_skin(picture, model.albedo.zones)
-        return cls._renderable(vector, shape, picture, fitting, beard)
+        return cls._renderable(vector, shape, model.contact_line.drawn(picture), fitting, beard)
 
     @classmethod
     def photographed(cls, vector: Points, fitting: FitModel) -> NewFace:

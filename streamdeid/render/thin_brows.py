@@ -21,7 +21,7 @@ _DARKEST = 0.1
 """Quantile of `darkness` that the darkest hairs of a brow have."""
 _CORE = 0.5
 """Where a brow is, of `Zones.brows`."""
-_SKIN = (0.06,)
+SKIN = (0.06,)
 """Blur in which skin about a brow is taken for that under it, share of the frame's width."""
 
 
@@ -29,7 +29,7 @@ def darkness(picture: Pixels, zones: Zones) -> Pixels:
     """How much darker than the skin about it a picture (h, w, 3) is, by the mean of its channels' natural logs as luma
     weighs them, float32 (h, w); 0 where it is not."""
     log = np.log(picture + FLOOR) @ LUMA
-    skin = zones.blurred(log[:, :, None], "skin", _SKIN)[:, :, 0]
+    skin = zones.blurred(log[:, :, None], "skin", SKIN)[:, :, 0]
     return np.asarray(np.minimum(log - skin, 0), np.float32)
 
 

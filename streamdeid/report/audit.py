@@ -168,6 +168,7 @@ def warnings_of(report: Report) -> list[str]:
                 f"{choice.method} is a paper's own map: no bound on what a look tells",
             ),
             (choice.eyes == "original", "the people's own eyes are shown, and eyes identify"),
+            (choice.children, "children's faces were not attacked: how well they hide who is shown is not measured"),
             (choice.transfer == "paper", "expressions are carried as printed in the paper: faces look stiffer"),
             (not mask and not choice.keyed, "no key file: the key was random and is gone; nobody can repeat this run"),
             (choice.keyed, "made with a key file: whoever has it and the original can make the same faces again"),

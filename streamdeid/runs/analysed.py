@@ -31,6 +31,8 @@ from streamdeid.surrogates.models import Models
 from streamdeid.video.files.source import SourceInfo
 
 _ASPECT, _AS_STORED = "pixel_aspect", in_words(Fraction(1))
+_BEFORE = {_ASPECT: _AS_STORED, "children": False}
+"""Settings that an earlier program did not have, and as what it filtered."""
 """Name under which a header says by which pixel aspect the pictures were made square, and what it says where they were
 not, or where it is from before they ever were."""
 _FOUND_BY = ("threshold", "min_face", "detector_interval", "survey", "tolerant", "lookahead", "coast", _ASPECT)
@@ -95,7 +97,7 @@ def why_not_decided_so(known: AnalysisHeader, wanted: AnalysisHeader) -> str | N
 
 def _unlike(known: AnalysisHeader, wanted: AnalysisHeader, names: Sequence[str]) -> str | None:
     for name in names:
-        before, now = (one.settings.get(name, _AS_STORED if name == _ASPECT else None) for one in (known, wanted))
+        before, now = (one.settings.get(name, _BEFORE.get(name)) for one in (known, wanted))
         if before != now:
             return f"{name.replace('_', ' ')} was {before}, and is {now}"
     if (known.model_sha256, known.gallery_sha256) != (wanted.model_sha256, wanted.gallery_sha256):

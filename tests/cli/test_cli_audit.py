@@ -68,6 +68,12 @@ def test_with_everything_to_mind_it_is_still_one_screen(tmp_path: Path, capfd: C
     assert sum(line.startswith("mind") for line in out) == 9
 
 
+def test_childrens_faces_are_named(tmp_path: Path, capfd: Capture) -> None:
+    for children in (False, True):
+        _, out, _ = audit(Report(choice(children=children), (one_file(tmp_path),)), tmp_path, capfd)
+        assert any("method" in line and "children's faces" in line for line in out) == children
+
+
 def test_without_provisional_faces_nothing_is_said_of_them(tmp_path: Path, capfd: Capture) -> None:
     for counts in (None, ProvisionalCounts(1.0, 0, 0, 0, 0)):
         _, out, _ = audit(Report(choice(), (one_file(tmp_path, provisional=counts),)), tmp_path, capfd)

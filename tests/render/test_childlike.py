@@ -11,9 +11,10 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.masked_blur import FLOOR
 from streamdeid.core.arrays import Points
 from streamdeid.core.colour import LUMA
-from streamdeid.core.ibug68 import LEFT_EYE, OUTLINE, RIGHT_EYE
+from streamdeid.core.ibug68 import LEFT_EYE, MIRROR, OUTLINE, RIGHT_EYE
 from streamdeid.render.childlike import childlike_shape, childlike_skin
 from streamdeid.render.decoded_faces import DecodedFaces
+from streamdeid.render.expression import transfer_expression
 from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import some_identity
 
@@ -31,7 +32,7 @@ def _size(shape: Points, a: int, b: int) -> float:
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6))
-def test_a_childs_features_are_low_and_small_and_its_eyes_large(fitting: FitModel, seed: int) -> None:
+def test_a_childs_eyes_are_low_and_large_and_nose_and_mouth_small(fitting: FitModel, seed: int) -> None:
     model = fitting.model
     adult, _ = model.decode(some_identity(model, seed))
     before = adult.copy()
@@ -42,9 +43,21 @@ def test_a_childs_features_are_low_and_small_and_its_eyes_large(fitting: FitMode
     )
     for eye in (LEFT_EYE, RIGHT_EYE):
         assert _height(child, eye) > _height(adult, eye) + 0.01
+        # In a picture the outline is the person's.
+        assert transfer_expression(adult, adult, child)[eye][:, 1].mean() > adult[eye][:, 1].mean() + 1
     assert _size(child, 36, 39) > _size(adult, 36, 39) and _size(child, 37, 41) > 1.1 * _size(adult, 37, 41)
     assert _size(child, 48, 54) < 0.95 * _size(adult, 48, 54) and _size(child, 31, 35) < 0.95 * _size(adult, 31, 35)
     assert _size(child, 27, 33) < _size(adult, 27, 33), "a shorter nose"
+
+
+def test_a_mirrored_face_has_a_mirrored_child(fitting: FitModel) -> None:
+    mean = fitting.model.mean_shape
+    adult, _ = fitting.model.decode(some_identity(fitting.model, 2))
+    middle = np.array([2 * mean[:, 0].mean(), 0.0])
+    turned = middle + adult[MIRROR] * (-1, 1)
+    np.testing.assert_allclose(
+        middle + childlike_shape(turned, mean)[MIRROR] * (-1, 1), childlike_shape(adult, mean), atol=1e-6
+    )
 
 
 def test_parts_keep_their_form(fitting: FitModel) -> None:
@@ -63,7 +76,7 @@ def test_brows_lips_and_lids_stand_out_less_and_skin_stays(fitting: FitModel) ->
     zones, got = model.albedo.zones, childlike_skin(picture, model.albedo.zones)
     before, after = (np.log(each + FLOOR) @ LUMA for each in (picture, got))
     level = float(np.median(before[zones.skin > 0.99]))
-    for zone in (zones.brows, zones.lips):
+    for zone in (zones.brows, zones.lips, zones.lids):
         inside = zone > 0.9
         assert np.abs(after[inside] - level).mean() < 0.9 * np.abs(before[inside] - level).mean()
     plain = (zones.brows == 0) & (zones.lips == 0) & (zones.lids == 0)

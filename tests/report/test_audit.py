@@ -239,6 +239,7 @@ def test_a_good_run_has_only_the_key_to_mind(report: Report) -> None:
         ({"method": "k-same-m"}, "no bound"),
         ({"eyes": "original"}, "eyes identify"),
         ({"transfer": "paper"}, "as printed in the paper"),
+        ({"children": True}, "children's faces were not attacked"),
         ({"keyed": True}, "made with a key file"),
         ({"register_days": 7.5}, "biometric data for 7.5 days"),
     ],

@@ -110,3 +110,6 @@ def test_faces_are_found_anew_where_surveys_differ() -> None:
     assert other(lookahead=0.0) == "lookahead was 1.0, and is 0.0", "without look-ahead surveys are fewer"
     old = replace(HEADER, settings={name: one for name, one in HEADER.settings.items() if name != "q"})
     assert why_not_decided_so(old, HEADER) is None, "what an earlier program did not know is as by default"
+    new = [replace(old, settings={**old.settings, "children": children}) for children in (False, True)]
+    assert why_not_decided_so(old, new[0]) is None, "it gave nobody a child's face"
+    assert why_not_decided_so(old, new[1]) == "children was False, and is True"

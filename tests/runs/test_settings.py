@@ -37,6 +37,8 @@ def test_gender_is_preserved_unless_nothing_is() -> None:
         ({"preserve": ("age", "age")}, "twice"),
         ({"transfer": "fax"}, "fax"),
         ({"eyes": "glass"}, "glass"),
+        ({"children": True, "transfer": "paper"}, "no children"),
+        ({"children": True, "preserve": ("gender", "age")}, "no age group"),
         ({"threshold": 0.0}, "threshold"),
         ({"threshold": 1.01}, "threshold"),
         ({"lookahead": -1.0}, "lookahead"),

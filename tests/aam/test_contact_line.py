@@ -9,7 +9,6 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.masked_blur import FLOOR
 from streamdeid.core.arrays import Pixels
 from streamdeid.core.colour import LUMA
-from streamdeid.render.contact_line import with_contact_line
 from streamdeid.render.new_face import NewFace
 from tests.drawn_faces import some_identity
 
@@ -20,7 +19,7 @@ def picture(fitting: FitModel, request: pytest.FixtureRequest) -> Pixels:
 
 
 def _drawn(picture: Pixels, fitting: FitModel) -> Pixels:
-    return with_contact_line(picture, fitting.model.albedo.zones, fitting.model.mean_shape)
+    return fitting.model.contact_line.drawn(picture)
 
 
 def _middle(fitting: FitModel) -> tuple[int, slice]:
@@ -52,3 +51,12 @@ def test_all_but_the_lips_stays(picture: Pixels, fitting: FitModel) -> None:
     assert (picture == before).all()
     outside = fitting.model.albedo.zones.lips < 0.02
     np.testing.assert_allclose(got[outside], picture[outside], rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize("child", [False, True])
+def test_every_new_face_has_it(fitting: FitModel, child: bool) -> None:
+    """A child's pale lips meet in a line as dark as an adult's."""
+    got = NewFace.of(some_identity(fitting.model, 8), fitting, beard=False, child=child).picture
+    log, (row, columns) = np.log(got @ LUMA + FLOOR), _middle(fitting)
+    depth = (log[row - 5, columns] + log[row + 6, columns]) / 2 - log[row, columns]
+    assert depth.mean() == pytest.approx(0.5, abs=0.15)

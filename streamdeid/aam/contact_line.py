@@ -8,11 +8,13 @@ alone.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.aam.masked_blur import FLOOR, masked_blur, under_gain
+from streamdeid.aam.masked_blur import FLOOR, MaskedBlur, under_gain
 from streamdeid.aam.zones import Zones
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import INNER_LIP, MOUTH_CORNERS
@@ -36,26 +38,42 @@ _ABOUT = (0.02, 0.05)
 """Blurs in which the colour of the lips about it is found, shares of the frame's width."""
 
 
-def with_contact_line(picture: Pixels, zones: Zones, mean_shape: Points) -> Pixels:
-    """A surrogate's picture float32 (h, w, 3), RGB in the model's frame, whose lips meet in one line. mean_shape: the
-    model's, (81, 2)."""
-    wide = float(np.linalg.norm(mean_shape[16] - mean_shape[0]))
-    away = _distance(mean_shape[INNER_LIP], picture.shape[:2]) / np.float32(wide)
-    rim = np.clip((_RIM + _SOFT - away) / _SOFT, 0, 1).astype(np.float32)
-    rows, columns = (np.flatnonzero(zones.lips.max(axis=axis) > 0.05) for axis in (1, 0))
-    box = slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
-    mouth = np.log(np.maximum(picture[box], 0) + FLOOR)
-    whole = (zones.lips[box] * (1 - rim[box])).astype(np.float32)
-    wider = picture.shape[1] / mouth.shape[1]
-    lips = masked_blur(mouth, whole, tuple(share * wider for share in _ABOUT))
-    line = np.float32(_DEPTH) * np.exp(-np.square(away[box] / (_WIDTH * _tapered(mean_shape, columns))) / 2)
-    taken = mouth + rim[box][:, :, None] * (lips - mouth)
-    out = picture.copy()
-    out[box] = under_gain(np.exp(taken) - FLOOR, line[:, :, None])
-    return out
+@dataclass(frozen=True)
+class ContactLine:
+    """What is constant for a model."""
+
+    box: tuple[slice, slice]
+    """Rows and columns of the frame in which lips are."""
+    rim: Pixels
+    """float32 (h, w, 1) of that box: 1 where the lips about it are taken, falling to 0 beyond."""
+    line: Pixels
+    """float32 (h, w, 1): natural log of what the line leaves."""
+    lips: MaskedBlur
+    """Of the lips without the rim."""
+
+    @classmethod
+    def of(cls, zones: Zones, mean_shape: Points) -> ContactLine:
+        """That of a model with these zones and mean shape (81, 2)."""
+        wide = float(np.linalg.norm(mean_shape[16] - mean_shape[0]))
+        away = _distance(mean_shape[INNER_LIP], zones.lips.shape) / np.float32(wide)
+        rows, columns = (np.flatnonzero(zones.lips.max(axis=axis) > 0.05) for axis in (1, 0))
+        box = slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
+        rim = np.clip((_RIM + _SOFT - away[box]) / _SOFT, 0, 1).astype(np.float32)
+        line = np.float32(_DEPTH) * np.exp(-np.square(away[box] / (_WIDTH * _tapered(mean_shape, columns))) / 2)
+        wider = zones.lips.shape[1] / rim.shape[1]
+        lips = MaskedBlur(zones.lips[box] * (1 - rim), tuple(share * wider for share in _ABOUT))
+        return cls(box, rim[:, :, None], line[:, :, None], lips)
+
+    def drawn(self, picture: Pixels) -> Pixels:
+        """A surrogate's picture float32 (h, w, 3), RGB in the model's frame, whose lips meet in one line."""
+        mouth = np.log(np.maximum(picture[self.box], 0) + FLOOR)
+        taken = mouth + self.rim * (self.lips(mouth) - mouth)
+        out = picture.copy()
+        out[self.box] = under_gain(np.exp(taken) - FLOOR, self.line)
+        return out
 
 
-def _distance(polygon: Points, size: tuple[int, int]) -> Pixels:
+def _distance(polygon: Points, size: tuple[int, ...]) -> Pixels:
     """Distance, pixels, of each pixel of a picture of a size (h, w) to a polygon (n, 2), 0 inside: float32 (h, w)."""
     height, width = size
     fine = np.ones((_FINE * height, _FINE * width), np.uint8)
