@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import cv2
@@ -26,7 +27,7 @@ from streamdeid.aam.synthesise import extended
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.arrays_file import Arrays, let_go, read_arrays, write_arrays
 from streamdeid.core.face_mesh import MESH
-from streamdeid.core.ibug68 import MOUTH_TRIANGLES, POINTS, RIGID
+from streamdeid.core.ibug68 import LIP_TRIANGLES, MOUTH, MOUTH_TRIANGLES, OUTER_LIP, POINTS, RIGID
 from streamdeid.errors import ModelError
 
 FORMAT = 2
@@ -95,8 +96,15 @@ class AppearanceModel:
 
     @cached_property
     def closed_triangles(self) -> NDArray[np.int32]:
-        """The mesh with the opening of the mouth closed, int32 (m + 6, 3); for drawing."""
-        return np.concatenate([MOUTH_TRIANGLES, self.triangles])
+        """The mesh with the opening of the mouth closed, int32 (k, 3), for drawing: no triangle lies across it where
+        the outer lips are edges of the mesh."""
+        within = np.isin(self.triangles, np.arange(MOUTH.start, MOUTH.stop)).all(axis=1)
+        lips = self.triangles[within]
+        edges = {frozenset(edge) for t in lips.tolist() for edge in ((t[0], t[1]), (t[1], t[2]), (t[2], t[0]))}
+        rim = [*range(OUTER_LIP.start, OUTER_LIP.stop), OUTER_LIP.start]
+        if all(frozenset(edge) in edges for edge in pairwise(rim)):
+            lips = LIP_TRIANGLES
+        return np.concatenate([MOUTH_TRIANGLES, lips, self.triangles[~within]])
 
     @cached_property
     def rigid_inverse(self) -> tuple[Points, Points]:

@@ -40,6 +40,18 @@ MOUTH_TRIANGLES = np.array(
 )
 """Triangles of the opening of the mouth, wound like the appearance mesh, which leaves them out."""
 
+LIP_TRIANGLES = np.array(
+    [
+        *([48, 49, 60], [49, 61, 60], [49, 50, 61], [50, 51, 61], [51, 62, 61]),
+        *([51, 63, 62], [51, 52, 63], [52, 53, 63], [53, 64, 63], [53, 54, 64]),
+        *([54, 55, 64], [55, 65, 64], [55, 56, 65], [56, 57, 65], [57, 66, 65]),
+        *([57, 67, 66], [57, 58, 67], [58, 59, 67], [59, 60, 67], [48, 60, 59]),
+    ],
+    np.int32,
+)
+"""Triangles of both lips, between the outer and the inner points, wound likewise. A Delaunay mesh lays some across the
+opening beside the corners, from the upper to the lower lip, and shut lips would be drawn on one another there."""
+
 _NEXT = np.roll(np.arange(len(OUTLINE)), -1)
 RING = np.concatenate(
     [
