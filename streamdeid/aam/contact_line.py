@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from streamdeid.aam.masked_blur import FLOOR, MaskedBlur, under_gain
 from streamdeid.aam.zones import Zones
@@ -32,6 +31,8 @@ _SOFT = 0.005
 """Distance over which it goes over to them."""
 _TAPER = 0.5
 """Share of its width that the line loses towards the corners, where lips are thin."""
+_OUTERMOST = 0.05
+"""Of `Zones.lips`, below which nothing is changed."""
 _FINE = 4
 """Places by pixel, along each side, at which distances are measured: whole pixels would draw steps."""
 _ABOUT = (0.02, 0.05)
@@ -56,10 +57,9 @@ class ContactLine:
         """That of a model with these zones and mean shape (81, 2)."""
         wide = float(np.linalg.norm(mean_shape[16] - mean_shape[0]))
         away = _distance(mean_shape[INNER_LIP], zones.lips.shape) / np.float32(wide)
-        rows, columns = (np.flatnonzero(zones.lips.max(axis=axis) > 0.05) for axis in (1, 0))
-        box = slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
+        box = zones.box_of_lips(_OUTERMOST)
         rim = np.clip((_RIM + _SOFT - away[box]) / _SOFT, 0, 1).astype(np.float32)
-        line = np.float32(_DEPTH) * np.exp(-np.square(away[box] / (_WIDTH * _tapered(mean_shape, columns))) / 2)
+        line = np.float32(_DEPTH) * np.exp(-np.square(away[box] / (_WIDTH * _tapered(mean_shape, box[1]))) / 2)
         wider = zones.lips.shape[1] / rim.shape[1]
         lips = MaskedBlur(zones.lips[box] * (1 - rim), tuple(share * wider for share in _ABOUT))
         return cls(box, rim[:, :, None], line[:, :, None], lips)
@@ -82,8 +82,8 @@ def _distance(polygon: Points, size: tuple[int, ...]) -> Pixels:
     return np.asarray(cv2.resize(away, (width, height), interpolation=cv2.INTER_AREA), np.float32)
 
 
-def _tapered(mean_shape: Points, columns: NDArray[np.intp]) -> Pixels:
-    """Width of the line in some columns of the frame, from the first to the last, over that in its middle, (n,)."""
+def _tapered(mean_shape: Points, columns: slice) -> Pixels:
+    """Width of the line in some columns of the frame over that in its middle, (n,)."""
     left, right = (float(mean_shape[corner, 0]) for corner in MOUTH_CORNERS)
-    place = (np.arange(int(columns[0]), int(columns[-1]) + 1) - (left + right) / 2) / ((right - left) / 2)
+    place = (np.arange(columns.start, columns.stop) - (left + right) / 2) / ((right - left) / 2)
     return np.asarray(1 - _TAPER * np.clip(np.abs(place), 0, 1), np.float32)

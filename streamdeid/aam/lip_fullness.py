@@ -6,10 +6,10 @@ import numpy as np
 
 from streamdeid.aam.mouth_corners import levelled
 from streamdeid.core.arrays import Points
+from streamdeid.core.ibug68 import LOWER_LIP_PAIRS, MOUTH, UPPER_LIP_PAIRS
 
-_UPPER = np.array([[49, 61], [50, 61], [51, 62], [52, 63], [53, 63]])
-_LOWER = np.array([[55, 65], [56, 65], [57, 66], [58, 67], [59, 67]])
-"""Points of the outer lips, and the one of the inner lips that each lies beside."""
+_UPPER, _LOWER = (MOUTH.start + np.array(pairs) for pairs in (UPPER_LIP_PAIRS, LOWER_LIP_PAIRS))
+"""Points of the outer lips, and the one of the inner lips that each lies beside, int (5, 2)."""
 _MIDDLE = slice(1, 4)
 """Those of either lip that its thickness is measured at."""
 

@@ -26,8 +26,7 @@ whole: means of London's 69 fair donors -.28, .20 and .13, standard deviations .
 
 def with_plain_lips(picture: Pixels, zones: Zones, skin: Pixels) -> Pixels:
     """A picture (h, w, 3), RGB, with even lips. skin: log RGB (3,) of its skin, `FLOOR` added."""
-    rows, columns = (np.flatnonzero(zones.lips.max(axis=axis) > 0) for axis in (1, 0))
-    box = slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
+    box = zones.box_of_lips(0)
     lips, mouth = zones.lips[box], picture[box]
     core = np.where(lips > 0.6, lips, 0).astype(np.float32)
     log = np.log(np.maximum(mouth, 0) + FLOOR)

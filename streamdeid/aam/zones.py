@@ -49,6 +49,11 @@ class Zones:
             blur = self._blurs[zone, shares] = MaskedBlur(getattr(self, zone), shares)
         return blur(picture)
 
+    def box_of_lips(self, above: float) -> tuple[slice, slice]:
+        """Rows and columns of the frame in which `lips` exceeds a value."""
+        rows, columns = (np.flatnonzero(self.lips.max(axis=axis) > above) for axis in (1, 0))
+        return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
+
     @classmethod
     def of(cls, mean_shape: Points, frame_width: int, size: tuple[int, int]) -> Zones:
         """Zones of a mean shape (81, 2), given in a frame of that width, in one of size (width, height)."""

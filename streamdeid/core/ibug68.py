@@ -40,6 +40,11 @@ MOUTH_TRIANGLES = np.array(
 )
 """Triangles of the opening of the mouth, wound like the appearance mesh, which leaves them out."""
 
+UPPER_LIP_PAIRS = (1, 13), (2, 13), (3, 14), (4, 15), (5, 15)
+LOWER_LIP_PAIRS = (7, 17), (8, 17), (9, 18), (10, 19), (11, 19)
+"""Points of the outer lips between the corners, and the one of the inner lips that each lies beside; numbers within the
+mouth."""
+
 LIP_TRIANGLES = np.array(
     [
         *([48, 49, 60], [49, 61, 60], [49, 50, 61], [50, 51, 61], [51, 62, 61]),

@@ -27,8 +27,8 @@ class DecodedFaces:
 
     def __call__(self, number: int, vector: Points, beard: bool) -> NewFace:
         """The face of a surrogate vector (d,), decoded when this number was not asked with it last."""
-        face = self._faces.get(number)
-        if face is None or face.beard != (beard and not self._children) or not np.array_equal(face.vector, vector):
+        face, beard = self._faces.get(number), beard and not self._children
+        if face is None or face.beard != beard or not np.array_equal(face.vector, vector):
             face = self._faces[number] = self.decode(vector, beard)
             if len(self._faces) > _MOST:
                 self._faces.popitem(last=False)
@@ -36,7 +36,7 @@ class DecodedFaces:
         return face
 
     def decode(self, vector: Points, beard: bool) -> NewFace:
-        """The face of a surrogate vector (d,) that no other frame needs."""
+        """The face of a surrogate vector (d,), which is not kept."""
         return NewFace.of(vector, self._fitting, beard, self._children)
 
     def forget(self, number: int) -> None:

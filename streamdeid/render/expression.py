@@ -11,12 +11,14 @@ from streamdeid.core.arrays import Points
 from streamdeid.core.ibug68 import (
     LEFT_EYE,
     LEFT_EYE_CORNERS,
+    LOWER_LIP_PAIRS,
     MOUTH,
     MOUTH_CORNERS,
     OUTLINE,
     RIGHT_EYE,
     RIGHT_EYE_CORNERS,
     RIGID,
+    UPPER_LIP_PAIRS,
 )
 from streamdeid.core.kernel_cache import kernel
 
@@ -24,9 +26,9 @@ _PARTS = ((LEFT_EYE, LEFT_EYE_CORNERS), (RIGHT_EYE, RIGHT_EYE_CORNERS), (MOUTH, 
 _EYES = np.array([[part.start, *corners] for part, corners in _PARTS[:2]])
 _LIP_PAIRS = ((13, 19), (14, 18), (15, 17))
 """Upper and lower inner lip, from the left, numbers within the mouth."""
-_OVER = ((1, 13), (2, 13), (3, 14), (4, 15), (5, 15), (7, 17), (8, 17), (9, 18), (10, 19), (11, 19))
+_OVER = UPPER_LIP_PAIRS + LOWER_LIP_PAIRS
 """Points of the outer lip, and the one of the inner lip that each lies beside."""
-_THICK = ((2, 13), (3, 14), (4, 15)), ((8, 17), (9, 18), (10, 19))
+_THICK = UPPER_LIP_PAIRS[1:4], LOWER_LIP_PAIRS[1:4]
 """Points of the outer and of the inner lip, numbers within the mouth, between which the upper and the lower one is as
 thick as it is."""
 _THINNEST = 0.06

@@ -31,10 +31,10 @@ from streamdeid.surrogates.models import Models
 from streamdeid.video.files.source import SourceInfo
 
 _ASPECT, _AS_STORED = "pixel_aspect", in_words(Fraction(1))
-_BEFORE = {_ASPECT: _AS_STORED, "children": False}
-"""Settings that an earlier program did not have, and as what it filtered."""
 """Name under which a header says by which pixel aspect the pictures were made square, and what it says where they were
 not, or where it is from before they ever were."""
+_BEFORE = {_ASPECT: _AS_STORED, "children": False}
+"""Settings that an earlier program did not have, and as what it filtered."""
 _FOUND_BY = ("threshold", "min_face", "detector_interval", "survey", "tolerant", "lookahead", "coast", _ASPECT)
 """Settings that what is found depends on: without look-ahead surveys are fewer, and where places are looked at again
 depends on the tracks, and on how far is looked ahead."""
