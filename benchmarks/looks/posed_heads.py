@@ -36,8 +36,10 @@ from streamdeid.core.arrays import Box, Points
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb, yuv_from_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.mesh_triangles import TRIANGLES
-from streamdeid.detection import yunet
+from streamdeid.core.shipped_models import YUNET
+from streamdeid.core.shipped_models import network as shipped
 from streamdeid.detection.second_look import FOLLOWED, stretched
+from streamdeid.detection.yunet import YuNet
 from streamdeid.observe.keypoint_pose import KEYPOINT_VERTICES, KeypointPose, MeanHead, pose_of_keypoints
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
@@ -154,7 +156,7 @@ def wall(size: int, rng: np.random.Generator) -> Planes:
     return planes_from_rgb(np.clip(0.5 * shades[0] + 0.3 * shades[1] + 0.2 * shades[2], 0, 255).astype(np.uint8))
 
 
-def yunet_keypoints(network: yunet.YuNet, planes: Planes, box: Box) -> tuple[Points, Box] | None:
+def yunet_keypoints(network: YuNet, planes: Planes, box: Box) -> tuple[Points, Box] | None:
     """YuNet's points and box of the head in a box, in its own view of it; None where it sees none."""
     side = _SEEN * max(box[2] - box[0], box[3] - box[1])
     middle = np.array([box[0] + box[2], box[1] + box[3]]) / 2
@@ -164,26 +166,15 @@ def yunet_keypoints(network: yunet.YuNet, planes: Planes, box: Box) -> tuple[Poi
     less = max(1.0, 1 / scale)
     soft = cv2.GaussianBlur(rgb, (0, 0), 0.4 * less) if less > 1 else rgb
     view = cv2.warpAffine(soft, turn, (_VIEW, _VIEW), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
-    rows = _rows(network, stretched(np.asarray(view, np.uint8)))
-    near = np.abs(rows[:, 1:3] + rows[:, 3:5] / 2 - _VIEW / 2).max(axis=1) < 0.3 * _VIEW
-    near &= rows[:, 0] >= 100 * FOLLOWED
+    found = network(stretched(np.asarray(view, np.uint8)))
+    near = np.abs((found.boxes[:, :2] + found.boxes[:, 2:]) / 2 - _VIEW / 2).max(axis=1) < 0.3 * _VIEW
+    near &= found.scores >= FOLLOWED
     if not near.any():
         return None
-    best = rows[near][rows[near][:, 0].argmax()]
+    best = int(np.where(near, found.scores, -1).argmax())
     corner = middle - side / 2
-    points = (best[5:15].reshape(5, 2) + 0.5) / scale + corner
-    (x0, y0), (w, h) = best[1:3] / scale + corner, best[3:5] / scale
-    return points, (float(x0), float(y0), float(x0 + w), float(y0 + h))
-
-
-def _rows(network: yunet.YuNet, rgb: NDArray[np.uint8]) -> Points:
-    """All that YuNet says of a picture: score, box and five points of each face, (n, 16)."""
-    network._one_thread()
-    result = np.zeros(yunet._RESULT_BYTES, np.uint8)
-    network._detect(result, np.ascontiguousarray(rgb[:, :, ::-1]))
-    count = int(result[:4].view(np.int32)[0])
-    rows: Points = result[4:].view(np.int16)[: 16 * count].reshape(count, 16).astype(np.float64)
-    return rows
+    x0, y0, x1, y1 = (float(v) for v in found.boxes[best] / scale + np.tile(corner, 2))
+    return found.points[best] / scale + corner, (x0, y0, x1, y1)
 
 
 def _both(triangles: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -249,10 +240,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args(argv)
     cv2.setNumThreads(1)  # as the filter does
-    network = yunet.load() if args.yunet else None
-    if args.yunet and network is None:
-        print("there is no YuNet on this machine")
-        return 2
+    network = YuNet(shipped(YUNET)) if args.yunet else None
     fitting = load_models().fitting
     frame = PosedFrame.of(fitting, LightFrame.of(fitting))
     rng = np.random.default_rng(args.seed)

@@ -15,10 +15,12 @@ from streamdeid.errors import ModelError
 DETECTION = "face_detection_full_range_sparse.tflite"
 LANDMARKS = "face_landmark_with_attention.tflite"
 CENTERFACE = "centerface.onnx"
+YUNET = "yunet.onnx"
 _SHA256 = {
     DETECTION: "2c3728e6da56f21e21a320433396fb06d40d9088f2247c05e5635a688d45dfe1",
     LANDMARKS: "e06a804e0144f9929eda782122916b35d60c697c3c9344013ca2bbe76a6ce2b4",
     CENTERFACE: "09189deaaf8646c5c51a68447e3c744ea1e211798155d4728c20507b9f5aefbc",
+    YUNET: "0b400fe6c8987650896f27008090d26a317530c94b4ee3239d7d83fe88b697e9",
 }
 """Of the files, as models/NETWORKS.md names them."""
 
@@ -31,7 +33,10 @@ def shipped() -> Path:
 
 
 def network(name: str) -> bytes:
-    """The content of `DETECTION`, `LANDMARKS` or `CENTERFACE`. Raises ModelError for one that is missing or another."""
+    """The content of `DETECTION`, `LANDMARKS`, `CENTERFACE` or `YUNET`.
+
+    Raises ModelError for one that is missing or another.
+    """
     path = shipped() / name
     try:
         content = path.read_bytes()

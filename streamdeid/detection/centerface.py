@@ -1,7 +1,7 @@
 """CenterFace, a third face detector, which looks at a whole picture: slow, and hardly ever wrong.
 
 Xu et al. 2020, "CenterFace: Joint Face Detection and Alignment Using Face as Point". Its weights come
-with streamdeid (models/NETWORKS.md), OpenCV runs them. Authors on their licence: "Code and models are all MIT"
+with streamdeid (models/NETWORKS.md). Authors on their licence: "Code and models are all MIT"
 (CenterFace's repository, issue 39); they were trained on WIDER FACE's training set alone (issue 8), as YuNet was
 (docs/architecture.md 8.6). This is the only file that uses it.
 """
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.detection.five_points import FiveFaces
+from streamdeid.detection.onnx_network import onnx_network
 
 _OUTPUTS = ("537", "538", "539", "540")
 """Scores, logarithms of the sides, places beside the cell's corner, and points, of each cell."""
@@ -55,10 +56,9 @@ class CenterFace:
     """The network for pictures of one size. Holds its memory; one call at a time."""
 
     def __init__(self, weights: bytes, size: tuple[int, int]) -> None:
-        """size: width and height that pictures are enlarged or reduced to, pixels; rounded up to multiples of 32. A
-        network is made for one size: after another one OpenCV's answers are wrong, without a word."""
+        """size: width and height that pictures are enlarged or reduced to, pixels; rounded up to multiples of 32."""
         self._size = rounded(size)
-        self._network = cv2.dnn.readNetFromONNX(np.frombuffer(weights, np.uint8))
+        self._network = onnx_network(weights, self._size, _OUTPUTS)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -70,8 +70,7 @@ class CenterFace:
         height, width = rgb.shape[:2]
         how = cv2.INTER_AREA if width > self._size[0] else cv2.INTER_LINEAR
         picture = rgb if (width, height) == self._size else cv2.resize(rgb, self._size, interpolation=how)
-        self._network.setInput(cv2.dnn.blobFromImage(picture))
-        scores, sides, places, points = (np.asarray(one)[0] for one in self._network.forward(_OUTPUTS))
+        scores, sides, places, points = self._network(np.asarray(picture, np.uint8))
         unit = width / self._size[0], height / self._size[1]
         with np.errstate(over="ignore", invalid="ignore"):
             longer = np.exp(np.max(sides, axis=0)) * (_CELL * max(unit))

@@ -18,8 +18,7 @@ from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.heads import seconds
-from streamdeid.core.shipped_models import CENTERFACE, network
-from streamdeid.detection import yunet
+from streamdeid.core.shipped_models import CENTERFACE, YUNET, network
 from streamdeid.detection.candidates import SAME_FACE, Candidate, joined, overlap, part_of, seen_before
 from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.five_points import as_detected
@@ -30,10 +29,11 @@ from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import WAITED_FOR, Place, remembered
 from streamdeid.detection.quarter_turns import TURNS, aside, boxes_turned_back, turned, turned_back
 from streamdeid.detection.region import Region
-from streamdeid.detection.second_look import SecondLook
+from streamdeid.detection.second_look import SecondLook, likeness
 from streamdeid.detection.survey import Survey
 from streamdeid.detection.survey_beside import SurveyBeside, There, found_now
 from streamdeid.detection.tiles import INPUT, Rounds, Tile, close_tiles, least_face, tile_for, tiles_of, with_turned
+from streamdeid.detection.yunet import YuNet
 
 _WHOLE_SIZE = 384
 """Longer side, pixels, of the copy of the whole picture that the detector sees: twice its 192-pixel input."""
@@ -88,11 +88,10 @@ class MediapipeFaces:
         self._beside = SurveyBeside(self._survey) if beside and self._survey is not None else None
         self._close_look = None if third is None else CloseLook(third)
         self._detect = networks.detector(_FAINT * threshold)
-        second = yunet.load()
-        self._look = SecondLook(networks, second, glances=self._close_look is None)
+        self._look = SecondLook(networks, YuNet(network(YUNET)), glances=self._close_look is None)
         self._quick = min_face != math.inf  # photographs are few, and what was trained on them is to be found again
         self._landmarks = Landmarks(networks, quick=self._quick)
-        self._turns = (0, *TURNS) if self._quick and second is not None and third is not None else ()
+        self._turns = (0, *TURNS) if self._quick and third is not None else ()
         self._threshold = threshold
         self._min_face, self._interval = min_face, interval
         self._size: tuple[int, int] | None = None
@@ -200,7 +199,7 @@ class MediapipeFaces:
 
     def _like_a_face(self, planes: Planes, place: Place) -> bool:
         seen = self._look.keypoints(planes, place.raw, self._others(place), place.turn)
-        return self._look.likeness(planes, place.raw, seen, place.turn) >= _LIKE_A_FACE
+        return likeness(seen) >= _LIKE_A_FACE
 
     def _others(self, place: Place) -> list[Box]:
         """Boxes of the faces that are seen beside a place, and known as such."""
@@ -250,7 +249,7 @@ class MediapipeFaces:
             else:
                 if evidence < _ALONE:
                     second = self._look.keypoints(frame.planes, box, self._seen_faces())
-                    evidence = (evidence + self._look.likeness(frame.planes, box, second)) / 2
+                    evidence = (evidence + likeness(second)) / 2
                 place = Place(box, found.score, tile_for(self._tiles, box), least=self._threshold)
                 place.opined(opinion)
                 place.evidence = evidence

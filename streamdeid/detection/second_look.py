@@ -8,8 +8,7 @@ faces and loses others.
 
 Measured on 2,664 sightings in 18 clips (at most 36 frames each): at the evidence that keeps 97 % of the sightings of
 14 pixels and up on faces, 60 of 1,115 that touch no box of an independent detector are kept by the mean of two, 40
-with the views, and 974 by mediapipe's score and views alone, which was the rule before. Where YuNet is missing that
-old rule holds: a mean over two sizes and mirrors, over three more where that decides nothing.
+with the views, and 974 by mediapipe's score and views alone.
 """
 
 from __future__ import annotations
@@ -38,16 +37,12 @@ _FAINTEST = 0.05
 _GLANCE = ((32, 0, 0, False), (32, 96, 0, True), (48, 0, 96, True), (48, 96, 96, False))
 """Views of a glance, all in one picture: width of the face, place of the view, mirrored. One run of the network."""
 _GLANCE_SIDE = INPUT // 2
-_LOOK = ((24, False), (40, True), (64, False))
-"""Views of a full look, one run of the network each: width of the face, mirrored."""
-_UNDECIDED = (0.18, 0.5)
-"""A glance between these is followed by a full look, where there is no YuNet."""
 _OPEN = (0.4, 0.65)
 """A mean of two networks between these is followed by a glance, which can bring it to the other side of the default
 threshold of 0.5; others it hardly could."""
 _WIDTH, _SIDE = 64, 128
 """Width of the face, and side of the picture, that YuNet sees: with more around the face it sees fewer of them (92, 85,
-82 % of the true sightings at 20 false ones with the face 1/2, 0.3 and 1/4 of the side). 1.3 ms."""
+82 % of the true sightings at 20 false ones with the face 1/2, 0.3 and 1/4 of the side)."""
 _LIKE = (0.4, 2.2)
 """Longer side of what YuNet finds over that of the box asked about: brows to chin, or the head."""
 FOLLOWED = 0.5
@@ -70,9 +65,9 @@ class Look:
 class SecondLook:
     """Looks again at places of a picture. Holds a running network."""
 
-    def __init__(self, networks: Networks, yunet: YuNet | None, glances: bool = True) -> None:
-        """yunet: the second network; None: mediapipe's looks a second time. glances: whether mediapipe's is asked again
-        where both decide nothing; a third network makes that needless (`close_look`)."""
+    def __init__(self, networks: Networks, yunet: YuNet, glances: bool = True) -> None:
+        """glances: whether mediapipe's network is asked again where both decide nothing; a third network makes that
+        needless (`close_look`)."""
         self._detect = networks.detector(_FAINTEST)
         self._yunet, self._glances = yunet, glances
 
@@ -84,26 +79,11 @@ class SecondLook:
         candidate on somebody's hair was believed by the face below it.
         """
         keypoints = self.keypoints(planes, box, others, turn)
-        seen = self.likeness(planes, box, keypoints, turn)
+        seen = likeness(keypoints)
         sure = (score + seen) / 2
-        if self._yunet is not None and self._glances and _OPEN[0] <= sure < _OPEN[1]:
+        if self._glances and _OPEN[0] <= sure < _OPEN[1]:
             return Look(((score + self._glance(planes, box, turn)) / 2 + seen) / 2, keypoints)
         return Look(sure, keypoints)
-
-    def likeness(self, planes: Planes, box: Box, keypoints: Keypoints | None, turn: int = 0) -> float:
-        """How much a place looks like a face, 0 to 1, whatever the detector said. box in pixels, with an area.
-        keypoints: what YuNet saw there; turn: as in `look`."""
-        if self._yunet is not None:
-            return 0.0 if keypoints is None else keypoints.score
-        found = self._glance(planes, box, turn)
-        if not _UNDECIDED[0] <= found < _UNDECIDED[1]:
-            return found
-        total = 0.0
-        for width, mirrored in _LOOK:
-            seen = turned(view(planes, box, width, INPUT), turn)
-            seen = np.ascontiguousarray(seen[:, ::-1]) if mirrored else seen
-            total += self._scores(seen, ((width, 0, 0, mirrored),), INPUT)
-        return total / len(_LOOK)
 
     def close(self) -> None:
         """Stop the network."""
@@ -117,10 +97,8 @@ class SecondLook:
     def keypoints(self, planes: Planes, box: Box, others: Sequence[Box] = (), turn: int = 0) -> Keypoints | None:
         """The face of about the size of the box, near it, that YuNet is surest of, in pixels of the frame; or None.
 
-        box in pixels, with an area; others and turn: as in `look`. None where there is no YuNet.
+        box in pixels, with an area; others and turn: as in `look`.
         """
-        if self._yunet is None:
-            return None
         found = self._yunet(stretched(turned(view(planes, box, _WIDTH, _SIDE), turn)))
         found = five_turned_back(found, turn, _SIDE)
         same = _in_view(found, np.full(2, _SIDE / 2), _WIDTH)
@@ -135,7 +113,7 @@ class SecondLook:
     def turns(self, planes: Planes, box: Box, turns: Sequence[int]) -> list[int]:
         """Those of some quarter turns against the clock after which YuNet sees a face in a box, the surest first. All
         of them in one small picture: about the cost of one of `keypoints` for two turns."""
-        if self._yunet is None or not turns:
+        if not turns:
             return []
         width, side = 3 * _WIDTH // 4, 3 * _SIDE // 4
         seen = stretched(view(planes, box, width, side))
@@ -147,21 +125,23 @@ class SecondLook:
         return sorted((turn for turn in turns if surest[turn] > 0), key=lambda turn: -surest[turn])
 
     def _glance(self, planes: Planes, box: Box, turn: int) -> float:
+        """Mean over the views of the best score of what is found in the middle of each."""
         picture = np.empty((INPUT, INPUT, 3), np.uint8)
         for width, x, y, mirrored in _GLANCE:
             seen = turned(view(planes, box, width, _GLANCE_SIDE), turn)
             picture[y : y + _GLANCE_SIDE, x : x + _GLANCE_SIDE] = seen[:, ::-1] if mirrored else seen
-        return self._scores(picture, _GLANCE, _GLANCE_SIDE)
-
-    def _scores(self, picture: NDArray[np.uint8], views: tuple[tuple[int, int, int, bool], ...], side: int) -> float:
-        """Mean over the views of the best score of what is found in the middle of each."""
         boxes, _, scores = self._detect(picture)
         centres = (boxes[:, :2] + boxes[:, 2:]) / 2
         best = []
-        for width, x, y, _ in views:
-            near = np.abs(centres - (x + side / 2, y + side / 2)).max(axis=1) < width / 2
+        for width, x, y, _ in _GLANCE:
+            near = np.abs(centres - (x + _GLANCE_SIDE / 2, y + _GLANCE_SIDE / 2)).max(axis=1) < width / 2
             best.append(float(scores[near].max()) if near.any() else 0.0)
         return float(np.mean(best))
+
+
+def likeness(keypoints: Keypoints | None) -> float:
+    """How much a place looks like a face, 0 to 1, whatever the detector said. keypoints: what YuNet saw there."""
+    return 0.0 if keypoints is None else keypoints.score
 
 
 def stretched(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:

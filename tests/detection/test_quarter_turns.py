@@ -12,12 +12,13 @@ import pytest
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.core.arrays import Box, Pixels
 from streamdeid.core.faces import Face
-from streamdeid.detection import yunet
+from streamdeid.core.shipped_models import YUNET, network
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.quarter_turns import TURNS, aside, boxes_turned_back, turn_of, turned, turned_back
 from streamdeid.detection.second_look import SecondLook
 from streamdeid.detection.tiles import Rounds, tiles_of, with_turned
+from streamdeid.detection.yunet import YuNet
 from tests import drawn_faces
 from tests.detection.test_mediapipe_faces import found, frame, put
 
@@ -128,10 +129,7 @@ def test_a_head_that_tilts_to_the_side_is_followed(detector: MediapipeFaces, mod
 
 
 def test_the_second_network_tells_in_which_turn_somebody_lies(model: AppearanceModel) -> None:
-    second = yunet.load()
-    if second is None:
-        pytest.skip("YuNet is not installed here")
-    look = SecondLook(Networks(), second)
+    look = SecondLook(Networks(), YuNet(network(YUNET)))
     for turn in TURNS:
         picture, box = lying(model, turn)
         assert look.turns(frame(picture).planes, box, [0, *TURNS])[0] == turn
@@ -139,11 +137,3 @@ def test_the_second_network_tells_in_which_turn_somebody_lies(model: AppearanceM
     empty = np.full((200, 200, 3), 90.0, np.float32)
     assert look.turns(frame(empty).planes, (60.0, 60.0, 120.0, 120.0), [0, *TURNS]) == []
     look.close()
-
-
-def test_nobody_is_looked_for_on_the_side_without_the_second_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yunet, "load", lambda: None)
-    plain = MediapipeFaces(survey=0.5)
-    plain(frame(np.full((200, 200, 3), 90.0, np.float32)))
-    assert plain._tiles and not any(tile.turn for tile in plain._tiles)
-    plain.close()

