@@ -25,7 +25,7 @@ from streamdeid.detection.region import Region
 from streamdeid.errors import SettingsError
 
 CHOICE = "STREAMDEID_NETWORKS"
-"""Environment variable: "litert" or "graphs" forces one of them."""
+"""Environment variable: "litert" or "graphs" forces one of them; with "graphs" nothing is run by LiteRT."""
 _RELEASE = "0.10.18"
 """The release of mediapipe whose graphs are known here."""
 _log = logging.getLogger(__name__)

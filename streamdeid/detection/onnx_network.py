@@ -9,6 +9,7 @@ ordinary one, of four times the channels, unfolded; a batch normalisation behind
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.detection.litert import Network, Unusable
+from streamdeid.detection.networks import CHOICE
 from streamdeid.detection.onnx_file import Layer, OnnxFile, read
 from streamdeid.detection.tflite_file import TfliteFile
 
@@ -30,7 +32,10 @@ class OnnxNetwork(Protocol):
 
 
 def onnx_network(content: bytes, size: tuple[int, int], outputs: Sequence[str]) -> OnnxNetwork:
-    """The network in an ONNX file for pictures of a size (width, height), telling these outputs."""
+    """The network in an ONNX file for pictures of a size (width, height), telling these outputs. OpenCV's where LiteRT
+    is missing, or not wanted (`networks`)."""
+    if os.environ.get(CHOICE) == "graphs":
+        return ByOpenCV(content, outputs)
     try:
         return ByLiteRT(content, size, outputs)
     except Unusable:

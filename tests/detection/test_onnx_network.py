@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from streamdeid.core.shipped_models import CENTERFACE, YUNET, network
 from streamdeid.detection import centerface, onnx_network, yunet
 from streamdeid.detection.litert import Network, Unusable
-from streamdeid.detection.networks import by_litert_at_all
+from streamdeid.detection.networks import CHOICE, by_litert_at_all
 from streamdeid.detection.onnx_file import Layer, OnnxFile, read
 from streamdeid.detection.onnx_network import ByLiteRT, ByOpenCV, as_tflite
 from streamdeid.detection.tflite_file import TfliteFile
@@ -59,6 +59,11 @@ def test_litert_says_what_opencv_says(name: str, size: tuple[int, int]) -> None:
         usual = np.isfinite(other) & (np.abs(other) < 1e3)  # some of CenterFace's sides are no numbers
         assert usual.mean() > 0.5
         np.testing.assert_allclose(one[usual], other[usual], rtol=1e-3, atol=1e-4)
+
+
+def test_where_litert_is_not_wanted_opencv_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CHOICE, "graphs")
+    assert isinstance(onnx_network.onnx_network(network(YUNET), (64, 64), yunet._OUTPUTS), ByOpenCV)
 
 
 def test_without_litert_opencv_runs(monkeypatch: pytest.MonkeyPatch) -> None:
