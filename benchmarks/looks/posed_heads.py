@@ -174,7 +174,7 @@ def yunet_keypoints(network: YuNet, planes: Planes, box: Box) -> tuple[Points, B
     best = int(np.where(near, found.scores, -1).argmax())
     corner = middle - side / 2
     x0, y0, x1, y1 = (float(v) for v in found.boxes[best] / scale + np.tile(corner, 2))
-    return found.points[best] / scale + corner, (x0, y0, x1, y1)
+    return (found.points[best] + 0.5) / scale + corner, (x0, y0, x1, y1)  # whole pixels
 
 
 def _both(triangles: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -170,9 +170,12 @@ def compared(library: Path, videos: Sequence[Path]) -> tuple[str, bool]:
                 continue
             row = int(apart.argmin())
             faces += score >= _SURE
+            alone += score >= _SURE + _BORDER and found.scores[row] < _SURE - _BORDER
             scores.append(abs(found.scores[row] - score))
             places.append(max(float(np.abs(found.points[row] - points).max()), float(apart[row])))
-        alone += max(0, int((found.scores > _SURE + _BORDER).sum()) - sum(one[0] >= _SURE for one in theirs))
+        told = np.array([box for score, box, _ in theirs if score >= _SURE - _BORDER]).reshape(-1, 4)
+        for box in found.boxes[found.scores > _SURE + _BORDER]:
+            alone += not len(told) or np.abs(told - box).max(axis=1).min() > 0.1 * (box[2] - box[0]) + 2
     ours_ms, theirs_ms = (1000 * one / max(pictures, 1) for one in seconds)
     line = (
         f"{pictures} pictures, {faces} faces of {_SURE} and up, {alone} seen by one network only; scores differ by"
@@ -220,10 +223,11 @@ def _pictures(videos: Sequence[Path]) -> Iterator[NDArray[np.uint8]]:
     rng = np.random.default_rng(0)
     for video in videos:
         for frame in islice(FileSource(video), 0, _FRAMES * _EVERY, _EVERY):
-            width, height = frame.planes.size
-            rgb = rectangle_to_rgb(frame.planes, 0, 0, width & ~1, height & ~1)
+            width, height = (side & ~1 for side in frame.planes.size)
+            rgb = rectangle_to_rgb(frame.planes, 0, 0, width, height)
+            least = min(width, height)
             for _ in range(_PLACES):
-                side = int(rng.integers(min(60, height), min(400, height)))
+                side = int(rng.integers(min(60, least), min(400, least) + 1))
                 x, y = int(rng.integers(0, width - side + 1)), int(rng.integers(0, height - side + 1))
                 seen = cv2.resize(rgb[y : y + side, x : x + side], (_SIDE, _SIDE), interpolation=cv2.INTER_AREA)
                 yield np.asarray(seen, np.uint8)
@@ -257,7 +261,3 @@ def _varint(value: int) -> bytes:
         found += struct.pack("B", value & 0x7F | 0x80)
         value >>= 7
     return found + struct.pack("B", value)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

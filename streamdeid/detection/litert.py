@@ -1,4 +1,5 @@
-"""mediapipe's own networks without mediapipe: run by LiteRT, from the model files that come with streamdeid.
+"""mediapipe's own networks without mediapipe: run by LiteRT, from the model files that come with streamdeid; and others
+(`onnx_network`).
 
 A graph costs half as much again as the network in it, or more: protobufs, copies, a scheduler (detector 2.8 ms a call
 against 2.0, landmarks 2.2 against 1.3). So the networks are run directly, and what the graphs do around them is ours

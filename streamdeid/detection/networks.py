@@ -1,4 +1,5 @@
 """Which way mediapipe's networks run here: by LiteRT where its wheel exists, otherwise in mediapipe's own graphs.
+(The two others: `onnx_network`.)
 
 Both give the same numbers (detector to a millionth, meshes to a ten-thousandth of the face's width), LiteRT at about
 two thirds of the cost and without importing mediapipe. mediapipe is no dependency, since it keeps Python at 3.12 and

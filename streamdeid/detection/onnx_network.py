@@ -1,14 +1,16 @@
 """Networks in ONNX files: run by LiteRT where its wheel exists, otherwise by OpenCV.
 
-LiteRT reads no ONNX, so the layers are written again as a TFLite model, in memory (`tflite_file`): CenterFace's answers
-are the same to a hundred-thousandth, at a half to a third of OpenCV's CPU time, and YuNet's at a fifth of that of the
-library that its weights are from (`benchmarks networks`). What is done to the layers: a picture lies with its channels
-innermost; a "ReLU" behind a convolution is part of it; a transposed convolution by 2 x 2 that strides by 2 is an
-ordinary one, of four times the channels, unfolded; a batch normalisation behind that is multiplied into its weights.
+LiteRT reads no ONNX, so the layers are written again as a TFLite model, in memory (`tflite_file`): scores are the same
+to a hundred-thousandth, at a third of OpenCV's CPU time (`benchmarks onnx_networks`). What is done to the layers: a
+picture lies with its channels innermost; a "ReLU" behind a convolution is part of it; a transposed convolution by 2 x 2
+that strides by 2 is an ordinary one, of four times the channels, unfolded; a batch normalisation behind that is
+multiplied into its weights.
 """
 
 from __future__ import annotations
 
+import functools
+import logging
 import os
 from collections.abc import Sequence
 from typing import Protocol
@@ -21,6 +23,9 @@ from streamdeid.detection.litert import Network, Unusable
 from streamdeid.detection.networks import CHOICE
 from streamdeid.detection.onnx_file import Layer, OnnxFile, read
 from streamdeid.detection.tflite_file import TfliteFile
+from streamdeid.errors import SettingsError
+
+_log = logging.getLogger(__name__)
 
 
 class OnnxNetwork(Protocol):
@@ -33,13 +38,23 @@ class OnnxNetwork(Protocol):
 
 def onnx_network(content: bytes, size: tuple[int, int], outputs: Sequence[str]) -> OnnxNetwork:
     """The network in an ONNX file for pictures of a size (width, height), telling these outputs. OpenCV's where LiteRT
-    is missing, or not wanted (`networks`)."""
-    if os.environ.get(CHOICE) == "graphs":
+    is missing, or not wanted (`networks`). Raises SettingsError where LiteRT is forced and cannot run."""
+    choice = os.environ.get(CHOICE)
+    if choice == "graphs":
         return ByOpenCV(content, outputs)
     try:
         return ByLiteRT(content, size, outputs)
-    except Unusable:
+    except Unusable as error:
+        if choice:
+            raise SettingsError(f"{CHOICE} is {choice!r}, but {error}") from error
+        _say(str(error))
         return ByOpenCV(content, outputs)
+
+
+@functools.cache
+def _say(reason: str) -> None:
+    """Tell the user once in a process, however many networks there are."""
+    _log.warning("%s; OpenCV runs YuNet and CenterFace instead, at two to three times the cost", reason)
 
 
 class ByLiteRT:
@@ -66,8 +81,11 @@ class ByOpenCV:
 
 
 def as_tflite(file: OnnxFile, size: tuple[int, int], outputs: Sequence[str]) -> bytes:
-    """A network's layers as a TFLite model for pictures of a size (width, height). Its sides are multiples of the
-    network's strides. Raises ValueError for a layer of another kind than those that the module's head names."""
+    """A network's layers as a TFLite model for pictures of a size (width, height), multiples of the network's strides.
+
+    Made for the two files that come with streamdeid: of other files some layers raise ValueError, and what those two
+    have not (dilations, a bias of an enlargement, an output that is used again) is not looked for.
+    """
     return _Rewritten(file, size).content(outputs)
 
 

@@ -27,7 +27,7 @@ from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
 from streamdeid.detection.candidates import overlap
 from streamdeid.detection.five_points import FiveFaces, as_detected, five_turned_back
-from streamdeid.detection.networks import Networks
+from streamdeid.detection.networks import Detects, Networks
 from streamdeid.detection.quarter_turns import turned
 from streamdeid.detection.tiles import INPUT
 from streamdeid.detection.yunet import YuNet
@@ -63,13 +63,13 @@ class Look:
 
 
 class SecondLook:
-    """Looks again at places of a picture. Holds a running network."""
+    """Looks again at places of a picture. Holds running networks."""
 
     def __init__(self, networks: Networks, yunet: YuNet, glances: bool = True) -> None:
         """glances: whether mediapipe's network is asked again where both decide nothing; a third network makes that
         needless (`close_look`)."""
-        self._detect = networks.detector(_FAINTEST)
-        self._yunet, self._glances = yunet, glances
+        self._yunet = yunet
+        self._detect = networks.detector(_FAINTEST) if glances else None
 
     def look(self, planes: Planes, box: Box, score: float, others: Sequence[Box] = (), turn: int = 0) -> Look:
         """How sure it is that what the detector saw with this score is a face. box in pixels, with an area; turn: the
@@ -81,13 +81,15 @@ class SecondLook:
         keypoints = self.keypoints(planes, box, others, turn)
         seen = likeness(keypoints)
         sure = (score + seen) / 2
-        if self._glances and _OPEN[0] <= sure < _OPEN[1]:
-            return Look(((score + self._glance(planes, box, turn)) / 2 + seen) / 2, keypoints)
+        if self._detect is not None and _OPEN[0] <= sure < _OPEN[1]:
+            glanced = _glance(self._detect, planes, box, turn)
+            return Look(((score + glanced) / 2 + seen) / 2, keypoints)
         return Look(sure, keypoints)
 
     def close(self) -> None:
-        """Stop the network."""
-        self._detect.close()
+        """Stop the networks."""
+        if self._detect is not None:
+            self._detect.close()
 
     def near(self, planes: Planes, box: Box, others: Sequence[Box] = (), turn: int = 0) -> Keypoints | None:
         """A face of about the size of the box, near it, that YuNet is sure of; or None. As `keypoints` otherwise."""
@@ -124,24 +126,25 @@ class SecondLook:
             surest[turn] = float(found.scores[seen_so].max(initial=0.0))
         return sorted((turn for turn in turns if surest[turn] > 0), key=lambda turn: -surest[turn])
 
-    def _glance(self, planes: Planes, box: Box, turn: int) -> float:
-        """Mean over the views of the best score of what is found in the middle of each."""
-        picture = np.empty((INPUT, INPUT, 3), np.uint8)
-        for width, x, y, mirrored in _GLANCE:
-            seen = turned(view(planes, box, width, _GLANCE_SIDE), turn)
-            picture[y : y + _GLANCE_SIDE, x : x + _GLANCE_SIDE] = seen[:, ::-1] if mirrored else seen
-        boxes, _, scores = self._detect(picture)
-        centres = (boxes[:, :2] + boxes[:, 2:]) / 2
-        best = []
-        for width, x, y, _ in _GLANCE:
-            near = np.abs(centres - (x + _GLANCE_SIDE / 2, y + _GLANCE_SIDE / 2)).max(axis=1) < width / 2
-            best.append(float(scores[near].max()) if near.any() else 0.0)
-        return float(np.mean(best))
-
 
 def likeness(keypoints: Keypoints | None) -> float:
     """How much a place looks like a face, 0 to 1, whatever the detector said. keypoints: what YuNet saw there."""
     return 0.0 if keypoints is None else keypoints.score
+
+
+def _glance(detect: Detects, planes: Planes, box: Box, turn: int) -> float:
+    """Mean over the views of the best score of what is found in the middle of each."""
+    picture = np.empty((INPUT, INPUT, 3), np.uint8)
+    for width, x, y, mirrored in _GLANCE:
+        seen = turned(view(planes, box, width, _GLANCE_SIDE), turn)
+        picture[y : y + _GLANCE_SIDE, x : x + _GLANCE_SIDE] = seen[:, ::-1] if mirrored else seen
+    boxes, _, scores = detect(picture)
+    centres = (boxes[:, :2] + boxes[:, 2:]) / 2
+    best = []
+    for width, x, y, _ in _GLANCE:
+        near = np.abs(centres - (x + _GLANCE_SIDE / 2, y + _GLANCE_SIDE / 2)).max(axis=1) < width / 2
+        best.append(float(scores[near].max()) if near.any() else 0.0)
+    return float(np.mean(best))
 
 
 def stretched(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -39,9 +39,10 @@ class YuNet:
         self._networks: dict[tuple[int, ...], OnnxNetwork] = {}
 
     def __call__(self, rgb: NDArray[np.uint8]) -> FiveFaces:
-        """The faces in an RGB picture, uint8 (h, w, 3), sides multiples of 32, in its whole pixels, the surest first.
+        """The faces in an RGB picture, uint8 (h, w, 3), whose sides are multiples of 32; the surest first, boxes and
+        points in whole pixels of it.
 
-        Raises ValueError for a picture of another kind.
+        Raises ValueError for a picture of another kind or size.
         """
         if (
             rgb.dtype != np.uint8
@@ -77,7 +78,8 @@ def _decoded(
     """
     kind, there, box, points = told
     scores = np.sqrt(kind[0] * there[0])
-    rows, columns = np.nonzero(scores >= _FAINTEST)
+    usable = np.isfinite(box).all(axis=0) & np.isfinite(points).all(axis=0)
+    rows, columns = np.nonzero((scores >= _FAINTEST) & usable)
     corner = np.stack([columns, rows], axis=1).astype(np.float64)
     found = box[:, rows, columns].T.astype(np.float64)
     middle, half = corner + found[:, :2], np.exp(np.minimum(found[:, 2:], _LARGEST)) / 2

@@ -18,6 +18,7 @@ from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.shipped_models import YUNET, network
+from streamdeid.detection import second_look
 from streamdeid.detection.candidates import Candidate
 from streamdeid.detection.five_points import FiveFaces
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
@@ -195,7 +196,7 @@ def test_mediapipe_is_asked_again_only_where_that_can_decide(
 ) -> None:
     look = SecondLook(Networks(), _Says(other))  # type: ignore[arg-type]
     glances = []
-    monkeypatch.setattr(look, "_glance", lambda planes, box, turn: glances.append(box) or 0.0)
+    monkeypatch.setattr(second_look, "_glance", lambda detect, planes, box, turn: glances.append(box) or 0.0)
     planes = frame(drawn_faces.room((640, 480))).planes
     seen = look.look(planes, (100, 100, 160, 160), score)
     assert seen.evidence == pytest.approx((score / (1 + asked) + other) / 2)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
+import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.shipped_models import CENTERFACE, YUNET, network
 from streamdeid.detection import centerface, onnx_network, yunet
 from streamdeid.detection.litert import Network, Unusable
@@ -13,7 +17,11 @@ from streamdeid.detection.networks import CHOICE, by_litert_at_all
 from streamdeid.detection.onnx_file import Layer, OnnxFile, read
 from streamdeid.detection.onnx_network import ByLiteRT, ByOpenCV, as_tflite
 from streamdeid.detection.tflite_file import TfliteFile
+from streamdeid.errors import SettingsError
+from streamdeid.surrogates.models import load_models
+from streamdeid.synthetic.people import synthetic_people
 
+SCORES = {"537", *(f"{what}{scale}" for what in ("class", "object") for scale in range(3))}
 needs_litert = pytest.mark.skipif(not by_litert_at_all(), reason="LiteRT has no wheel for this machine")
 FILES = {
     "centerface": (CENTERFACE, centerface._OUTPUTS),
@@ -51,14 +59,20 @@ def slowly(
 def test_litert_says_what_opencv_says(name: str, size: tuple[int, int]) -> None:
     file, outputs = FILES[name]
     content = network(file)
-    noise = np.random.default_rng(4).integers(0, 255, (size[1], size[0], 3), dtype=np.uint8)
-    ours, theirs = ByLiteRT(content, size, outputs)(noise), ByOpenCV(content, outputs)(noise)
+    models = load_models(None)
+    (one,) = islice(synthetic_people(models.fitting, models.gallery, people=1, size=(320, 240)), 1)
+    rgb = cv2.resize(rectangle_to_rgb(one.frame.planes, 0, 0, 320, 240), size, interpolation=cv2.INTER_AREA)
+    picture = np.asarray(rgb, np.uint8)
+    ours, theirs = ByLiteRT(content, size, outputs)(picture), ByOpenCV(content, outputs)(picture)
     assert len(ours) == len(theirs) == len(outputs)
-    for one, other in zip(ours, theirs, strict=True):
-        assert one.shape == other.shape
+    for label, one_way, other in zip(outputs, ours, theirs, strict=True):
+        assert one_way.shape == other.shape
         usual = np.isfinite(other) & (np.abs(other) < 1e3)  # some of CenterFace's sides are no numbers
         assert usual.mean() > 0.5
-        np.testing.assert_allclose(one[usual], other[usual], rtol=1e-3, atol=1e-4)
+        score = label in SCORES
+        np.testing.assert_allclose(one_way[usual], other[usual], rtol=1e-3, atol=1e-5 if score else 1e-3)
+    sure = max(float(values.max()) for label, values in zip(outputs, ours, strict=True) if label in SCORES)
+    assert sure > 0.1  # there was something to say
 
 
 def test_where_litert_is_not_wanted_opencv_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,14 +80,24 @@ def test_where_litert_is_not_wanted_opencv_runs(monkeypatch: pytest.MonkeyPatch)
     assert isinstance(onnx_network.onnx_network(network(YUNET), (64, 64), yunet._OUTPUTS), ByOpenCV)
 
 
-def test_without_litert_opencv_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("forced", [False, True])
+def test_without_litert_opencv_runs_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, forced: bool
+) -> None:
     def missing(content: bytes) -> Network:
         raise Unusable("it is not here")
 
+    onnx_network._say.cache_clear()
     monkeypatch.setattr(onnx_network, "Network", missing)
+    monkeypatch.setenv(CHOICE, "litert" if forced else "")
+    if forced:
+        with pytest.raises(SettingsError, match="it is not here"):
+            onnx_network.onnx_network(network(YUNET), (64, 64), yunet._OUTPUTS)
+        return
     made = onnx_network.onnx_network(network(YUNET), (64, 64), yunet._OUTPUTS)
     assert isinstance(made, ByOpenCV)
     assert made(np.zeros((64, 64, 3), np.uint8))[0].shape == (1, 8, 8)
+    assert "it is not here" in caplog.text
 
 
 @needs_litert

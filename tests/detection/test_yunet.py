@@ -86,8 +86,11 @@ def test_of_two_boxes_of_one_face_the_surer_is_told(monkeypatch: pytest.MonkeyPa
 
 
 def test_sides_beyond_all_measure_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, _ = answering(told((64, 64), [(0, 3, 3, 1.0, 1.0, [0.0, 0.0, 1e9, -1e9, *[0.0] * 10])]), monkeypatch)
-    assert np.isfinite(found(np.zeros((64, 64, 3), np.uint8)).boxes).all()
+    large, none = [0.0, 0.0, 1e9, -1e9, *[0.0] * 10], [0.0] * 4 + [np.nan] * 10
+    found, _ = answering(told((64, 64), [(0, 3, 3, 1.0, 1.0, large), (0, 5, 5, 1.0, 1.0, none)]), monkeypatch)
+    boxes, points, scores = found(np.zeros((64, 64, 3), np.uint8))
+    assert len(scores) == 1
+    assert np.isfinite(boxes).all() and np.isfinite(points).all()
 
 
 def test_nothing_found_is_no_rows(second: YuNet) -> None:
