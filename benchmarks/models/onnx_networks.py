@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of, positive
 from streamdeid.core.colour import rectangle_to_rgb
-from streamdeid.core.frames import Planes
 from streamdeid.core.shipped_models import CENTERFACE, YUNET, network
 from streamdeid.detection import centerface, yunet
 from streamdeid.detection.onnx_network import ByLiteRT, ByOpenCV, OnnxNetwork
@@ -72,7 +71,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(argv)
     cv2.setNumThreads(1)  # as the filter does
-    seen = [_rgb(frame.planes) for clip in given.videos for frame in islice(FileSource(clip), given.frames)]
+    frames = [frame.planes for clip in given.videos for frame in islice(FileSource(clip), given.frames)]
+    seen = [rectangle_to_rgb(planes, 0, 0, *planes.size) for planes in frames]
     rows = []
     for name, file, outputs, size in _USES:
         content = network(file)
@@ -81,8 +81,3 @@ def main(argv: list[str]) -> int:
         rows.append(compared(name, outputs, ways, small))
     print(as_json({"rows": rows}) if given.json else markdown(_HEADER, rows))
     return 0
-
-
-def _rgb(planes: Planes) -> NDArray[np.uint8]:
-    width, height = (side & ~1 for side in planes.size)
-    return rectangle_to_rgb(planes, 0, 0, width, height)

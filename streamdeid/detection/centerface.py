@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.detection.five_points import FiveFaces
+from streamdeid.detection.five_points import FiveFaces, one_to_a_face
 from streamdeid.detection.onnx_network import onnx_network
 
 _OUTPUTS = ("537", "538", "539", "540")
@@ -109,8 +109,5 @@ def _decoded(
     five = points[:, rows, columns].T.reshape(-1, 5, 2)[:, :, ::-1] * extent[:, None] + corners[:, None]
     boxes = np.concatenate([corners, corners + extent], axis=1)
     found = FiveFaces(boxes * np.tile(unit, 2), five * unit, scores[rows, columns])
-    kept = np.array(
-        cv2.dnn.NMSBoxes(np.concatenate([corners, extent], axis=1).tolist(), found.scores.tolist(), least, _SAME),
-        np.intp,
-    ).ravel()
+    kept = one_to_a_face(corners, extent, found.scores, least, _SAME)
     return FiveFaces(found.boxes[kept], found.points[kept], found.scores[kept])

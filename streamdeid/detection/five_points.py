@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,6 +39,15 @@ def five_turned_back(found: FiveFaces, turn: int, side: float) -> FiveFaces:
     points stay in the order of the upright head."""
     size = side, side
     return FiveFaces(boxes_turned_back(found.boxes, turn, size), turned_back(found.points, turn, size), found.scores)
+
+
+def one_to_a_face(
+    corners: NDArray[np.float64], sides: NDArray[np.float64], scores: NDArray[np.floating], least: float, same: float
+) -> NDArray[np.intp]:
+    """Rows of the surest of the boxes that are one face, the surest first: of n upper left corners and sides (n, 2) and
+    scores (n,). least: score from which one counts; same: IoU above which two are one."""
+    boxes = np.concatenate([corners, sides], axis=1).tolist()
+    return np.array(cv2.dnn.NMSBoxes(boxes, scores.tolist(), least, same), np.intp).ravel()
 
 
 def as_detected(box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:

@@ -106,7 +106,7 @@ class Networks:
                 f"{self._reason}, and mediapipe {_RELEASE} is not installed, or does not load"
             ) from error
         if self._choice != "graphs":
-            _say(self._reason)
+            say_once(f"{self._reason}; mediapipe's graphs run instead, at about one and a half times the cost")
         return made
 
 
@@ -116,9 +116,9 @@ def by_litert_at_all() -> bool:
 
 
 @functools.cache
-def _say(reason: str) -> None:
+def say_once(line: str) -> None:
     """Tell the user once in a process, however many networks there are."""
-    _log.warning("%s; mediapipe's graphs run instead, at about one and a half times the cost", reason)
+    _log.warning("%s", line)
 
 
 class _Thresholded:

@@ -44,14 +44,14 @@ class OnnxFile:
 
 
 def read(content: bytes) -> OnnxFile:
-    """The network in the bytes of a file."""
-    graph = _first(content, _GRAPH)
-    constants = dict(_constant(value) for number, value in _fields(graph) if number == _CONSTANTS)
-    layers = tuple(_layer(value) for number, value in _fields(graph) if number == _NODES)
+    """The network in the bytes of a file; its constants are those bytes."""
+    fields = list(_fields(next(value for number, value in _fields(memoryview(content)) if number == _GRAPH)))
+    constants = dict(_constant(value) for number, value in fields if number == _CONSTANTS)
+    layers = tuple(_layer(value) for number, value in fields if number == _NODES)
     return OnnxFile(layers, {name: one for name, one in constants.items() if one is not None})
 
 
-def _layer(content: bytes) -> Layer:
+def _layer(content: memoryview) -> Layer:
     fields = list(_fields(content))
     inputs, outputs, kinds = (
         [str(value, "utf-8") for number, value in fields if number == wanted] for wanted in (_INPUTS, _OUTPUTS, _KIND)
@@ -60,7 +60,7 @@ def _layer(content: bytes) -> Layer:
     return Layer(kinds[0], tuple(inputs), outputs[0], options)
 
 
-def _option(content: bytes) -> tuple[str, Any]:
+def _option(content: memoryview) -> tuple[str, Any]:
     fields = list(_fields(content))
     name = next(str(value, "utf-8") for number, value in fields if number == _OPTION_NAME)
     for number, value in fields:
@@ -71,7 +71,7 @@ def _option(content: bytes) -> tuple[str, Any]:
     return name, [whole for number, value in fields if number == _OPTION_LIST for whole in _wholes(value)]
 
 
-def _constant(content: bytes) -> tuple[str, NDArray[np.float32] | None]:
+def _constant(content: memoryview) -> tuple[str, NDArray[np.float32] | None]:
     fields = list(_fields(content))
     name = next(str(value, "utf-8") for number, value in fields if number == _NAME)
     if next((value for number, value in fields if number == _TYPE), None) != _FLOAT:
@@ -79,10 +79,6 @@ def _constant(content: bytes) -> tuple[str, NDArray[np.float32] | None]:
     sides = [whole for number, value in fields if number == _SIDES for whole in _wholes(value)]
     values = next((value for number, value in fields if number in (_FLOATS, _RAW)), b"")  # the same bytes either way
     return name, np.frombuffer(values, "<f4").reshape(sides)
-
-
-def _first(content: bytes, wanted: int) -> bytes:
-    return bytes(next(value for number, value in _fields(content) if number == wanted))
 
 
 def _wholes(value: Any) -> list[int]:
@@ -96,7 +92,7 @@ def _wholes(value: Any) -> list[int]:
     return found
 
 
-def _fields(content: bytes) -> Iterator[tuple[int, Any]]:
+def _fields(content: memoryview) -> Iterator[tuple[int, Any]]:
     """Numbers and values of a message's fields: whole numbers, or bytes."""
     at = 0
     while at < len(content):
@@ -111,7 +107,7 @@ def _fields(content: bytes) -> Iterator[tuple[int, Any]]:
         yield number, value
 
 
-def _varint(content: bytes, at: int) -> tuple[int, int]:
+def _varint(content: memoryview, at: int) -> tuple[int, int]:
     """The whole number at a place, seven bits to a byte, and where it ends."""
     value, shift = 0, 0
     while True:

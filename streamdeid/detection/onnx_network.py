@@ -9,8 +9,6 @@ multiplied into its weights.
 
 from __future__ import annotations
 
-import functools
-import logging
 import os
 from collections.abc import Sequence
 from typing import Protocol
@@ -20,12 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.detection.litert import Network, Unusable
-from streamdeid.detection.networks import CHOICE
+from streamdeid.detection.networks import CHOICE, say_once
 from streamdeid.detection.onnx_file import Layer, OnnxFile, read
 from streamdeid.detection.tflite_file import TfliteFile
 from streamdeid.errors import SettingsError
-
-_log = logging.getLogger(__name__)
 
 
 class OnnxNetwork(Protocol):
@@ -47,14 +43,8 @@ def onnx_network(content: bytes, size: tuple[int, int], outputs: Sequence[str]) 
     except Unusable as error:
         if choice:
             raise SettingsError(f"{CHOICE} is {choice!r}, but {error}") from error
-        _say(str(error))
+        say_once(f"{error}; OpenCV runs YuNet and CenterFace instead, at two to three times the cost")
         return ByOpenCV(content, outputs)
-
-
-@functools.cache
-def _say(reason: str) -> None:
-    """Tell the user once in a process, however many networks there are."""
-    _log.warning("%s; OpenCV runs YuNet and CenterFace instead, at two to three times the cost", reason)
 
 
 class ByLiteRT:

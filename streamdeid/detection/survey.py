@@ -53,7 +53,7 @@ _REDUCED = 0.7
 """A picture of which the network sees less than this share of each side is looked at in windows, too, four of its own
 size and nearly twice as fine. Of 237 faces of 12 to 24 pixels in clips repeated until they are 1,920 pixels wide 154
 were open without windows and close tiles, and 36 with them. Windows of another size, with a network of their own,
-held 137 MiB more in 1080p."""
+held 137 MiB more in 1080p (when OpenCV ran them)."""
 _SEAM = 48
 """Pixels of the network's picture that neighbouring windows share: faces up to this size are whole in one of them. In
 windows it speaks of smaller ones only than the tiles search for, too: they are what the windows are for, and of larger

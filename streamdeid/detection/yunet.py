@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.detection.five_points import FiveFaces
+from streamdeid.detection.five_points import FiveFaces, one_to_a_face
 from streamdeid.detection.onnx_network import OnnxNetwork, onnx_network
 
 _SIDE = 32
@@ -60,18 +59,18 @@ class YuNet:
             network = self._networks[width, height] = onnx_network(self._weights, (width, height), _OUTPUTS)
         told = network(rgb[:, :, ::-1])  # it was trained on blue before red
         scales = [_decoded(told[4 * row : 4 * row + 4], cell) for row, cell in enumerate(_CELLS)]
-        scores, boxes, points = (np.concatenate(parts) for parts in zip(*scales, strict=True))
-        corners = np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], axis=1)
-        kept = np.array(cv2.dnn.NMSBoxes(corners.tolist(), scores.tolist(), _FAINTEST, _SAME), np.intp).ravel()
-        whole = np.trunc(corners[kept])
-        boxes = np.concatenate([whole[:, :2], whole[:, :2] + whole[:, 2:]], axis=1)
+        scores, corners, sides, points = (np.concatenate(parts) for parts in zip(*scales, strict=True))
+        kept = one_to_a_face(corners, sides, scores, _FAINTEST, _SAME)
+        start = np.trunc(corners[kept])
+        boxes = np.concatenate([start, start + np.trunc(sides[kept])], axis=1)
         return FiveFaces(boxes, np.trunc(points[kept]), np.floor(np.float32(100) * scores[kept]) / 100.0)
 
 
 def _decoded(
     told: Sequence[NDArray[np.float32]], cell: int
-) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64]]:
-    """Scores float32 (n,), boxes (n, 4) and points (n, 5, 2), pixels, of what is seen in cells of so many pixels.
+) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Scores float32 (n,), upper left corners and sides (n, 2), and points (n, 5, 2), in pixels, of what is seen; cell:
+    pixels to a cell.
 
     told: how much it is a face and how much there is something, (1, r, c) each; middle and logarithm of the sides,
     (4, r, c), and points, (10, r, c), x before y, in cells from the corner of each.
@@ -82,6 +81,6 @@ def _decoded(
     rows, columns = np.nonzero((scores >= _FAINTEST) & usable)
     corner = np.stack([columns, rows], axis=1).astype(np.float64)
     found = box[:, rows, columns].T.astype(np.float64)
-    middle, half = corner + found[:, :2], np.exp(np.minimum(found[:, 2:], _LARGEST)) / 2
+    middle, sides = corner + found[:, :2], np.exp(np.minimum(found[:, 2:], _LARGEST))
     five = corner[:, None] + points[:, rows, columns].T.reshape(-1, 5, 2)
-    return scores[rows, columns], cell * np.concatenate([middle - half, middle + half], axis=1), cell * five
+    return scores[rows, columns], cell * (middle - sides / 2), cell * sides, cell * five

@@ -13,7 +13,7 @@ from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.shipped_models import CENTERFACE, YUNET, network
 from streamdeid.detection import centerface, onnx_network, yunet
 from streamdeid.detection.litert import Network, Unusable
-from streamdeid.detection.networks import CHOICE, by_litert_at_all
+from streamdeid.detection.networks import CHOICE, by_litert_at_all, say_once
 from streamdeid.detection.onnx_file import Layer, OnnxFile, read
 from streamdeid.detection.onnx_network import ByLiteRT, ByOpenCV, as_tflite
 from streamdeid.detection.tflite_file import TfliteFile
@@ -87,7 +87,7 @@ def test_without_litert_opencv_runs_and_says_so(
     def missing(content: bytes) -> Network:
         raise Unusable("it is not here")
 
-    onnx_network._say.cache_clear()
+    say_once.cache_clear()
     monkeypatch.setattr(onnx_network, "Network", missing)
     monkeypatch.setenv(CHOICE, "litert" if forced else "")
     if forced:
