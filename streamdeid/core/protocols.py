@@ -26,9 +26,10 @@ class RemembersPictures(Protocol):
 
 @runtime_checkable
 class SearchesInTurn(Protocol):
-    """A detector that looks at parts of a picture in turn, until it is told that a picture is the last of its kind."""
+    """A detector that looks at parts of a picture in turn, until it is told that nothing like the next one follows
+    (last), or that it is unlike the one before."""
 
-    def search_all(self) -> None: ...
+    def search_all(self, last: bool = False) -> None: ...
 
 
 @runtime_checkable

@@ -146,11 +146,12 @@ class TimedDetector:
         if isinstance(self._inner, RemembersPictures):
             self._inner.forget()
 
-    def search_all(self) -> None:
-        """Let a detector that looks at parts of a picture in turn look at all of the next one."""
+    def search_all(self, last: bool = False) -> None:
+        """Let a detector that looks at parts of a picture in turn look at all of the next one; last: nothing like it
+        follows."""
         self._let_go()
         if isinstance(self._inner, SearchesInTurn):
-            self._inner.search_all()
+            self._inner.search_all(last)
 
     @property
     def ended(self) -> bool:

@@ -146,9 +146,13 @@ class MediapipeFaces:
         if self._beside is not None:
             self._beside.restart()
 
-    def search_all(self) -> None:
-        """Search all of the next picture, but for windows: what is not found there may never be found."""
-        self._rounds.restart()
+    def search_all(self, last: bool = False) -> None:
+        """Search all of the next picture, but for windows: what is not found there may never be found. last: nothing
+        like it follows; heads on their side are not looked for any more."""
+        if last:
+            self._rounds.last()
+        else:
+            self._rounds.restart()
         if (survey := self._beside or self._survey) is not None:
             survey.soon()
 

@@ -46,7 +46,7 @@ class Told:
     def forget(self) -> None:
         self.seen.append("forget")
 
-    def search_all(self) -> None:
+    def search_all(self, last: bool = False) -> None:
         self.seen.append("search all")
 
     def close(self) -> None:
@@ -157,11 +157,14 @@ def test_a_cut_and_a_last_frame_are_told_once_before_the_detector_begins() -> No
     told: list[str] = []
     first = frame(0)
     seen = Watch(
-        Begun(told), lambda levels: levels is first.luma_levels, lambda: told.append("cut"), lambda: told.append("last")
+        Begun(told),
+        lambda levels: levels is first.luma_levels,
+        lambda: told.append("cut"),
+        lambda last: told.append("last" if last else "new and last"),
     )
     seen.foresee(first, None)
     seen.begin(first)
-    assert told == ["cut", "last", "begin 0"]
+    assert told == ["cut", "new and last", "begin 0"]
     seen(first)
     seen(frame(1))
     assert told[3:] == ["asked 0", "asked 1"] and seen.cuts == 1

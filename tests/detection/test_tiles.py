@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamdeid.detection.tiles import INPUT, SEEN, Rounds, Tile, close_tiles, least_face, tiles_of
+from streamdeid.detection.tiles import INPUT, SEEN, Rounds, Tile, close_tiles, least_face, tiles_of, with_turned
 
 SIZES = [(1280, 720), (1920, 1080), (640, 352), (360, 288), (1080, 1920), (512, 512), (161, 97), (3840, 2160)]
 
@@ -111,6 +111,16 @@ def test_a_restart_looks_at_everything() -> None:
         rounds.due(())
     rounds.restart()
     assert len(rounds.due(())) == len(tiles)
+
+
+def test_the_last_picture_is_searched_upright_and_the_round_goes_on() -> None:
+    upright = tiles_of((640, 480), 16.0)
+    rounds, others = (Rounds(with_turned(upright), 32) for _ in range(2))
+    for _ in range(5):
+        assert rounds.due(()) == others.due(())
+    rounds.last()
+    assert rounds.due(()) == sorted(set(range(len(upright))) | set(others.due(())))
+    assert all(rounds.due(()) == others.due(()) for _ in range(40))
 
 
 def test_a_box_at_an_inner_side_is_cut_and_one_at_the_border_of_the_picture_is_not() -> None:

@@ -311,7 +311,9 @@ def test_the_last_frame_of_a_scene_is_told(times: list[int], cuts: list[int], la
         asked.append(levels)
         return len(asked) - 1 in cuts
 
-    watch = Watch(lambda _: told.append("asked") or [], is_cut, lambda: told.append("cut"), lambda: told.append("last"))
+    watch = Watch(
+        lambda _: told.append("asked") or [], is_cut, lambda: told.append("cut"), lambda _: told.append("last")
+    )
     for number, one in enumerate(frames):
         told.append(str(number))
         watch.foresee(one, frames[number + 1] if number + 1 < len(frames) else None)
@@ -335,13 +337,19 @@ def test_both_sides_of_a_jump_are_told(recorded: bool) -> None:
         told.append(str(one.index))
         return []
 
-    watch = Watch(detect, is_cut, lambda: told.append("cut"), lambda: told.append("all"), lambda: len(asked) == 4)
+    watch = Watch(
+        detect,
+        is_cut,
+        lambda: told.append("cut"),
+        lambda last: told.append("last" if last else "all"),
+        lambda: len(asked) == 4,
+    )
     frames = [replace(frame(n), time=Fraction(n, 25)) for n in range(6)]
     for number, one in enumerate(frames[:5]):
         if recorded:
             watch.foresee(one, frames[number + 1])
         watch(one)
-    assert told == ["0", "1", *["all"] * recorded, "2", "all", "3", "4"] and watch.cuts == 0
+    assert told == ["0", "1", *["last"] * recorded, "2", "all", "3", "4"] and watch.cuts == 0
 
 
 def test_all_calls_come_from_one_thread_that_ends(gone: Callable[[], bool]) -> None:
