@@ -18,7 +18,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from streamdeid.core.arrays import Points
 from streamdeid.errors import FailedClosed
 from streamdeid.protect.choices import Chosen
 from streamdeid.protect.pending import PendingFrame
@@ -43,10 +42,12 @@ class Sampled(Protocol):
 
 @dataclass(frozen=True)
 class Between:
-    """A vector on the way from a provisional surrogate to another one; a `Chosen`."""
+    """On the way from a provisional surrogate to another one."""
 
-    vector: Points
-    beard: bool
+    before: Chosen
+    own: Chosen
+    share: float
+    """How far it has come, 0 to 1."""
 
 
 class ProvisionalFaces:
@@ -102,7 +103,7 @@ class ProvisionalFaces:
         clear = (tracklet for tracklet in self._shown if tracklet not in self._unclear)
         return next((tracklet for tracklet in clear if person_of(tracklet) == person), None)
 
-    def towards(self, tracklet: int, time: Fraction, own: Chosen) -> Chosen:
+    def towards(self, tracklet: int, time: Fraction, own: Chosen) -> Chosen | Between:
         """What a tracklet whose person is known shows: the own surrogate, or one on the way to it."""
         before = self._shown.get(tracklet)
         if before is None or np.array_equal(before.vector, own.vector):  # kept
@@ -113,8 +114,7 @@ class ProvisionalFaces:
         if share >= 1:
             self._drop(tracklet)
             return own
-        vector = (1 - share) * before.vector + share * own.vector
-        return Between(vector, own.beard if share >= 0.5 else before.beard)
+        return Between(before, own, share)
 
     def forget(self, kept: Set[int]) -> None:
         """Drop all tracklets but these."""

@@ -29,7 +29,7 @@ from streamdeid.protect.measured_faces import Followed, Judge, MeasuredFaces, co
 from streamdeid.protect.pending import Measured, PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.posed_faces import PosedFaces, few, view_of
-from streamdeid.protect.provisional_faces import ProvisionalFaces
+from streamdeid.protect.provisional_faces import Between, ProvisionalFaces
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
 from streamdeid.render.decoded_faces import DecodedFaces
 from streamdeid.render.face import render_surrogate
@@ -328,10 +328,10 @@ class ReplaceFaces:
         own = self._chosen.get(person)
         if own is None:
             return person, None
-        chosen = self._provisional.towards(tracklet, times[0], own)
-        if chosen is own:
-            return person, self._face_of(person)
-        return person, self.decoded.decode(chosen.vector, chosen.beard)
+        over, face = self._provisional.towards(tracklet, times[0], own), self._face_of(person)
+        if face is None or not isinstance(over, Between):
+            return person, face
+        return person, self.decoded(-tracklet, over.before.vector, over.before.beard).towards(face, over.share)
 
     def _face_of(self, person: int) -> NewFace | None:
         """The new face of a person; None for one without."""

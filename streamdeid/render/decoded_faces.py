@@ -26,18 +26,18 @@ class DecodedFaces:
         self._faces: OrderedDict[int, NewFace] = OrderedDict()
 
     def __call__(self, number: int, vector: Points, beard: bool) -> NewFace:
-        """The face of a surrogate vector (d,), decoded when this number was not asked with it last."""
-        face, beard = self._faces.get(number), beard and not self._children
-        if face is None or face.beard != beard or not np.array_equal(face.vector, vector):
-            face = self._faces[number] = self.decode(vector, beard)
-            if len(self._faces) > _MOST:
-                self._faces.popitem(last=False)
+        """The face of a surrogate vector (d,), decoded where neither this number was asked with it last nor another
+        one, whose tracklet turned out to be this person, for example."""
+        beard = beard and not self._children
+        face = self._faces.get(number)
+        if face is None or not _is_of(face, vector, beard):
+            others = (other for other in self._faces.values() if _is_of(other, vector, beard))
+            face = next(others, None) or NewFace.of(vector, self._fitting, beard, self._children)
+            self._faces[number] = face
         self._faces.move_to_end(number)
+        if len(self._faces) > _MOST:
+            self._faces.popitem(last=False)
         return face
-
-    def decode(self, vector: Points, beard: bool) -> NewFace:
-        """The face of a surrogate vector (d,), which is not kept."""
-        return NewFace.of(vector, self._fitting, beard, self._children)
 
     def forget(self, number: int) -> None:
         """Let go of a face, if it is kept."""
@@ -45,3 +45,7 @@ class DecodedFaces:
 
     def __len__(self) -> int:
         return len(self._faces)
+
+
+def _is_of(face: NewFace, vector: Points, beard: bool) -> bool:
+    return face.beard == beard and np.array_equal(face.vector, vector)

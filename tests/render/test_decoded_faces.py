@@ -28,6 +28,29 @@ def test_a_face_is_decoded_once_and_is_that_of_its_vector(fitting: FitModel) -> 
     assert (changed.vector == other).all() and (changed.picture == NewFace.of(other, fitting).picture).all()
 
 
+def test_whoever_keeps_a_face_under_another_number_has_it_at_once(fitting: FitModel) -> None:
+    one, other = _vectors(fitting, 2)
+    faces = DecodedFaces(fitting)
+    provisional = faces(-7, one, True)
+    assert faces(2, one.copy(), True) is provisional and faces(3, one, False) is not provisional
+    assert faces(-7, other, True) is not provisional and faces(2, one, True) is provisional
+
+
+def test_a_face_on_the_way_to_another_is_what_their_mixed_vector_decodes_to(fitting: FitModel) -> None:
+    one, other = _vectors(fitting, 2)
+    before, own = NewFace.of(one, fitting, beard=False), NewFace.of(other, fitting)
+    for share in (0.25, 0.75):
+        mixed, decoded = before.towards(own, share), NewFace.of((1 - share) * one + share * other, fitting)
+        assert np.abs(mixed.vector - decoded.vector).max() < 1e-9 and mixed.beard == (share >= 0.5)
+        away = np.abs(mixed.picture - decoded.picture)
+        assert away.mean() < 1 and away.mean() < 0.25 * np.abs(before.picture - own.picture).mean()
+        assert np.abs(mixed.shape - decoded.shape).max() < 0.01 * fitting.model.table.size[0]
+        assert mixed.picture.dtype == np.float32 and mixed.small_texture.dtype == np.float32
+        for half, whole in zip(mixed.eyes, decoded.eyes, strict=True):
+            assert np.abs(half.iris - whole.iris).max() < 12 and np.abs(half.sclera - whole.sclera).max() < 12
+    assert (before.towards(own, 0.0).picture == before.picture).all()
+
+
 def test_a_few_are_kept_those_asked_for_last(fitting: FitModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoded_faces, "_MOST", 2)
     one, other, third = _vectors(fitting, 3)
