@@ -1,0 +1,95 @@
+"""The flame picture: its boxes are what was called, and it names nothing that is not there."""
+
+from __future__ import annotations
+
+import threading
+from xml.etree import ElementTree
+
+import pytest
+
+from benchmarks.cost.flame import FUNCTIONS, Flames, svg
+from streamdeid.core import luma_pyramid
+
+
+class Clock:
+    """One second more at each look."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def _flames() -> Flames:
+    flames = Flames(Clock())
+    inner = flames.timed("detection.inner:Inner.__call__", lambda: None)
+
+    def outer() -> None:
+        inner()
+        inner()
+
+    call = flames.timed("render.outer:outer", outer)
+    call()  # before it counts
+    flames.on = True
+    call()
+    return flames
+
+
+def test_a_box_stands_below_its_caller_and_is_as_wide_as_what_it_takes() -> None:
+    rows = list(_flames().root.rows(frames=1))
+    assert rows == [
+        (0, "a frame", 5000.0, 0.0),
+        (1, "render.outer:outer", 5000.0, 1.0),
+        (2, "detection.inner:Inner.__call__", 2000.0, 2.0),
+    ]
+
+
+def test_another_thread_stands_beside_the_rest() -> None:
+    flames = Flames(Clock())
+    flames.on = True
+    alone = flames.timed("b:b", lambda: None)
+
+    def elsewhere() -> None:
+        thread = threading.Thread(target=alone)
+        thread.start()
+        thread.join()
+
+    flames.timed("a:a", elsewhere)()
+    assert set(flames.root.inner) == {"a:a", "b:b"} and not flames.root.inner["a:a"].inner
+
+
+def test_a_call_that_raises_is_counted_and_leaves_its_box() -> None:
+    flames = Flames(Clock())
+    flames.on = True
+
+    def fails() -> None:
+        raise ValueError("no luck")
+
+    with pytest.raises(ValueError, match="no luck"):
+        flames.timed("a:a", fails)()
+    flames.timed("b:b", lambda: None)()
+    assert [row[1:3] for row in flames.root.rows(1)][1:] == [("a:a", 1000.0), ("b:b", 1000.0)]
+
+
+def test_all_that_is_named_is_there_and_is_put_back() -> None:
+    flames, before = Flames(), luma_pyramid.luma_pyramid
+    patches = list(flames.patches(FUNCTIONS))
+    assert len(patches) >= len(FUNCTIONS)
+    for one in patches:
+        one.start()
+    assert luma_pyramid.luma_pyramid is not before
+    for one in reversed(patches):
+        one.stop()
+    assert luma_pyramid.luma_pyramid is before
+    with pytest.raises(AttributeError):
+        list(flames.patches(["core.luma_pyramid:nothing_of_the_kind"]))
+
+
+def test_the_picture_is_one_and_tells_the_figures() -> None:
+    picture = ElementTree.fromstring(svg(_flames().root, frames=2))
+    titles = [title.text for title in picture.iter("{http://www.w3.org/2000/svg}title")]
+    widths = [float(box.get("width", 0)) for box in picture.iter("{http://www.w3.org/2000/svg}rect")]
+    assert titles[2] == "detection.inner:Inner.__call__: 1000.00 ms and 1.00 calls for a frame"
+    assert widths == [1199.5, 1199.5, pytest.approx(2 / 5 * 1200 - 0.5)]
