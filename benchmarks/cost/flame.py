@@ -2,12 +2,12 @@
 
     python -m benchmarks flame VIDEO [--frames 200] [--svg OUT.svg] [--least 0.2] [--json]
 
-The parts run in this process, as in `cost VIDEO`, with the encoder held to one thread. Each function in `FUNCTIONS` is
+The parts run in this process, one after another, with the encoder held to one thread. Each function in `FUNCTIONS` is
 timed by the CPU time of its own thread and put under the one that called it, so that a box of the picture is as wide
-as what it takes of a frame, and what is white above a box is its own work. Functions that are not listed count for
-their caller; each timed call adds half a microsecond. The first frames, in which kernels and networks begin, are left
-out (--skip), and so are the last, which wait with nothing left to look at. Printed is the same as a table, boxes of
-less than --least milliseconds left out.
+as what it takes of a frame, and what is empty below a box is its own work. Functions that are not listed count for
+their caller; each timed call adds half a microsecond. What another thread does (the detector's) stands beside the
+rest. The first frames, in which kernels and networks begin, are left out (--skip), and so are the last, which wait with
+nothing left to look at. Printed is the same as a table, boxes of less than --least milliseconds left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,9 +30,13 @@ from unittest.mock import patch
 
 from benchmarks.clips import markdown
 from benchmarks.command_line import parser_of, positive
+from streamdeid.core.faces import Face
+from streamdeid.core.frames import Frame
+from streamdeid.core.process_usage import be_frugal
+from streamdeid.detection.guard import Watch
 from streamdeid.errors import StreamdeidError
 from streamdeid.runs.components import assemble, default_detector, lookahead_frames
-from streamdeid.runs.step import Step, filtered
+from streamdeid.runs.step import Step, analysed
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
 from streamdeid.video.files.sink import FileSink
@@ -139,35 +143,40 @@ class Flames:
         """Whether it counts."""
         self._clock = clock
         self._local = threading.local()
+        self._lock = threading.Lock()
 
     def timed(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The call, timed."""
+        """The call, timed when it begins while this counts."""
 
         @functools.wraps(call)
         def measured(*given: Any, **named: Any) -> Any:
+            if not self.on:
+                return call(*given, **named)
             above = getattr(self._local, "box", self.root)
-            box = self._local.box = above.below(name)
+            with self._lock:
+                box = self._local.box = above.below(name)
             begun = self._clock()
             try:
                 return call(*given, **named)
             finally:
-                self._local.box = above
-                if self.on:
-                    box.seconds += self._clock() - begun
+                spent, self._local.box = self._clock() - begun, above
+                with self._lock:
+                    box.seconds += spent
                     box.calls += 1
 
         return measured
 
     def patches(self, functions: Iterable[str]) -> Iterator[Any]:
         """Patches that time functions wherever they are called. AttributeError for one that is not there."""
-        for one in functions:
-            module, _, path = one.partition(":")
-            owner: Any = importlib.import_module(f"streamdeid.{module}")
+        modules = {one: importlib.import_module(f"streamdeid.{one.partition(':')[0]}") for one in functions}
+        for one, module in modules.items():  # all are there before one is patched: what comes later has it by name
+            owner: Any = module
+            path = one.partition(":")[2]
             *outer, last = path.split(".")
             for part in outer:
                 owner = getattr(owner, part)
             call = getattr(owner, last)
-            if isinstance(vars(owner)[last], classmethod):
+            if isinstance(vars(owner).get(last), classmethod):
                 yield patch.object(owner, last, staticmethod(self.timed(one, call)))
             elif outer:
                 yield patch.object(owner, last, self.timed(one, call))
@@ -184,27 +193,44 @@ def measured(path: Path, frames: int, skip: int) -> tuple[Box, int]:
     short."""
     settings, source, flames = Settings(), FileSource(path), Flames()
     size, ahead = (source.info.width, source.info.height), lookahead_frames(settings, source.info)
-    pictures, counted = iter(source), 0
+    pictures, rendered = iter(source), 0
     with (
         contextlib.ExitStack() as patched,
         tempfile.TemporaryDirectory() as directory,
         FileSink(Path(directory) / "o.mp4", source.info, threads=1) as sink,
     ):
-        for one in flames.patches(FUNCTIONS):
+        for one in list(flames.patches(FUNCTIONS)):
             patched.enter_context(one)
         models, detect = load_models(None), default_detector(settings)
         stream = assemble(settings, models, detect, size=size, rate=source.info.average_rate)
-        step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
+        step: Step[None] = Step(_InTurn(stream.detect), stream.tracker, stream.deidentifier)
         decode = flames.timed("decode", lambda: next(pictures, None))
-        for number, done in enumerate(filtered(iter(decode, None), step, ahead)):
-            sink.write(done.frame)
-            counted += flames.on
-            flames.on = number + 1 >= skip and len(step.waiting) == ahead  # the last ones only wait
-            if counted == frames or (counted and not flames.on):
-                break
-    if not counted:
+        for following in analysed(iter(decode, None), step):
+            if following is None:
+                break  # the others only wait
+            if len(step.waiting) > ahead:
+                sink.write(step.render().frame)
+                rendered += 1
+                if rendered == skip + frames:
+                    break
+            flames.on = rendered >= skip
+        flames.on = False
+    if rendered <= skip:
         raise ValueError(f"{path.name} has too few frames to leave the first {skip} and the last {ahead} out")
-    return flames.root, counted
+    return flames.root, rendered - skip
+
+
+class _InTurn:
+    """A detector that begins with nothing while something else is done, so that nothing is at work in the end."""
+
+    def __init__(self, detect: Watch) -> None:
+        self._detect = detect
+
+    def __call__(self, frame: Frame, /) -> Sequence[Face]:
+        return self._detect(frame)
+
+    def foresee(self, frame: Frame, following: Frame | None) -> None:
+        self._detect.foresee(frame, following)
 
 
 def svg(root: Box, frames: int) -> str:
@@ -259,6 +285,7 @@ def main(argv: list[str]) -> int:
     given: argparse.Namespace = parser.parse_args(argv)
     if given.skip < 0:
         parser.error("--skip counts frames")
+    be_frugal()
     try:
         root, frames = measured(given.video, given.frames, given.skip)
         if given.svg is not None:

@@ -32,21 +32,21 @@ is by so much surer than the other, as a face with a mesh is than one with point
 the second network sees a face now and then, with a forehead of hair (crowd_1080p)."""
 
 
-def on_head(boxes: Floats, face: Floats) -> NDArray[np.bool_]:
-    """Which boxes (n, 4) have their middle on the head of a face (4,), from hairline to chin; all in pixels."""
-    width, height = face[2:] - face[:2]
-    middle = (face[:2] + face[2:]) / 2 - (0.0, _RAISED * height)
-    away = ((boxes[:, :2] + boxes[:, 2:]) / 2 - middle) / (_ACROSS * width, _DOWN * height)
-    sides = (boxes[:, 2:] - boxes[:, :2]).max(axis=1)
-    within = (np.abs(away * (_ACROSS, _DOWN) - (0.0, _RAISED)) < 0.5).all(axis=1) & (
-        sides < _LARGEST * max(width, height)
-    )
+def on_head(boxes: Floats, faces: Floats) -> NDArray[np.bool_]:
+    """Which boxes (..., 4) have their middle on the head of a face (..., 4), from hairline to chin; all in pixels. Both
+    are broadcast against one another."""
+    low, high = faces[..., :2], faces[..., 2:]
+    sides_of_face = high - low
+    height = sides_of_face[..., 1:]
+    away = (boxes[..., :2] + boxes[..., 2:] - low - high) / 2 / sides_of_face
+    sides, largest = (boxes[..., 2:] - boxes[..., :2]).max(axis=-1), sides_of_face.max(axis=-1)
+    within = (np.abs(away) < 0.5).all(axis=-1) & (sides < _LARGEST * largest)
     # A box that holds the whole face is nobody nearer to the camera: that head would hide the face.
-    held = (boxes[:, :2] < face[:2] + _INSIDE * height).all(axis=1) & (boxes[:, 2:] > face[2:] - _INSIDE * height).all(
-        axis=1
-    )
-    largest = np.where(held, _LARGEST, _LARGER) * max(width, height)
-    return np.asarray(within | ((np.hypot(*away.T) < 1) & (sides < largest)), np.bool_)
+    held = (boxes[..., :2] < low + _INSIDE * height) & (boxes[..., 2:] > high - _INSIDE * height)
+    most = np.where(held.all(axis=-1), _LARGEST, _LARGER) * largest
+    raised = away + np.array([0.0, _RAISED])
+    near = ((raised / (_ACROSS, _DOWN)) ** 2).sum(axis=-1) < 1
+    return np.asarray(within | (near & (sides < most)), np.bool_)
 
 
 def seconds(
@@ -62,10 +62,11 @@ def seconds(
     known = (row for row, face in enumerate(faces) if face is not None and sure[row] >= least)
     order = sorted(known, key=lambda row: -sure[row])
     own = np.array([(np.nan,) * 4 if face is None else face for face in faces], np.float64).reshape(-1, 4)
+    on_heads = on_head(boxes, own[:, None])
     for row in order:
         if row in gone:
             continue
-        held = on_head(boxes, own[row])
+        held = on_heads[row]
         for other in range(len(boxes)):
             if other == row or other in gone:
                 continue

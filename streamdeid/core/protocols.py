@@ -26,10 +26,16 @@ class RemembersPictures(Protocol):
 
 @runtime_checkable
 class SearchesInTurn(Protocol):
-    """A detector that looks at parts of a picture in turn, until it is told that nothing like the next one follows
-    (last), or that it is unlike the one before."""
+    """A detector that looks at parts of a picture in turn, until it is told that the next one is unlike the last."""
 
-    def search_all(self, last: bool = False) -> None: ...
+    def search_all(self) -> None: ...
+
+
+@runtime_checkable
+class SearchesLast(Protocol):
+    """One that looks at less of a picture than all when it is told that nothing like it follows."""
+
+    def search_last(self) -> None: ...
 
 
 @runtime_checkable

@@ -21,7 +21,7 @@ from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
 from streamdeid.core.process_usage import give_back_memory
-from streamdeid.core.protocols import Detector, LooksAgain, RemembersPictures, SearchesInTurn
+from streamdeid.core.protocols import Detector, LooksAgain, RemembersPictures, SearchesInTurn, SearchesLast
 from streamdeid.detection.calls_beside import Answer, Asked, serve
 from streamdeid.errors import FailedClosed
 
@@ -146,12 +146,19 @@ class TimedDetector:
         if isinstance(self._inner, RemembersPictures):
             self._inner.forget()
 
-    def search_all(self, last: bool = False) -> None:
-        """Let a detector that looks at parts of a picture in turn look at all of the next one; last: nothing like it
-        follows."""
+    def search_all(self) -> None:
+        """Let a detector that looks at parts of a picture in turn look at all of the next one."""
         self._let_go()
         if isinstance(self._inner, SearchesInTurn):
-            self._inner.search_all(last)
+            self._inner.search_all()
+
+    def search_last(self) -> None:
+        """The same for a picture that nothing like it follows; a detector may look at less of that than at all."""
+        if isinstance(self._inner, SearchesLast):
+            self._let_go()
+            self._inner.search_last()
+        else:
+            self.search_all()
 
     @property
     def ended(self) -> bool:

@@ -59,7 +59,7 @@ _KEYPOINTS = 5, 2
 """The same of a second network's."""
 
 
-def _nothing(_: bool) -> None:
+def _nothing() -> None:
     """What is done for a detector that searches all of each picture."""
 
 
@@ -69,9 +69,10 @@ class Watch:
     detect: the detector, with a deadline of its own (`detection.deadline`). is_cut: whether the levels of a luma plane
     (`luma_pyramid`) are those of the first picture of a new scene; asked once for each frame, in order. on_cut: called
     when it is, before the detector. on_last: called before the detector is asked for a frame of which `foresee` told
-    that it is the last of the stream, of its scene or before a gap or a jump, with True, and for one that follows a
-    jump, with False: who is first seen there is not found later, or not before. jumped: whether the picture that
-    `is_cut` was asked about last is far from the one before, though no new scene may begin with it.
+    that it is the last of the stream, of its scene or before a gap or a jump: who is first seen there is not found
+    later. jumped: whether the picture that `is_cut` was asked about last is far from the one before, though no new
+    scene may begin with it. on_jump: called before the detector is asked for such a one: who is first seen there is not
+    found before.
     """
 
     def __init__(
@@ -79,11 +80,12 @@ class Watch:
         detect: Detector,
         is_cut: Callable[[Sequence[Plane]], bool],
         on_cut: Callable[[], None],
-        on_last: Callable[[bool], None] = _nothing,
+        on_last: Callable[[], None] = _nothing,
         jumped: Callable[[], bool] = bool,
+        on_jump: Callable[[], None] = _nothing,
     ) -> None:
         self._detect, self._is_cut, self._on_cut, self._on_last = detect, is_cut, on_cut, on_last
-        self._jumped = jumped
+        self._jumped, self._on_jump = jumped, on_jump
         self.cuts = 0
         """Scene cuts so far."""
         self._foreseen: dict[int, tuple[bool, bool]] = {}
@@ -138,8 +140,10 @@ class Watch:
         if cut:
             self.cuts += 1
             self._on_cut()
-        if self._last or jumped:
-            self._on_last(not (cut or jumped))
+        if self._last:
+            self._on_last()
+        if jumped:
+            self._on_jump()
         self._last, self._before = False, frame.time
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:

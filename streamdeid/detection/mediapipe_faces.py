@@ -146,13 +146,17 @@ class MediapipeFaces:
         if self._beside is not None:
             self._beside.restart()
 
-    def search_all(self, last: bool = False) -> None:
-        """Search all of the next picture, but for windows: what is not found there may never be found. last: nothing
-        like it follows; heads on their side are not looked for any more."""
-        if last:
-            self._rounds.last()
-        else:
-            self._rounds.restart()
+    def search_all(self) -> None:
+        """Search all of the next picture, but for windows: what is not found there may never be found."""
+        self._rounds.restart()
+        self._survey_soon()
+
+    def search_last(self) -> None:
+        """The same of a picture that nothing like it follows, but turned tiles only as their turn comes."""
+        self._rounds.last()
+        self._survey_soon()
+
+    def _survey_soon(self) -> None:
         if (survey := self._beside or self._survey) is not None:
             survey.soon()
 

@@ -19,6 +19,7 @@ from streamdeid.protect.measured_faces import Followed
 from streamdeid.protect.pending import Measured, PendingFrame, Waiting
 from streamdeid.protect.soft_head import Head, head_of
 from streamdeid.render.new_face import NewFace
+from streamdeid.render.posed_region import face_ellipse
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,14 @@ class Plan:
     def head(self) -> Head:
         """The ellipse about the head, which only redactions ask for."""
         return head_of(*self.place)
+
+    @cached_property
+    def rim(self) -> Points:
+        """Rim float64 (n, 2), pixels, of the face that is shown, of which nobody else's posed face takes anything."""
+        if self.posed is not None and self.level is Level.POSED:
+            return face_ellipse(self.posed.box)
+        face = self.track.face
+        return face_ellipse(self.track.box if face is None else face.outline or face.box)
 
 
 Plans = Sequence[Plan]

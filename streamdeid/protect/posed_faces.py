@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.core.arrays import Points
 from streamdeid.core.frames import Planes
 from streamdeid.observe.posed_view import PosedView
-from streamdeid.protect.levels import FACES, Level, astray
+from streamdeid.protect.levels import FACES, astray
 from streamdeid.protect.pending import Measured, SeenTrack, Waiting
 from streamdeid.protect.plan import Plan
 from streamdeid.render.light import LightFrame
@@ -41,7 +40,7 @@ class PosedFaces:
         face_at, sighted = (face_ellipse(box) for box in plan.posed.places)
         head = PosedHead(plan.posed.pose, face_at, sighted=sighted)
         # Nothing is taken from another head that shows a face: it may be the original's still.
-        others = [_rim(other) for other in plans if other.track is not plan.track and other.level in FACES]
+        others = [other.rim for other in plans if other.track is not plan.track and other.level in FACES]
         memory = self._memories[plan.tracklet]
         return render_posed_face(out, lit, head, face, self._frame, memory, others) is not None
 
@@ -56,11 +55,3 @@ def few(track: int, later: Waiting) -> bool:
     """Whether a track is seen in so few of the frames to come that who it is would be decided too early."""
     seen = (one.seen.get(track) for one in later if one.observed(track))
     return sum(one is not None and one.posed is not None for one in seen) < _ENOUGH
-
-
-def _rim(plan: Plan) -> Points:
-    """The rim (n, 2) of the face that one of the plans shows, pixels."""
-    if plan.posed is not None and plan.level is Level.POSED:
-        return face_ellipse(plan.posed.box)
-    face = plan.track.face
-    return face_ellipse(plan.track.box if face is None else face.outline or face.box)

@@ -45,7 +45,6 @@ class Between:
     """On the way from a provisional surrogate to another one."""
 
     before: Chosen
-    own: Chosen
     share: float
     """How far it has come, 0 to 1."""
 
@@ -110,19 +109,21 @@ class ProvisionalFaces:
             return own
         if tracklet not in self._over:
             self.replaced += 1
-        share = float((time - self._over.setdefault(tracklet, time)) / _OVER)
+        share = max(float((time - self._over.setdefault(tracklet, time)) / _OVER), 0.0)
         if share >= 1:
             self._drop(tracklet)
             return own
-        return Between(before, own, share)
+        return Between(before, share)
 
-    def forget(self, kept: Set[int]) -> None:
-        """Drop all tracklets but these."""
-        for tracklet in (self._shown.keys() | self._broken.keys() | self._refused | self._unclear) - kept:
+    def forget(self, kept: Set[int]) -> Set[int]:
+        """Drop all tracklets but these; those that were dropped."""
+        over = (self._shown.keys() | self._broken.keys() | self._refused | self._unclear) - kept
+        for tracklet in over:
             self._drop(tracklet)
             self._broken.pop(tracklet, None)
             self._refused.discard(tracklet)
             self._unclear.discard(tracklet)
+        return over
 
     def _drop(self, tracklet: int) -> None:
         self._over.pop(tracklet, None)

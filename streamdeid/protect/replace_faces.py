@@ -183,7 +183,8 @@ class ReplaceFaces:
     def _forget(self, waiting: Waiting) -> None:
         """Drop what no waiting frame needs: of tracklets that are over, and of persons whom the register forgot."""
         needed = self._faces.forget(waiting)
-        self._provisional.forget(needed)
+        for tracklet in self._provisional.forget(needed):
+            self.decoded.forget(-tracklet)
         self._over |= self._faces.check.forgotten()
         for person in self._over - {self._faces.check.person_of(number) for number in needed}:
             self._over.discard(person)
@@ -328,8 +329,9 @@ class ReplaceFaces:
         own = self._chosen.get(person)
         if own is None:
             return person, None
-        over, face = self._provisional.towards(tracklet, times[0], own), self._face_of(person)
-        if face is None or not isinstance(over, Between):
+        over, face = self._provisional.towards(tracklet, times[0], own), self.decoded(person, own.vector, own.beard)
+        if not isinstance(over, Between):
+            self.decoded.forget(-tracklet)
             return person, face
         return person, self.decoded(-tracklet, over.before.vector, over.before.beard).towards(face, over.share)
 

@@ -40,7 +40,7 @@ class NewFace:
     """Neutral shape and texture of a surrogate."""
 
     vector: Points
-    """float64 (d,): the surrogate P itself."""
+    """float64 (d,): the surrogate P itself; of a face on the way to another one, what lies between them."""
     shape: Points
     """float64 (81, 2), the model's frame."""
     picture: Pixels
@@ -74,7 +74,8 @@ class NewFace:
 
     def towards(self, other: NewFace, share: float) -> NewFace:
         """A face on the way to another one, share (0 to 1) of it covered: half a millisecond, and to decode the vector
-        between them takes as long as two frames. Its skin differs by less than a grey level from that one's."""
+        between them takes as long as two frames. Its skin differs from that one's by less than a grey level in the
+        mean."""
 
         def between(one: NDArray[_Float], two: NDArray[_Float]) -> NDArray[_Float]:
             return np.asarray(one + one.dtype.type(share) * (two - one), one.dtype)

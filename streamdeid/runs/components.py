@@ -394,4 +394,4 @@ def _watch(detect: TimedDetector, found: Detector, tracker: FaceTracker, lookahe
         detect.forget()
 
     cuts = Cuts()
-    return Watch(found, cuts, cut, detect.search_all, lambda: cuts.jumped)
+    return Watch(found, cuts, cut, detect.search_last, lambda: cuts.jumped, detect.search_all)

@@ -252,8 +252,8 @@ class LookAhead:
     def _on_a_head(self, lost: Track, heads: dict[int, Floats]) -> bool:
         """Whether the place of a lost face lies on the head of a face that is seen, and never stood beside it."""
         beside = self._known[lost.number].beside
-        box = np.array(lost.box)[None]
-        return any(n != lost.number and n not in beside and on_head(box, head)[0] for n, head in heads.items())
+        others = [head for n, head in heads.items() if n != lost.number and n not in beside]
+        return bool(others) and bool(on_head(np.array(lost.box), np.array(others)).any())
 
     def _refuted(self, seen: Sequence[Sighting]) -> bool:
         return refuted(np.array([one.evidence for one in seen], dtype=np.float64), self._threshold)

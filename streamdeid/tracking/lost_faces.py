@@ -140,17 +140,16 @@ def trail(pictures: Sequence[Small], times: Sequence[float], places: Sequence[Pl
         yield box
 
 
-def doubled(face: Floats) -> Floats:
-    """A box (4,) of twice the sides about the same middle."""
-    middle, sides = (face[:2] + face[2:]) / 2, face[2:] - face[:2]
-    return np.concatenate([middle - sides, middle + sides])
+def doubled(faces: Floats) -> Floats:
+    """Boxes (..., 4) of twice the sides about the same middles."""
+    middle, sides = (faces[..., :2] + faces[..., 2:]) / 2, faces[..., 2:] - faces[..., :2]
+    return np.concatenate([middle - sides, middle + sides], axis=-1)
 
 
 def near(faces: Floats, heads: Floats) -> NDArray[np.bool_]:
     """Which of some faces (n, 4) are on which heads (m, 4) or near them, or the other way round, as (n, m); boxes from
     hairline to chin."""
-    on = np.array([on_head(faces, doubled(head)) for head in heads]).T
-    return np.asarray(on | np.array([on_head(heads, doubled(face)) for face in faces]), np.bool_)
+    return on_head(faces[:, None], doubled(heads)) | on_head(heads, doubled(faces)[:, None])
 
 
 def corners(box: Floats) -> Box:

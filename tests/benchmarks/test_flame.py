@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import importlib
 import threading
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
-from benchmarks.cost.flame import FUNCTIONS, Flames, svg
-from streamdeid.core import luma_pyramid
+from benchmarks.clips import encode
+from benchmarks.cost.flame import FUNCTIONS, Flames, main, measured, svg
+from streamdeid.core.colour import planes_from_rgb
+from streamdeid.core.frames import Frame
 
 
 class Clock:
@@ -20,6 +29,21 @@ class Clock:
     def __call__(self) -> float:
         self.now += 1.0
         return self.now
+
+
+def target(name: str) -> Any:
+    """What a name stands for."""
+    module, _, path = name.partition(":")
+    return functools.reduce(getattr, path.split("."), importlib.import_module(f"streamdeid.{module}"))
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixteen pictures of a wall, five a second."""
+    path = tmp_path_factory.mktemp("flame") / "wall.mp4"
+    wall = planes_from_rgb(np.full((96, 128, 3), 90, np.uint8))
+    encode((Frame(wall, Fraction(number, 5), number) for number in range(16)), path, Fraction(5))
+    return path
 
 
 def _flames() -> Flames:
@@ -74,17 +98,16 @@ def test_a_call_that_raises_is_counted_and_leaves_its_box() -> None:
 
 
 def test_all_that_is_named_is_there_and_is_put_back() -> None:
-    flames, before = Flames(), luma_pyramid.luma_pyramid
-    patches = list(flames.patches(FUNCTIONS))
-    assert len(patches) >= len(FUNCTIONS)
-    for one in patches:
-        one.start()
-    assert luma_pyramid.luma_pyramid is not before
-    for one in reversed(patches):
-        one.stop()
-    assert luma_pyramid.luma_pyramid is before
-    with pytest.raises(AttributeError):
-        list(flames.patches(["core.luma_pyramid:nothing_of_the_kind"]))
+    flames = Flames()
+    before = {name: target(name) for name in FUNCTIONS}
+    with contextlib.ExitStack() as patched:
+        for one in list(flames.patches(FUNCTIONS)):
+            patched.enter_context(one)
+        assert all(target(name) != call for name, call in before.items())
+    assert {name: target(name) for name in FUNCTIONS} == before
+    for missing in ("core.luma_pyramid:nothing_of_the_kind", "tracking.cuts:Cuts.nothing_of_the_kind"):
+        with pytest.raises(AttributeError):
+            list(flames.patches([missing]))
 
 
 def test_the_picture_is_one_and_tells_the_figures() -> None:
@@ -93,3 +116,18 @@ def test_the_picture_is_one_and_tells_the_figures() -> None:
     widths = [float(box.get("width", 0)) for box in picture.iter("{http://www.w3.org/2000/svg}rect")]
     assert titles[2] == "detection.inner:Inner.__call__: 1000.00 ms and 1.00 calls for a frame"
     assert widths == [1199.5, 1199.5, pytest.approx(2 / 5 * 1200 - 0.5)]
+
+
+def test_the_frames_asked_for_are_measured_each_once(clip: Path) -> None:
+    root, frames = measured(clip, frames=5, skip=3)
+    assert frames == 5
+    calls = {name: count * frames for _, name, _, count in root.rows(frames)}
+    once = ("decode", "detection.mediapipe_faces:MediapipeFaces.__call__", "video.files.sink:FileSink.write")
+    assert [calls[name] for name in once] == [5, 5, 5]
+    assert calls["protect.replace_faces:ReplaceFaces.render"] == 5
+
+
+def test_a_clip_that_is_too_short_is_told(clip: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main([str(clip), "--skip", "100000"])
+    assert end.value.code == 2 and "too few frames" in capsys.readouterr().err

@@ -46,7 +46,7 @@ class Told:
     def forget(self) -> None:
         self.seen.append("forget")
 
-    def search_all(self, last: bool = False) -> None:
+    def search_all(self) -> None:
         self.seen.append("search all")
 
     def close(self) -> None:
@@ -67,7 +67,22 @@ def test_a_frame_that_was_begun_is_looked_at_once_and_while_nobody_waits() -> No
     assert told.seen == [3, 2]
 
 
-@pytest.mark.parametrize("other", ["frame", "look_again", "forget", "search_all", "begin"])
+class Upright(Told):
+    """One that looks at less of a last picture."""
+
+    def search_last(self) -> None:
+        self.seen.append("search upright")
+
+
+@pytest.mark.parametrize(("inner", "last"), [(Told(), "search all"), (Upright(), "search upright")])
+def test_a_last_picture_is_searched_as_the_detector_can(inner: Told, last: str) -> None:
+    detect = TimedDetector(inner, PATIENCE)
+    detect.search_last()
+    detect.search_all()
+    assert inner.seen == [last, "search all"]
+
+
+@pytest.mark.parametrize("other", ["frame", "look_again", "forget", "search_all", "search_last", "begin"])
 def test_what_was_begun_is_over_before_anything_else_is_asked_or_told(other: str) -> None:
     told = Told()
     told.go.clear()
@@ -160,11 +175,11 @@ def test_a_cut_and_a_last_frame_are_told_once_before_the_detector_begins() -> No
         Begun(told),
         lambda levels: levels is first.luma_levels,
         lambda: told.append("cut"),
-        lambda last: told.append("last" if last else "new and last"),
+        lambda: told.append("last"),
     )
     seen.foresee(first, None)
     seen.begin(first)
-    assert told == ["cut", "new and last", "begin 0"]
+    assert told == ["cut", "last", "begin 0"]
     seen(first)
     seen(frame(1))
     assert told[3:] == ["asked 0", "asked 1"] and seen.cuts == 1

@@ -71,6 +71,30 @@ def detector() -> Iterator[MediapipeFaces]:
     faces.close()
 
 
+def test_a_last_picture_is_searched_upright_and_one_after_a_jump_in_all_turns(
+    detector: MediapipeFaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers: list[int] = []
+    monkeypatch.setattr(detector, "_search", lambda planes, number: numbers.append(number) or [])
+    wall = np.full((480, 640, 3), 90.0)
+    every = with_turned(tiles_of((640, 480), 16.0))
+    upright = {number for number, tile in enumerate(every) if not tile.turn}
+
+    def searched(index: int) -> set[int]:
+        numbers.clear()
+        assert detector(frame(wall, index)) == []
+        return set(numbers)
+
+    detector.forget()
+    assert searched(0) == set(range(len(every)))
+    assert len(searched(1)) < len(upright) / 2
+    detector.search_last()
+    assert upright <= searched(2) < set(range(len(every)))
+    detector.search_all()
+    assert searched(3) == set(range(len(every)))
+    detector.forget()
+
+
 def lying(model: AppearanceModel, turn: int, width: float = 40.0) -> tuple[Pixels, Box]:
     """A room and somebody drawn in it, after so many quarter turns with the clock; and the box."""
     size = SIZE if turn % 2 == 0 else SIZE[::-1]

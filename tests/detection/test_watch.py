@@ -311,9 +311,7 @@ def test_the_last_frame_of_a_scene_is_told(times: list[int], cuts: list[int], la
         asked.append(levels)
         return len(asked) - 1 in cuts
 
-    watch = Watch(
-        lambda _: told.append("asked") or [], is_cut, lambda: told.append("cut"), lambda _: told.append("last")
-    )
+    watch = Watch(lambda _: told.append("asked") or [], is_cut, lambda: told.append("cut"), lambda: told.append("last"))
     for number, one in enumerate(frames):
         told.append(str(number))
         watch.foresee(one, frames[number + 1] if number + 1 < len(frames) else None)
@@ -337,13 +335,10 @@ def test_both_sides_of_a_jump_are_told(recorded: bool) -> None:
         told.append(str(one.index))
         return []
 
-    watch = Watch(
-        detect,
-        is_cut,
-        lambda: told.append("cut"),
-        lambda last: told.append("last" if last else "all"),
-        lambda: len(asked) == 4,
-    )
+    def tell(word: str) -> Callable[[], None]:
+        return lambda: told.append(word)
+
+    watch = Watch(detect, is_cut, tell("cut"), tell("last"), lambda: len(asked) == 4, tell("all"))
     frames = [replace(frame(n), time=Fraction(n, 25)) for n in range(6)]
     for number, one in enumerate(frames[:5]):
         if recorded:

@@ -13,6 +13,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Points
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.looks import Break, Cause
+from streamdeid.render.new_face import NewFace
 from tests import drawn_faces
 from tests.filmed import OWN, SOFT, Choice, Drawn, Filmed, Judged, Vector, bared, drawer, levels, track, two
 
@@ -154,7 +155,7 @@ def test_what_was_observed_after_a_break_counts_and_not_what_was_shown(
 
 
 def test_who_is_recognised_goes_over_to_the_old_face_in_four_tenths_of_a_second(
-    fitting: FitModel, drawn: Drawn
+    fitting: FitModel, drawn: Drawn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left, both = two(drawn)
     filmed = Provisional(fitting)
@@ -162,7 +163,12 @@ def test_who_is_recognised_goes_over_to_the_old_face_in_four_tenths_of_a_second(
     filmed.show(left.planes, alone, times=30)
     (old,) = filmed.filter.vectors().values()
     filmed.show(both.planes, track(both.face, 2), times=40)  # somebody else stays, the first one is away
+    decoded: list[Points] = []
+    of = NewFace.of
+    monkeypatch.setattr(NewFace, "of", lambda vector, *given: (decoded.append(vector), of(vector, *given))[1])
     shown = [filmed.vectors(both.planes, track(left.face, 3), track(both.face, 2))[3] for _ in range(30)]
+    assert len(decoded) == 1, "the strange face; what lies between it and the old one is mixed"
+    assert len(filmed.filter.decoded) == 2, "and it is let go of"
     strange = filmed.choice.shown[3].vector
     whole = np.linalg.norm(old - strange)
     assert all(one is not None for one in shown) and np.array_equal(shown[0], strange)

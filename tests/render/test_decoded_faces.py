@@ -40,14 +40,17 @@ def test_a_face_on_the_way_to_another_is_what_their_mixed_vector_decodes_to(fitt
     one, other = _vectors(fitting, 2)
     before, own = NewFace.of(one, fitting, beard=False), NewFace.of(other, fitting)
     for share in (0.25, 0.75):
-        mixed, decoded = before.towards(own, share), NewFace.of((1 - share) * one + share * other, fitting)
+        mixed = before.towards(own, share)
+        decoded = NewFace.of((1 - share) * one + share * other, fitting, beard=share >= 0.5)
         assert np.abs(mixed.vector - decoded.vector).max() < 1e-9 and mixed.beard == (share >= 0.5)
         away = np.abs(mixed.picture - decoded.picture)
         assert away.mean() < 1 and away.mean() < 0.25 * np.abs(before.picture - own.picture).mean()
         assert np.abs(mixed.shape - decoded.shape).max() < 0.01 * fitting.model.table.size[0]
         assert mixed.picture.dtype == np.float32 and mixed.small_texture.dtype == np.float32
+        assert np.abs(mixed.small_texture - decoded.small_texture).mean() < 1
         for half, whole in zip(mixed.eyes, decoded.eyes, strict=True):
-            assert np.abs(half.iris - whole.iris).max() < 12 and np.abs(half.sclera - whole.sclera).max() < 12
+            for name in ("sclera", "iris", "pupil"):
+                assert np.abs(getattr(half, name) - getattr(whole, name)).max() < 12
     assert (before.towards(own, 0.0).picture == before.picture).all()
 
 
