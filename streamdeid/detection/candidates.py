@@ -40,6 +40,11 @@ class Candidate:
     turn: int = 0
     """Quarter turns against the clock of the picture that it was seen in (`quarter_turns`)."""
 
+    @property
+    def area(self) -> float:
+        """Of its box, pixels."""
+        return (self.box[2] - self.box[0]) * (self.box[3] - self.box[1])
+
 
 def joined(found: Sequence[Candidate], tiles: Sequence[Tile]) -> list[Candidate]:
     """One candidate for each face: boxes that overlap are joined by IoU, pieces go to the whole that holds them."""

@@ -116,7 +116,7 @@ class MediapipeFaces:
         self._check(planes, set(belongs.values()), due)
         known = {row: self._places[place] for row, place in belongs.items()}
         new = seen_before(self._close, seen, candidates)
-        for row in sorted(known.keys() | new, key=lambda row: (candidates[row].turn, -_area(candidates[row].box))):
+        for row in sorted(known.keys() | new, key=lambda row: (candidates[row].turn, -candidates[row].area)):
             self._sight(planes, known.get(row), candidates[row])
         self._find_again(planes)
         self._look_over(frame)
@@ -395,10 +395,6 @@ def _face_at(place: Place) -> Face:
 def _inside(box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:
     """Whether a box touches the picture; landmarks of somebody who walks out leave it."""
     return box[2] > 0 and box[3] > 0 and box[0] < size[0] and box[1] < size[1]
-
-
-def _area(box: tuple[float, float, float, float]) -> float:
-    return (box[2] - box[0]) * (box[3] - box[1])
 
 
 def _width(box: tuple[float, float, float, float]) -> float:
