@@ -197,7 +197,8 @@ class MediapipeFaces:
     def _check(self, planes: Planes, seen: set[int], due: Sequence[int]) -> None:
         """Give up landmarks where the detector looked and saw no face for long, unless they or a look are sure."""
         for row, place in enumerate(self._places):
-            expected = place.tile in due or (0 in due and self._tiles[0].scale * _width(place.box) > _PLAIN)
+            side = max(place.box[2] - place.box[0], place.box[3] - place.box[1])
+            expected = place.tile in due or (0 in due and self._tiles[0].scale * side > _PLAIN)
             if place.mesh is None or row in seen or not expected or not place.doubted():
                 continue
             if place.mesh[1] >= _PRESENT or self._like_a_face(planes, place):
@@ -395,7 +396,3 @@ def _face_at(place: Place) -> Face:
 def _inside(box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:
     """Whether a box touches the picture; landmarks of somebody who walks out leave it."""
     return box[2] > 0 and box[3] > 0 and box[0] < size[0] and box[1] < size[1]
-
-
-def _width(box: tuple[float, float, float, float]) -> float:
-    return max(box[2] - box[0], box[3] - box[1])
