@@ -12,12 +12,10 @@ nothing left to look at. Printed is the same as a table, boxes of less than --le
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import functools
 import html
 import importlib
-import json
 import sys
 import tempfile
 import threading
@@ -28,7 +26,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.clips import markdown
+from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of, positive
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
@@ -105,8 +103,13 @@ _COLOURS = {
     "observe": "#92c5de",
     "aam": "#92c5de",
     "identity": "#b8e186",
+    "protect": "#c2a5cf",
+    "render": "#c2a5cf",
+    "video": "#ffe599",
 }
-_OTHER, _RENDER, _VIDEO = "#e0e0e0", "#c2a5cf", "#ffe599"
+"""Of boxes by the room of their function ..."""
+_OTHER = "#e0e0e0"
+"""... and of all others."""
 
 
 @dataclass
@@ -246,13 +249,13 @@ def svg(root: Box, frames: int) -> str:
         wide = _WIDTH * box.width / total
         if wide < 1:
             return
+        colour = _COLOURS.get(box.name.partition(".")[0], _OTHER)
         words = f"{_short(box.name)} {1000 * box.width / frames:.1f} ms"
         title = f"{box.name}: {1000 * box.width / frames:.2f} ms and {box.calls / frames:.2f} calls for a frame"
-        fits = words if len(words) * _LETTER < wide - 6 else _short(box.name)
-        text = fits if len(fits) * _LETTER < wide - 6 else ""
+        text = next((one for one in (words, _short(box.name)) if len(one) * _LETTER < wide - 6), "")
         out.append(
             f'<g><title>{html.escape(title)}</title><rect x="{x:.1f}" y="{depth * _ROW}" '
-            f'width="{max(wide - 0.5, 0.5):.1f}" height="{_ROW - 1}" fill="{_colour(box.name)}"/>'
+            f'width="{max(wide - 0.5, 0.5):.1f}" height="{_ROW - 1}" fill="{colour}"/>'
             f'<text x="{x + 3:.1f}" y="{depth * _ROW + 12}">{html.escape(text)}</text></g>'
         )
         for one in sorted(box.inner.values(), key=lambda one: -one.width):
@@ -268,11 +271,6 @@ def _short(name: str) -> str:
     return name.rpartition(":")[2].removesuffix(".__call__")
 
 
-def _colour(name: str) -> str:
-    room = name.partition(".")[0]
-    return _COLOURS.get(room, _RENDER if room in ("render", "protect") else _VIDEO if room == "video" else _OTHER)
-
-
 def main(argv: list[str]) -> int:
     """Measure, draw and print."""
     parser = parser_of(__name__, __doc__)
@@ -282,7 +280,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--svg", type=Path)
     parser.add_argument("--least", type=float, default=0.2)
     parser.add_argument("--json", action="store_true")
-    given: argparse.Namespace = parser.parse_args(argv)
+    given = parser.parse_args(argv)
     if given.skip < 0:
         parser.error("--skip counts frames")
     be_frugal()
@@ -295,7 +293,7 @@ def main(argv: list[str]) -> int:
     rows = list(root.rows(frames))
     if given.json:
         keys = ("depth", "function", "ms", "calls")
-        print(json.dumps([dict(zip(keys, row, strict=True)) for row in rows]))
+        print(as_json({"frames": frames, "boxes": [dict(zip(keys, row, strict=True)) for row in rows]}))
         return 0
     told = [["&nbsp;" * 4 * depth + _short(name), ms, calls] for depth, name, ms, calls in rows if ms >= given.least]
     print(f"{given.video.name}, {frames} frames\n\n" + markdown(["function", "CPU ms a frame", "calls a frame"], told))
