@@ -116,7 +116,11 @@ class MediapipeFaces:
         self._check(planes, set(belongs.values()), due)
         known = {row: self._places[place] for row, place in belongs.items()}
         new = seen_before(self._close, seen, candidates)
-        for row in sorted(known.keys() | new, key=lambda row: (candidates[row].turn, -candidates[row].area)):
+        sure = {row for row, place in known.items() if place.evidence >= _SURE}  # first, or their hair gets their face
+        order = sorted(
+            known.keys() | new, key=lambda row: (row not in sure, candidates[row].turn, -candidates[row].area)
+        )
+        for row in order:
             self._sight(planes, known.get(row), candidates[row])
         self._find_again(planes)
         self._look_over(frame)

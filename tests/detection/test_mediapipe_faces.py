@@ -314,6 +314,34 @@ def test_in_close_tiles_known_places_are_followed_and_nobody_new_is_found(
     assert [one.box for one in large._places if one is not place] == ([beside] if searched else [])
 
 
+def test_a_face_that_is_known_is_not_taken_for_what_is_seen_on_its_hair(
+    large: MediapipeFaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is larger is asked about first, but a face that is known before it: else the network's points of that face
+    were given to the hair, and the face was then a second one on its own head (cctv_classroom)."""
+    box, hair = (400.0, 300.0, 440.0, 340.0), (395.0, 262.0, 455.0, 322.0)
+    place = Place(box, 0.6, tile_for(large._tiles, box), evidence=0.8)
+    there = Keypoints(box, np.full((5, 2), 420.0), 0.9)
+    place.keyed(there)
+    large._places = [place]
+
+    def look(planes: Planes, asked: Box, score: float, others: list[Box], turn: int) -> second_look.Look:
+        seen = there if asked == box or not others else None
+        return second_look.Look(0.8 if seen is not None else 0.2, seen)
+
+    def search(planes: Planes, number: int) -> list[Candidate]:
+        return [Candidate(one, np.zeros((6, 2)), 0.4, number, False) for one in (hair, box)] if number == 0 else []
+
+    monkeypatch.setattr(large._look, "look", look)
+    monkeypatch.setattr(large._look, "keypoints", lambda *_: there)
+    monkeypatch.setattr(large, "_search", search)
+    monkeypatch.setattr(large._rounds, "due", lambda wanted: [0])
+    large(wall(1))
+    (beside,) = [one for one in large._places if one is not place]
+    assert not place.second and place.face == box
+    assert beside.keypoints is None and beside.evidence < 0.5
+
+
 def test_close_tiles_are_searched_in_no_round_and_only_where_all_sizes_are_looked_for() -> None:
     for least, there in ((None, True), (24.0, False)):
         detector = MediapipeFaces(survey=0.5, min_face=least)
