@@ -116,11 +116,9 @@ class MediapipeFaces:
         self._check(planes, set(belongs.values()), due)
         known = {row: self._places[place] for row, place in belongs.items()}
         new = seen_before(self._close, seen, candidates)
-        sure = {row for row, place in known.items() if place.evidence >= _SURE}  # first, or their hair gets their face
-        order = sorted(
-            known.keys() | new, key=lambda row: (row not in sure, candidates[row].turn, -candidates[row].area)
-        )
-        for row in order:
+        # Known faces come first, or what is seen on their hair gets their points.
+        sure = {row for row, place in known.items() if place.evidence >= _SURE}
+        for row in sorted(known.keys() | new, key=lambda r: (r not in sure, candidates[r].turn, -candidates[r].area)):
             self._sight(planes, known.get(row), candidates[row])
         self._find_again(planes)
         self._look_over(frame)
