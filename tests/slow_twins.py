@@ -106,13 +106,21 @@ def normal_equations(terms: Floats, level: Floats, weights: Floats) -> tuple[Flo
 
 
 def robust_fit(
-    terms: Floats, level: Floats, weights: Floats, usual: Floats, ridge: Floats, scale: float, rounds: int
+    terms: Floats,
+    level: Floats,
+    weights: Floats,
+    usual: Floats,
+    ridge: Floats,
+    scale: float,
+    rounds: int,
+    before: float = -np.inf,
 ) -> Floats:
     """Reweighted least squares, each round solved as one tall system with the ridge as rows of its own. Weights are
     Geman and McClure's; in the first round Cauchy's, about the weighted median of what the usual coefficients leave
-    over. In the end the first coefficient takes the weighted median of what is left."""
+    over, or about where most of it was before, if that is higher. In the end the first coefficient takes the weighted
+    median of what is left."""
     over = level - terms @ usual
-    error = over - weighted_median(over, weights)
+    error = over - max(weighted_median(over, weights), before)
     now = weights / (1 + (error / (3 * scale)) ** 2)
     pull = np.diag(np.sqrt(weights.sum() * ridge))
     for _ in range(rounds):

@@ -82,6 +82,8 @@ class Blending:
 
     membrane: Pixels | None = None
     tint: Points | None = None
+    level: float = -np.inf
+    """How much brighter than at rest the face was in the last frame, natural log (`light_change`)."""
     turned: TurnedMemory = field(default_factory=TurnedMemory)
     scene: SceneGrain = field(default_factory=SceneGrain)
     hairline: Hairline = field(default_factory=Hairline)
@@ -154,16 +156,17 @@ def render_surrogate(
     texture = seen.small_texture if opening is None else opening.without(seen.small_texture, neutral.small_texture)
     now = light.skin_of(texture)
     if seen.fresh:
-        blending.tint = None
+        blending.tint, blending.level = None, -np.inf
     well = static.well * light.seen_from(seen.pose.rotation[2])
     tint = blending.tinted(tint_change(light, now, static.skin, well))
-    change = light_change(light, now, static.skin, well)
+    before = blending.level
+    change, blending.level = light_change(light, now, static.skin, well, before)
     if plain:  # the other transfer's texture has its own folds: only the level and colour of light are carried
         change = np.full_like(change, np.median(change))
     smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
     margin = _SURROUNDINGS * seen.width
     if not plain and seen.turned is not None and seen.turned.share > 0:
-        change = turned_change(light, now, static.skin, change, seen.turned, well)
+        change = turned_change(light, now, static.skin, change, seen.turned, well, before)
         there = static.light.field + change + smile + tint
         lit = LitFace(there, static.picture, face, static.eyes, light, original.colour, static.light.towards)
         copied = Copied(copy_eyes, opening is None or not opening.mouth)
@@ -227,9 +230,9 @@ def _blended(
         blending.hairline.forget()
     centre = seen.points[OUTLINE].mean(axis=0)
     brows = seen.points[FOREHEAD].mean(axis=0) - seen.points[CHIN]
-    flat = 1.0 if seen.turned is None else 1 - seen.turned.share
+    solid = 0.0 if seen.turned is None else seen.turned.share
     up = float(np.arctan2(brows[1], brows[0]))
-    blending.hairline.continue_over(patch, original, centre, up, seen.width, flat)
+    blending.hairline.continue_over(patch, original, centre, up, seen.width, (seen.pose.yaw, solid))
     correction = no_membrane() if rim is None else blending.mean(membrane(rim, original))
     return composed(patch, Blend(alpha, correction), out)
 

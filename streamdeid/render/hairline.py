@@ -1,8 +1,9 @@
-"""The rim of a face, and what lies over it - hair of forehead and temples, a cap - go on into the new face.
+"""The rim of a face, and what lies over it - hair of forehead, temples and cheeks, a cap - go on into the new face.
 
 The cover ends where the model's face ends. A fringe or a brim crosses that rim, and a new face that is bare
 skin from rim to rim cuts it off in a line. So the material just outside the rim is continued inwards, moved and not
-mirrored (strands keep their direction), as far as it reached in the original; it ends strand by strand. Where the
+mirrored (strands keep their direction), as far as it reached in the original; it ends strand by strand. Of a turned
+head that is so for hair beside the cheek that is seen, too, and nothing is continued over the profile. Where the
 forehead's skin goes on over the rim, the new skin next to it takes its tone.
 
 Colours come from outside the cover alone. Of the inside enters, for each direction, one smoothed number: how deep the
@@ -40,6 +41,10 @@ _DEEPEST = (0.26, 0.05)
 """Deepest that material is continued, shares of the face's width, above and at the temples: it ends above the eyes. Not
 at the cheeks, where what the cover takes in beside the face is to stay covered; and not below, where the shadow of a
 jaw cannot be told from a beard (tried: night_turning got dark lines on the chin)."""
+_BESIDE, _ASIDE = 0.15, np.deg2rad((14.0, 28.0))
+"""The same beside cheek and ear of the side that a turned head shows, and the yaw over which it comes to that: the
+rim of the face lies behind the cheek there, and long hair in front of it. Beyond the profile of a head that is drawn
+solid nothing is continued: what would tell how deep is the shape of the profile."""
 _CONTRAST = (16.0, 34.0)
 """Difference of the material from the new skin, grey levels over Y, U and V, from which it is continued at all and
 wholly. Half of the lower one is a light that the field did not follow, which may stay as it is."""
@@ -84,27 +89,24 @@ class Hairline:
         self._age = 0
 
     def continue_over(
-        self, patch: Patch, original: Planes, centre: Points, up: float, width: float, flat: float = 1.0
+        self, patch: Patch, original: Planes, centre: Points, up: float, width: float, turn: tuple[float, float]
     ) -> None:
         """Continue what lies about a drawn face into it, in place.
 
         centre (2,): its middle, pixels of the picture; up: direction of its forehead, radians as of atan2(y, x); width:
-        the face's, pixels. flat: share of all this that is drawn: none of a solid, turned face, of which nothing at
-        all may depend on what is inside (tests/render/test_turned_faces.py).
+        the face's, pixels; turn: its yaw, radians, and how solid it is drawn, 0 to 1.
         """
-        if flat <= 0:
-            self.forget()
-            return
+        most = deepest(*turn)
         angles = (up + np.pi / 2 + np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)).astype(np.float32)
         middle = centre[0] - patch.x0, centre[1] - patch.y0
         reach = rays_to_rim(patch.covered_luma, *middle, angles)
         if self._rim is None or self._age >= _EVERY:
             seen = profiles(patch, original, middle, angles, reach, _STEP * width)
-            self._rim, self._age = measured(*seen, self._rim), 0
+            self._rim, self._age = measured(*seen, self._rim, most), 0
         self._age += 1
-        rim, share = self._rim, np.float32(flat)
+        rim, wide, flat = self._rim, np.float32(width), np.float32(1 - turn[1])
         planes = original.y, original.u, original.v
-        scaled = share * width * rim.depth, np.float32(width) * rim.shift, rim.tone, share * rim.skin, _FADE * width
+        scaled = wide * np.minimum(rim.depth, most), wide * rim.shift, rim.tone, flat * rim.skin, _FADE * width
         moved_inwards(
             patch.y, patch.uv, patch.covered_luma, planes, (patch.x0, patch.y0), middle, angles, reach, *scaled, TURNS
         )
@@ -114,9 +116,9 @@ class Hairline:
         self._rim = None
 
 
-def measured(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], before: Rim | None) -> Rim:
+def measured(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], before: Rim | None, most: Pixels) -> Rim:
     """What lies about a face whose rays show this (as of `continued`), smoothed with what was measured before."""
-    depth, thickness, material = continued(seen, drawn, known)
+    depth, thickness, material = continued(seen, drawn, known, most)
     skin = rim_tones(material, drawn) * known[:, _OUTSIDE - _NEXT :].all(axis=1, keepdims=True)
     if before is not None:
         depth, skin = (
@@ -127,7 +129,7 @@ def measured(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], before: Rim 
     return Rim(np.minimum(depth, shift / np.float32(_SPARE)), shift, material[:, 0].copy(), skin.astype(np.float32))
 
 
-def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_]) -> tuple[Pixels, Pixels, Pixels]:
+def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_], most: Pixels) -> tuple[Pixels, Pixels, Pixels]:
     """How deep the material outside reaches (d,) and how thick it is outside (d,), shares of the face's width, and its
     Y, U and V (d, 3).
 
@@ -147,7 +149,7 @@ def continued(seen: Pixels, drawn: Pixels, known: NDArray[np.bool_]) -> tuple[Pi
     # At the border of the picture there is no outside, and what is next to it is the face.
     beside = np.asarray(known[:, _OUTSIDE - _NEXT :].all(axis=1))
     like *= beside[:, None]
-    depth = np.minimum(np.minimum.accumulate(like, axis=1).sum(axis=1) * _STEP, _LIMITS)
+    depth = np.minimum(np.minimum.accumulate(like, axis=1).sum(axis=1) * _STEP, most)
     near = np.linalg.norm(outside - material[:, None], axis=2) < _SAME * length[:, :1]
     thick = np.minimum.accumulate((near & known)[:, ::-1], axis=1).sum(axis=1) * _STEP
     thickness = np.maximum(thick, _NEXT * _STEP)
@@ -184,16 +186,22 @@ def _around(values: Pixels, rays: float) -> Pixels:
     return np.asarray(smooth[DIRECTIONS : 2 * DIRECTIONS, 0], np.float32)
 
 
-def _deepest() -> Pixels:
-    """Deepest that material is continued in each direction (d,)."""
+def deepest(yaw: float, solid: float) -> Pixels:
+    """Deepest that material is continued in each direction (d,), shares of the face's width, of a head with this yaw,
+    radians, that is drawn so solid, 0 to 1."""
     above, side = _DEEPEST
     temples = side * np.clip(1 + _UP / 0.3, 0, 1)
-    return np.where(_UP > 0, side + (above - side) * np.maximum(_UP, 0) ** 1.5, temples).astype(np.float32)
+    most = np.where(_UP > 0, side + (above - side) * np.maximum(_UP, 0) ** 1.5, temples)
+    behind, turned = np.sign(yaw) * _RIGHT, smooth_step((abs(yaw) - _ASIDE[0]) / (_ASIDE[1] - _ASIDE[0]))
+    hair = _BESIDE * turned * smooth_step((behind - 0.3) / 0.4) * smooth_step((_UP + 0.45) / 0.4)
+    profile = solid * smooth_step((-behind - 0.3) / 0.4)
+    return np.asarray(np.maximum(most, hair) * (1 - profile), np.float32)
 
 
+_RIGHT = np.asarray(np.cos(np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)), np.float32)
+"""How far each direction points to the right of an upright head's picture (d,): -1 to 1."""
 _UP = np.asarray(-np.sin(np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)), np.float32)
-"""How far each direction points to the forehead (d,): -1 to 1."""
-_LIMITS = _deepest()
+"""The same to the forehead."""
 
 
 def _blurred(profile: Pixels, along: float) -> Pixels:

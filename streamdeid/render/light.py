@@ -2,11 +2,11 @@
 
 A face at rest is relit by a few terms: normals of the mean face, the place on it, and how much of the general shading
 of any face there is. Second-order terms of the normals carry the relief of the person's own face: a strong recogniser
-knows a tenth more people by them, and few viewers miss them. They are fitted robustly to plain skin, on
-which a beard counts little and eyes, brows, lips and hair nothing: what is dark on a person darkens nobody else, but
-for a quarter of a lower face's darkness, which may be its shade, and for eye sockets that are darker than most people's
-(`sockets`). In each frame the same is done with the change since
-the face at rest, plus a little of the soft folds. Everything is measured in the fit's small frame.
+knows a tenth more people by them, and few viewers miss them. They are fitted robustly to plain skin, on which a beard
+counts little and eyes, brows, lips and hair nothing: what is dark on a person darkens nobody else, but for a quarter of
+a lower face's darkness, which may be its shade, and for eye sockets that are darker than most people's (`sockets`). In
+each frame the same is done with the change since the face at rest, plus a little of the soft folds. Everything is
+measured in the fit's small frame.
 
 What passes of a person at rest is what `StaticLight` says, and no more.
 """
@@ -224,8 +224,7 @@ class LightFrame:
 
     def soft(self, texture: Pixels) -> Pixels:
         """Picture float32 (h, w, 3) of a small texture (f, 3), blurred to the scale of folds."""
-        smooth: Pixels = _blur(spread(texture, self.table), _SIGMA * self.table.size[0]) / self.inside[:, :, None]
-        return smooth
+        return _blur(spread(texture, self.table), _SIGMA * self.table.size[0]) / self.inside[:, :, None]
 
 
 def static_light(
@@ -271,21 +270,24 @@ def _held_below(light: LightFrame, bright: Points, seen: Points, well: Points) -
     return np.asarray(bright + (held - drawn) * light.lower, np.float64)
 
 
-def light_change(light: LightFrame, now: SoftSkin, rest: SoftSkin, well: Points) -> Pixels:
+def light_change(
+    light: LightFrame, now: SoftSkin, rest: SoftSkin, well: Points, before: float = -np.inf
+) -> tuple[Pixels, float]:
     """Log gain float32 (h, w, 1) of light and folds in a frame, by what `LightFrame.skin_of` tells of its small texture
-    and of the neutral's. well (f,): how well a place is seen in both (`LightFrame.seen_from`); nothing changes where
-    next to none is."""
+    and of the neutral's, and its mean over the skin. well (f,): how well a place is seen in both
+    (`LightFrame.seen_from`); nothing changes where next to none is. before: that mean a frame ago (`robust_fit`)."""
     change = np.zeros(light.terms.shape[:2], np.float32)
-    weights = light.bright * well[light.fitted]
+    weights, mean = light.bright * well[light.fitted], before
     if weights.sum() >= FEWEST:
         ridge = np.full(light.moving.shape[1], 2e-3)
         ridge[0] = 0
-        found = robust_fit(light.moving, now.level - rest.level, weights, np.zeros(len(ridge)), ridge, 0.1, 3)
+        found = robust_fit(light.moving, now.level - rest.level, weights, np.zeros(len(ridge)), ridge, 0.1, 3, before)
+        mean = float(weights @ (light.moving @ found) / weights.sum())
         folds = now.folds
         if well.min() < 1:
             folds = rest.folds + spread(well[:, None].astype(np.float32), light.table) * (folds - rest.folds)
         _changed(light.terms, found, folds, rest.folds, LUMA, change)
-    return change[:, :, None]
+    return change[:, :, None], mean
 
 
 def tint_change(light: LightFrame, now: SoftSkin, rest: SoftSkin, well: Points) -> Points:
@@ -365,8 +367,7 @@ def _tint(light: LightFrame, person: Pixels, own: Pixels, bright: Points, well: 
     difference = (away[0] - away[1])[light.fitted]
     ridge = np.full(terms.shape[2], 4e-3)
     ridge[0] = 0
-    usual = np.zeros(len(ridge))
-    found = [robust_fit(fitted, difference[:, c], weights, usual, ridge, 0.06, 5) for c in range(3)]
+    found = [robust_fit(fitted, difference[:, c], weights, np.zeros(len(ridge)), ridge, 0.06, 5) for c in range(3)]
     return np.clip(np.dstack([terms @ part for part in found]), -0.8, 0.8)
 
 

@@ -10,18 +10,27 @@ from streamdeid.core.kernel_cache import kernel, reordering_kernel
 
 
 def robust_fit(
-    terms: Points, level: Pixels, weights: Points, usual: Points, ridge: Points, scale: float, rounds: int
+    terms: Points,
+    level: Pixels,
+    weights: Points,
+    usual: Points,
+    ridge: Points,
+    scale: float,
+    rounds: int,
+    before: float = -np.inf,
 ) -> Points:
     """Coefficients float64 (q,) of level (p,) over terms (p, q), by reweighted least squares: Geman and McClure's
     weights of that scale, Cauchy's at first. A ridge (q,), times the total weight (p,), draws them towards the usual
-    ones (q,). The first term is constant, and leaves as much above the fit as below."""
+    ones (q,). The first term is constant, and leaves as much above the fit as below. before: where most of it lay a
+    frame ago, over what is usual: the search begins there if the median is lower now, as it is when hair or a hand
+    has come over half of a face."""
     columns = np.ascontiguousarray(terms, np.float64)
-    found: Points = _robust_fit(columns, level.astype(np.float64), weights, usual, ridge, scale, rounds)
+    found: Points = _robust_fit(columns, level.astype(np.float64), weights, usual, ridge, scale, rounds, before)
     return found
 
 
 @kernel
-def _robust_fit(terms, level, weights, usual, ridge, scale, rounds):  # type: ignore[no-untyped-def]
+def _robust_fit(terms, level, weights, usual, ridge, scale, rounds, before):  # type: ignore[no-untyped-def]
     n, q = terms.shape
     total = weights.sum()
     away = np.empty(n)
@@ -30,7 +39,7 @@ def _robust_fit(terms, level, weights, usual, ridge, scale, rounds):  # type: ig
         for j in range(q):
             away[i] -= terms[i, j] * usual[j]
     # Hair over the forehead is out from the start.
-    middle = _weighted_median(away, weights)
+    middle = max(_weighted_median(away, weights), before)
     now = np.empty(n)
     for i in range(n):
         now[i] = weights[i] / (1 + ((away[i] - middle) / (3 * scale)) ** 2)

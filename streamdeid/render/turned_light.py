@@ -20,18 +20,24 @@ _ACROSS, _DOWN = 4, 5
 
 
 def turned_change(
-    light: LightFrame, now: SoftSkin, rest: SoftSkin, change: Pixels, view: TurnedView, well: Points
+    light: LightFrame,
+    now: SoftSkin,
+    rest: SoftSkin,
+    change: Pixels,
+    view: TurnedView,
+    well: Points,
+    before: float = -np.inf,
 ) -> Pixels:
     """A frame's change of light, natural log float32 (h, w, 1), as it is where the face is drawn flat, going over to a
     plane. now, rest: of the frame's small texture and of the neutral's. change: `light_change`. well (f,): how well a
-    place is seen in both; where next to none of the near half is, nothing goes over."""
+    place is seen in both; where next to none of the near half is, nothing goes over. before: as of `light_change`."""
     terms = light.moving[:, [0, _ACROSS, _DOWN]]
     side = float(np.sign(view.pose.yaw))
     near = np.clip((side * terms[:, 1] + _NEAR[0]) / _NEAR[1], 0, 1) * well[light.fitted]
     if near.sum() < FEWEST:
         return change
     ridge = np.array([0, 4e-3, 4e-3])
-    found = robust_fit(terms, now.level - rest.level, light.bright * near, np.zeros(3), ridge, _SPREAD, 4)
+    found = robust_fit(terms, now.level - rest.level, light.bright * near, np.zeros(3), ridge, _SPREAD, 4, before)
     across = np.maximum(side * light.terms[:, :, _ACROSS], -_FARTHEST) * side
     plane = np.clip(found[0] + found[1] * across + found[2] * light.terms[:, :, _DOWN], -MOST, MOST)[:, :, None]
     return np.asarray(change + np.float32(view.share) * (plane - change), np.float32)

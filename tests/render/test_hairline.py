@@ -98,7 +98,7 @@ def test_nothing_is_continued_from_beyond_the_picture() -> None:
     known = np.zeros(hairline.DIRECTIONS, np.bool_)
     known[: hairline.DIRECTIONS // 2 + 24] = True
     places = np.repeat(known[:, None], hairline._OUTSIDE, axis=1)
-    depth, _, _ = hairline.continued(seen, drawn, places)
+    depth, _, _ = hairline.continued(seen, drawn, places, hairline.deepest(0.0, 0.0))
     assert depth[known].max() > 0.1
     assert depth[~known].max() == 0
 
@@ -106,9 +106,23 @@ def test_nothing_is_continued_from_beyond_the_picture() -> None:
 def test_the_shadow_of_a_jaw_stays_below_it() -> None:
     drawn = np.full((hairline.DIRECTIONS, hairline._INSIDE, 3), 120.0, np.float32)
     seen = np.full((hairline.DIRECTIONS, hairline._OUTSIDE + hairline._INSIDE, 3), 40.0, np.float32)
-    depth = hairline.continued(seen, drawn, np.ones((hairline.DIRECTIONS, hairline._OUTSIDE), np.bool_))[0]
+    depth = hairline.continued(
+        seen, drawn, np.ones((hairline.DIRECTIONS, hairline._OUTSIDE), np.bool_), hairline.deepest(0.0, 0.0)
+    )[0]
     down, above = hairline.DIRECTIONS // 4, 3 * hairline.DIRECTIONS // 4
     assert depth[above] > 0.2 and depth[down - 8 : down + 9].max() == 0
+
+
+def test_hair_lies_beside_the_cheek_that_a_turned_head_shows_and_nothing_over_its_profile() -> None:
+    """Direction 0 points to the right: who turns to the left of the picture (yaw above 0) shows that cheek."""
+    count = hairline.DIRECTIONS
+    right, left, up = hairline.deepest(0.7, 1.0), hairline.deepest(-0.7, 1.0), 3 * count // 4
+    np.testing.assert_allclose(left, np.roll(right[::-1], count // 2 + 1), atol=1e-6)
+    assert right[0] > 0.14 and right[count // 2] == 0
+    assert right[up] == pytest.approx(hairline.deepest(0.0, 0.0)[up]), "the forehead's stays"
+    assert hairline.deepest(0.2, 0.0)[0] < 0.06, "who faces the camera has none beside the cheeks"
+    assert hairline.deepest(0.45, 0.0)[count // 2] > 0, "drawn flat, there is no profile"
+    assert right[count // 8 : 3 * count // 8].max() == 0, "nor below"
 
 
 def reach_twin(covered: NDArray[np.uint8], x: float, y: float, angle: float) -> float:

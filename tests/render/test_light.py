@@ -42,7 +42,7 @@ def _skin(light: LightFrame, field: Pixels) -> Pixels:
 
 def _change(light: LightFrame, now: SoftSkin, rest: SoftSkin) -> Pixels:
     """The change of light on a face that is seen from the front."""
-    return light_change(light, now, rest, np.ones(len(light.skin)))
+    return light_change(light, now, rest, np.ones(len(light.skin)))[0]
 
 
 def _tinted(light: LightFrame, now: SoftSkin, rest: SoftSkin) -> Points:
@@ -446,7 +446,7 @@ def _fitted(light: LightFrame, field: Pixels) -> Points:
 
 def test_what_a_turned_head_hides_says_nothing_of_a_frames_light(light: LightFrame, turned: _Turned) -> None:
     now, rest, true = light.skin_of(turned.haired), light.skin_of(turned.own), float(turned.lamp @ LUMA)
-    change = _fitted(light, light_change(light, now, rest, turned.well)) - true
+    change = _fitted(light, light_change(light, now, rest, turned.well)[0]) - true
     blind = _fitted(light, _change(light, now, rest)) - true
     assert np.abs(change[turned.near]).mean() < 0.03
     assert np.abs(change[turned.hidden]).mean() < 0.25 < 0.5 < np.abs(blind[turned.hidden]).mean()
@@ -472,7 +472,8 @@ def test_nor_of_the_light_at_rest(light: LightFrame, fitting: FitModel, turned: 
 
 def test_where_nothing_is_seen_in_both_nothing_changes(light: LightFrame, turned: _Turned) -> None:
     now, rest, nowhere = light.skin_of(turned.haired), light.skin_of(turned.own), np.zeros(len(turned.own))
-    assert not light_change(light, now, rest, nowhere).any()
+    change, level = light_change(light, now, rest, nowhere, 0.2)
+    assert not change.any() and level == 0.2, "what was known stays known"
     assert not tint_change(light, now, rest, nowhere).any()
 
 
@@ -500,7 +501,8 @@ def test_a_robust_fit_is_that_of_the_slow_twin(seed: int, rounds: int) -> None:
     terms, level, weights = _system(seed)
     rng = np.random.default_rng(seed)
     usual, ridge = rng.normal(size=terms.shape[1]), rng.uniform(0, 0.1, terms.shape[1])
-    given_all = terms, level, weights, usual, ridge, 0.3, rounds
+    before = float(rng.normal()) if seed % 2 else -np.inf
+    given_all = terms, level, weights, usual, ridge, 0.3, rounds, before
     np.testing.assert_allclose(robust_fit(*given_all), slow_twins.robust_fit(*given_all), atol=1e-7)
 
 
@@ -512,6 +514,27 @@ def test_a_robust_fit_finds_what_most_say() -> None:
     level[:120] -= 1.5  # hair
     found = robust_fit(terms, level, np.ones(600), np.zeros(3), np.zeros(3), 0.1, 6)
     np.testing.assert_allclose(found, wanted, atol=0.03)
+
+
+def test_hair_that_comes_over_half_of_a_face_does_not_darken_it() -> None:
+    """The skin went from 0.1 to 0 while hair of many shades covered more and more, in the end three fifths."""
+    rng = np.random.default_rng(4)
+    terms, shades = np.column_stack([np.ones(600), rng.uniform(-1, 1, 600)]), rng.uniform(-1.8, -0.1, 600)
+    given_all = np.ones(600), np.zeros(2), np.full(2, 2e-3), 0.1, 3
+    before, fitted = -np.inf, []
+    for share in np.linspace(0.0, 0.6, 13):
+        level = np.where(np.arange(600) < share * 600, shades, 0.1 - share / 6) + rng.normal(0, 0.02, 600)
+        before = float((terms @ robust_fit(terms, level, *given_all, before)).mean())
+        fitted.append(before)
+    np.testing.assert_allclose(fitted, 0.1 - np.linspace(0.0, 0.1, 13), atol=0.06)
+    assert robust_fit(terms, level, *given_all)[0] < -0.12, "what a fit that remembers nothing makes of the last one"
+
+
+def test_a_light_that_goes_out_is_followed_at_once() -> None:
+    rng = np.random.default_rng(4)
+    terms = np.column_stack([np.ones(600), rng.uniform(-1, 1, 600)])
+    found = robust_fit(terms, rng.normal(-0.8, 0.03, 600), np.ones(600), np.zeros(2), np.full(2, 2e-3), 0.1, 3, 0.1)
+    assert abs(found[0] + 0.8) < 0.02
 
 
 def test_a_robust_fit_without_evidence_is_the_usual() -> None:

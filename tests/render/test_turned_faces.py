@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 import cv2
@@ -229,9 +230,43 @@ def test_a_solid_face_shows_nothing_of_the_originals_pixels(
     noisy = planes.copy()
     noise = np.random.default_rng(1).integers(0, 255, planes.y.shape)
     noisy.y[head > 0] = noise[head > 0]
-    first, second = (_drawn(each, seen, face, fitting, light) for each in (planes, noisy))
+    measured = Blending()
+    _drawn(planes, seen, face, fitting, light, blending=measured)
+    assert measured.hairline._rim is not None
+    # How deep hair reaches is read of the inside, a number for each direction: here it is the same for both.
+    again = replace(seen, fresh=False)
+    first, second = (
+        _drawn(each, again, face, fitting, light, blending=Blending(hairline=copy(measured.hairline)))
+        for each in (planes, noisy)
+    )
     inside = cv2.distanceTransform(head, cv2.DIST_L2, 5) > _FEATHERED
     assert np.array_equal(first.y[inside], second.y[inside]), "mouth and all"
+
+
+@pytest.mark.parametrize("degrees", [42, -48])
+def test_hair_beside_the_cheek_that_is_seen_goes_on_and_nothing_over_the_profile(
+    fitting: FitModel, light: LightFrame, face: NewFace, degrees: int
+) -> None:
+    """Dark hair, painted over a fifth of the head on either side and all that lies beyond it."""
+    mesh = _mesh(fitting, float(np.deg2rad(degrees)))
+    planes, found = _head(fitting, mesh, behind=170.0)
+    seen = _seen(fitting, planes, found)
+    x0, x1, middle = mesh[:468, 0].min(), mesh[:468, 0].max(), mesh[[127, 356], 1].mean()
+    dark = []
+    for haired in (None, np.arange(_SIZE[0]) > x1 - 0.2 * _WIDTH, np.arange(_SIZE[0]) < x0 + 0.2 * _WIDTH):
+        picture = planes.copy()
+        if haired is not None:
+            picture.y[:, haired], picture.u[:, haired[::2]], picture.v[:, haired[::2]] = 30, 128, 128
+        drawn = _drawn(picture, seen, face, fitting, light, Neutral(fitting.model.mean_shape, seen.small_texture))
+        rows = drawn.y[int(middle) - 15 : int(middle) + 5]
+        there = np.arange(_SIZE[0])
+        strips = [rows[:, (there > a) & (there < b)] for a, b in ((x1 - 14, x1 - 6), (x0 + 6, x0 + 14))]
+        dark.append([float((strip < 60).mean()) for strip in strips])
+    bare, right, left = dark
+    assert max(bare) < 0.05
+    shown, profile = (right[0], left[1]) if degrees > 0 else (left[1], right[0])
+    assert shown > 0.7, "beside the cheek"
+    assert profile < 0.05, "over the profile"
 
 
 def test_nothing_jumps_while_a_head_turns(fitting: FitModel, light: LightFrame, face: NewFace) -> None:
