@@ -48,7 +48,7 @@ class Going:
     tracks: Sequence[Track]
     """All of that frame."""
     known: bool
-    """Whether the tracklet is somebody, whose face no frame in doubt shows."""
+    """Whether the tracklet is somebody, and shows no face in a frame in doubt."""
 
     def seen(self, track: int, one: PendingFrame[Any]) -> SeenTrack | None:
         """What a later frame knows of a track, as long as it is the same tracklet."""
@@ -62,6 +62,16 @@ class Going:
             if seen is not None and (seen.measured or seen.posed):
                 return max(self.frame.time, one.frame.time)
         return self.frame.time
+
+    def unclear(self, track: int) -> Fraction:
+        """Until when it stays unclear who a face in doubt is, as far as that is known, seconds."""
+        until = self.frame.time
+        for one in self.later:
+            seen = self.seen(track, one)
+            if seen is None or not seen.ambiguous:
+                break
+            until = one.frame.time
+        return until
 
     def agreed(self, track: int, view: PosedView | None, first: int = 0) -> bool:
         """Whether two networks agree on a face, by the frames before this one (the later one of number `first` - 1, if

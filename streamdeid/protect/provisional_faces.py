@@ -6,6 +6,9 @@ observed, which is at once where look-ahead tells that it lasts, for a strange f
 worse than a redaction. Who turns out to be somebody new keeps the provisional face (`surrogates.choice`); who is
 recognised goes over to the old one in four tenths of a second. While it is unclear who a tracklet shows, several people
 may have shown its face: then nobody keeps it.
+
+Who is known and then in doubt (somebody passes) shows no face, which is a redaction for some frames; in a doubt of half
+a second and more a provisional one, and goes over to the own one after it.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ from streamdeid.protect.choices import Chosen
 from streamdeid.protect.pending import PendingFrame
 
 _BREAK = Fraction(1, 2)
-"""Seconds of a tracklet in the middle of a track that have to be observed before it shows a provisional face."""
+"""Seconds of a tracklet in the middle of a track, and of a doubt about somebody known, that have to be observed before
+it shows a provisional face."""
 _OVER = Fraction(2, 5)
 """Seconds in which a provisional face goes over to the old one of somebody who was recognised."""
 
@@ -63,6 +67,10 @@ class ProvisionalFaces:
         self._refused: set[int] = set()
         self._unclear: set[int] = set()
         """Those whose face was shown, or asked for, while it was unclear who they are."""
+        self._doubts: dict[int, Fraction] = {}
+        """By tracklet in doubt: since when, seconds."""
+        self._lent: set[int] = set()
+        """Those of somebody known that show one in a doubt only, and keep it until they are over."""
         self._over: dict[int, Fraction] = {}
         """By tracklet that goes over to its person's face: since when, seconds."""
         self.replaced = 0
@@ -74,6 +82,20 @@ class ProvisionalFaces:
         for track, tracklet in self._tracks.items():
             if before.get(track, tracklet) != tracklet:
                 self._broken[tracklet] = pending.frame.time
+
+    def lasting(self, tracklet: int, time: Fraction, until: Fraction | None) -> bool:
+        """Whether a tracklet of somebody known is in a doubt in which it is to show a provisional face. Whoever kept
+        the one that the tracklet began with has no other. time: of the frame that is to be rendered now, seconds;
+        until: of the last one that is known to be in the same doubt, None where this one is in none."""
+        if until is None:
+            self._doubts.pop(tracklet, None)
+            return False
+        since = self._doubts.setdefault(tracklet, time)
+        if until - since < _BREAK or (tracklet in self._shown and tracklet not in self._lent):
+            return False
+        self._lent.add(tracklet)
+        self._over.pop(tracklet, None)
+        return True
 
     def of(self, tracklet: int, time: Fraction, ambiguous: bool = False) -> Chosen | None:
         """The surrogate of a tracklet of nobody known, in a frame that is to be rendered now; None while, or where, it
@@ -107,20 +129,23 @@ class ProvisionalFaces:
         before = self._shown.get(tracklet)
         if before is None or np.array_equal(before.vector, own.vector):  # kept
             return own
-        if tracklet not in self._over:
+        if tracklet not in self._over and tracklet not in self._lent:
             self.replaced += 1
         share = max(float((time - self._over.setdefault(tracklet, time)) / _OVER), 0.0)
         if share >= 1:
-            self._drop(tracklet)
+            if tracklet not in self._lent:  # the next doubt shows the same
+                self._drop(tracklet)
             return own
         return Between(before, share)
 
     def forget(self, kept: Set[int]) -> Set[int]:
         """Drop all tracklets but these; those that were dropped."""
-        over = (self._shown.keys() | self._broken.keys() | self._refused | self._unclear) - kept
+        over = (self._shown.keys() | self._broken.keys() | self._doubts.keys() | self._refused | self._unclear) - kept
         for tracklet in over:
             self._drop(tracklet)
             self._broken.pop(tracklet, None)
+            self._doubts.pop(tracklet, None)
+            self._lent.discard(tracklet)
             self._refused.discard(tracklet)
             self._unclear.discard(tracklet)
         return over

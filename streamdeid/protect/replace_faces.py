@@ -217,13 +217,17 @@ class ReplaceFaces:
             raise FailedClosed("a face's place is not finite")
         person = self._faces.check.person_of(tracklet)
         going = Going(pending.frame, tracklet, later, tracks, known=person is not None)
+        if person is not None:
+            until = going.unclear(track.number) if ambiguous else None
+            going = replace(going, known=not self._provisional.lasting(tracklet, pending.frame.time, until))
+        hidden = ambiguous and going.known
         times = pending.frame.time, going.until(track.number)
         if followed is None or seen is None or track.face is None:
             plan = Plan(track, place, self._hidden, Cause.LOST, person=person or 0, tracklet=tracklet)
             held = self._poses.of_lost(track, going)
             if held is None:
                 return plan
-            who, face = self._decide_face(tracklet, times, True, ambiguous)
+            who, face = (0, None) if hidden else self._decide_face(tracklet, times, True, ambiguous)
             return plan if face is None else replace(plan, level=Level.POSED, person=who, face=face, posed=held)
         view = view_of(seen, found)
         sighted = going.agreed(track.number, view)
@@ -232,7 +236,7 @@ class ReplaceFaces:
         posed = self._poses.of_seen(track, shown, going, away=turned)
         surely = sighted or posed is not None or (found is not None and shows_a_face(found.seen, track.face))
         early = track.face.again and few(track.number, later)
-        who, face = self._decide_face(tracklet, times, surely, ambiguous, early)
+        who, face = (0, None) if hidden else self._decide_face(tracklet, times, surely, ambiguous, early)
         plan = Plan(track, place, self._hidden, None, found, followed, who, face, tracklet)
         worse: Cause | None = Cause.NO_LANDMARKS
         if found is not None:
@@ -319,8 +323,6 @@ class ReplaceFaces:
         is unclear who is who (ambiguous), nobody's but such a one. times: of the frame and of the newest one of the
         tracklet, seconds. early: nobody is committed yet."""
         check = self._faces.check
-        if ambiguous and check.person_of(tracklet) is not None:
-            return 0, None
         decide = check.person_of if early else check.decide_person
         person = None if ambiguous else decide(tracklet)
         if person is None:

@@ -125,6 +125,56 @@ def test_who_is_known_shows_none_in_a_doubt(fitting: FitModel, drawn: Drawn) -> 
     assert levels(done) == {1: SOFT, 2: OWN}
 
 
+def test_a_doubt_of_half_a_second_shows_a_strange_face_on_the_way_back_to_the_own_one(
+    fitting: FitModel, drawn: Drawn
+) -> None:
+    """Live: as long as nobody knows how long it lasts, nothing is shown."""
+    left, _ = two(drawn)
+    filmed = Provisional(fitting, judge=Judged())
+    clear, unclear = (track(left.face, ambiguous=doubt) for doubt in (False, True))
+    filmed.show(left.planes, clear, times=30)
+    own = filmed.vectors(left.planes, clear)[1]
+    assert own is not None
+    for _ in range(2):
+        doubts = [filmed.vectors(left.planes, unclear)[1] for _ in range(20)]
+        assert [one is None for one in doubts] == [True] * 13 + [False] * 7, "25 frames a second"
+        strange = filmed.choice.shown[1].vector
+        assert all(np.array_equal(one, strange) for one in doubts[13:]) and not np.array_equal(strange, own)
+        after = [filmed.vectors(left.planes, clear)[1] for _ in range(12)]
+        away = [float("nan") if one is None else np.linalg.norm(one - own) for one in after]
+        assert away[1] > away[5] > away[9] > 0 and away[11] == 0, "over four tenths of a second"
+    assert [what for what, *_ in filmed.choice.told if what != "release"] == ["provisional"], "the same twice"
+    assert filmed.filter.replaced == 0, "nobody was tested"
+    filmed.show(left.planes)
+    state = filmed.filter._provisional
+    assert not (state._shown or state._doubts or state._lent or state._over or state._unclear)
+    assert filmed.choice.told[-1] == ("release", 1, 0)
+
+
+def test_who_kept_the_face_that_he_began_with_has_none_for_a_doubt(fitting: FitModel, drawn: Drawn) -> None:
+    left, both = two(drawn)
+    filmed = Provisional(fitting, judge=Judged())
+    filmed.show(both.planes, track(left.face), track(both.face, 2), times=30)
+    assert ("adopt", 1, 1) in filmed.choice.told
+    doubts = [filmed.vectors(both.planes, track(left.face, ambiguous=True), track(both.face, 2)) for _ in range(20)]
+    assert all(one[1] is None and one[2] is not None for one in doubts)
+
+
+@pytest.mark.parametrize(("doubtful", "shown"), [(12, False), (15, True)])
+def test_with_a_look_ahead_a_long_doubt_shows_it_from_its_first_frame(
+    doubtful: int, shown: bool, fitting: FitModel, drawn: Drawn
+) -> None:
+    left, _ = two(drawn)
+    filmed = Provisional(fitting, judge=Judged())
+    clear, unclear = ([track(left.face, ambiguous=doubt)] for doubt in (False, True))
+    filmed.show(left.planes, *clear, times=30)
+    frames = [filmed.observe(left.planes, *(unclear if n < doubtful else clear)) for n in range(25)]
+    plans = filmed.filter.decide(frames[0], unclear, frames[1:])
+    again = filmed.filter.decide(frames[0], unclear, frames[1:])
+    assert (plans[0].face is not None) == (again[0].face is not None) == shown
+    assert plans[0].person == 0, "it is nobody's"
+
+
 def test_after_a_break_there_is_half_a_second_to_know_who_it_is(fitting: FitModel, drawn: Drawn) -> None:
     left, both = two(drawn)
     judged = Judged()
@@ -196,4 +246,5 @@ def test_nothing_is_kept_of_tracklets_that_are_over(fitting: FitModel, drawn: Dr
     filmed.show(both.planes)
     state = filmed.filter._provisional
     assert not (state._shown or state._broken or state._refused or state._over or state._tracks)
+    assert not (state._unclear or state._doubts or state._lent)
     assert {number for what, number, _ in filmed.choice.told if what == "release"} == set(range(1, 21))
