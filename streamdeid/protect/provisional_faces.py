@@ -26,8 +26,9 @@ from streamdeid.protect.choices import Chosen
 from streamdeid.protect.pending import PendingFrame
 
 _BREAK = Fraction(1, 2)
-"""Seconds of a tracklet in the middle of a track, and of a doubt about somebody known, that have to be observed before
-it shows a provisional face."""
+"""Seconds of a tracklet in the middle of a track that have to be observed before it shows a provisional face."""
+LONG_DOUBT = Fraction(1, 2)
+"""Seconds for which it has to be unclear who somebody known is until he shows one."""
 _OVER = Fraction(2, 5)
 """Seconds in which a provisional face goes over to the old one of somebody who was recognised."""
 
@@ -91,7 +92,7 @@ class ProvisionalFaces:
             self._doubts.pop(tracklet, None)
             return False
         since = self._doubts.setdefault(tracklet, time)
-        if until - since < _BREAK or (tracklet in self._shown and tracklet not in self._lent):
+        if until - since < LONG_DOUBT or (tracklet in self._shown and tracklet not in self._lent):
             return False
         self._lent.add(tracklet)
         self._over.pop(tracklet, None)

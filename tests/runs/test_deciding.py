@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
+from streamdeid.analysis.records import Decision
 from streamdeid.identity.gathered import Gathered
 from streamdeid.identity.register import Distances
 from streamdeid.runs.segments.cutting import cut_up
 from streamdeid.runs.segments.deciding import decide
-from streamdeid.runs.segments.study import AtJoint, Studied
+from streamdeid.runs.segments.study import AtJoint, Studied, _Summary
 
 DISTANCES = Distances(accept=1.0, reject=2.0, margin=0.3, enough=0.2, likelier=1.2)
 SPANS = cut_up([Fraction(n) for n in range(20)], [0, 10], 1, 10)
@@ -53,6 +56,45 @@ def test_a_doubt_at_a_joint_parts_tracklets_and_not_tracks() -> None:
         whole = decide(SPANS, [one, other], DISTANCES, None, reentry=True, rate=Fraction(1))
         assert whole.numbers[1].tracks == {1: 1} and whole.numbers[1].tracklets == {1: 2}
         assert whole.persons == persons
+
+
+class Sampled:
+    """Notes for whom a surrogate was asked for."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, int]] = []
+
+    def surrogate(self, person: int, y: NDArray[np.float64]) -> str:
+        self.told.append(("person", person))
+        return "own"
+
+    def provisional(self, number: int) -> str:
+        self.told.append(("tracklet", number))
+        return "provisional"
+
+    def forget(self, person: int) -> None:
+        """Nobody asks."""
+
+    def release(self, number: int) -> None:
+        """Nobody asks."""
+
+
+def test_a_tracklet_that_is_long_in_doubt_has_a_provisional_face_besides_its_persons() -> None:
+    one = replace(studied({1: 0.0, 2: 50.0}, [], [], 0), doubted=frozenset({2}))
+    sampled = Sampled()
+    whole = decide(SPANS[:1], [one], DISTANCES, sampled, reentry=True, rate=Fraction(1))  # type: ignore[arg-type]
+    assert whole.persons == {1: 1, 2: 2}
+    assert whole.surrogates == {1: "own", 2: "own", -2: "provisional"}
+    assert sorted(sampled.told) == [("person", 1), ("person", 2), ("tracklet", 2)]
+
+
+def test_a_doubt_is_long_from_half_a_second_on_end() -> None:
+    summary = _Summary(SPANS[0])
+    doubts = {1: range(4), 2: (0, 1, 2, 4, 5, 6), 3: range(9)}  # five frames a second
+    for index in range(9):
+        decisions = [Decision(n, n, 0, "", "", LEFT, LEFT, None, 0, index in at, False) for n, at in doubts.items()]
+        summary.add(index, Fraction(index, 5), decisions, [])
+    assert summary.doubted == {1, 3}
 
 
 def test_who_stands_elsewhere_is_another_track() -> None:

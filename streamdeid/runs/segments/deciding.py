@@ -80,13 +80,14 @@ def decide(
         }
     who = who_is_who(tracklets, together, distances, reentry=reentry)
     faces = {one.tracklets[local] for one, studied in zip(numbers, studies, strict=True) for local in studied.faces}
-    unknown = {number: tracklets[number] for number in faces - who.persons.keys() if number in tracklets}
+    doubted = {one.tracklets[local] for one, studied in zip(numbers, studies, strict=True) for local in studied.doubted}
+    provisional = {number: tracklets[number] for number in doubted | faces - who.persons.keys() if number in tracklets}
     chosen: dict[int, Surrogate] = {}
     if surrogates is not None and register is None:
-        chosen = _chosen(tracklets, who.persons, unknown, surrogates, round(_GONE * rate))
+        chosen = _chosen(tracklets, who.persons, provisional, surrogates, round(_GONE * rate))
     elif surrogates is not None and register is not None:
         with register.faces(_people(tracklets, who, together), surrogates, distances) as registered:
-            chosen = _chosen(tracklets, who.persons, unknown, registered, round(_GONE * rate))
+            chosen = _chosen(tracklets, who.persons, provisional, registered, round(_GONE * rate))
     return Whole(numbers, who.persons, chosen, who.counts)
 
 
@@ -164,12 +165,12 @@ def _better(one: Gathered | None, other: Gathered | None) -> Gathered | None:
 def _chosen(
     tracklets: Mapping[int, Tracklet],
     persons: Mapping[int, int],
-    unknown: Mapping[int, Tracklet],
+    provisional: Mapping[int, Tracklet],
     surrogates: Surrogates | RegisteredFaces,
     gone: int,
 ) -> dict[int, Surrogate]:
-    """A surrogate for everybody, in the order in which they come; who gets none is redacted softly. unknown: tracklets
-    that get a provisional one. gone: frames."""
+    """A surrogate for everybody, in the order in which they come; who gets none is redacted softly. provisional:
+    tracklets that get a provisional one. gone: frames."""
     spans: dict[int, tuple[int, int]] = {}
     views: dict[int, Gathered] = {}
     for number, person in persons.items():
@@ -178,10 +179,10 @@ def _chosen(
         spans[person] = min(first, one.first), max(last, one.last)
         if one.gathered is not None and (person not in views or one.gathered.frames > views[person].frames):
             views[person] = one.gathered
-    spans |= {-number: (one.first, one.last) for number, one in unknown.items()}
+    spans |= {-number: (one.first, one.last) for number, one in provisional.items()}
     chosen: dict[int, Surrogate] = {}
     here: set[int] = set()
-    for who in sorted([*views, *(-number for number in unknown)], key=lambda who: (spans[who], who)):
+    for who in sorted([*views, *(-number for number in provisional)], key=lambda who: (spans[who], who)):
         for other in [one for one in here if spans[one][1] < spans[who][0] - (gone if one > 0 else 0)]:
             if other > 0:
                 surrogates.forget(other)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from streamdeid.detection.deadline import TimedDetector
 from streamdeid.identity.gathered import Gathered
 from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import Plans
+from streamdeid.protect.provisional_faces import LONG_DOUBT
 from streamdeid.runs.analysed import found_as_tracked
 from streamdeid.runs.components import lookahead_frames, read_ahead, studied
 from streamdeid.runs.segments.cutting import Span
@@ -54,6 +56,8 @@ class Studied:
     cuts: int
     faces: frozenset[int] = frozenset()
     """Tracklets that surely show a face, which may have to be shown though nobody knows whose it is."""
+    doubted: frozenset[int] = frozenset()
+    """Tracklets that are in doubt for so long that they show a provisional face then (`provisional_faces`)."""
 
 
 @dataclass
@@ -66,12 +70,15 @@ class _Summary:
     at_start: list[AtJoint] = field(default_factory=list)
     after: list[AtJoint] = field(default_factory=list)
     faces: set[int] = field(default_factory=set)
+    doubted: set[int] = field(default_factory=set)
     tracks: int = 0
     tracklets: int = 0
     _last: frozenset[int] = frozenset()
+    _since: dict[int, Fraction] = field(default_factory=dict)
+    """By tracklet in doubt: since when, seconds."""
 
-    def add(self, index: int, decisions: Sequence[Decision], found: Sequence[Face]) -> None:
-        """Note what was covered in a frame, and what was found in it."""
+    def add(self, index: int, time: Fraction, decisions: Sequence[Decision], found: Sequence[Face]) -> None:
+        """Note what was covered in a frame, and what was found in it. time: in seconds."""
         self.tracks = max([self.tracks, *(one.track for one in decisions)])
         self.tracklets = max([self.tracklets, *(one.tracklet for one in decisions)])
         if index in (self.span.first, self.span.last + 1):
@@ -90,6 +97,8 @@ class _Summary:
             for one in decisions
             if one.tracklet and one.face is not None and found[one.face].confirmed and not one.ambiguous
         }
+        self._since = {one.tracklet: self._since.get(one.tracklet, time) for one in decisions if one.ambiguous}
+        self.doubted |= {tracklet for tracklet, since in self._since.items() if tracklet and time - since >= LONG_DOUBT}
         seen = frozenset(one.tracklet for one in decisions if one.face is not None and not one.ambiguous)
         if seen != self._last:
             self.together |= {(one, other) for one in seen for other in seen if one < other}
@@ -125,7 +134,7 @@ def study(
             index = pending.frame.index
             if index in (span.first - 1, span.last):
                 scenes[index] = record.scene
-            summary.add(index, record.decisions, record.found)
+            summary.add(index, record.time, record.decisions, record.found)
             told(index)
 
         frames = source.between(span.times, span.begin, span.end, number=span.begin)
@@ -147,6 +156,7 @@ def study(
         most=(summary.tracks, summary.tracklets),
         cuts=scenes[span.last] - scenes.get(span.first - 1, 0),
         faces=frozenset(summary.faces),
+        doubted=frozenset(summary.doubted),
     )
 
 
