@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from streamdeid.core.arrays import Box, Points
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
+from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.posed_view import PosedView
 from streamdeid.protect.levels import Cause, Level
 from streamdeid.protect.measured_faces import Followed
@@ -34,6 +35,8 @@ class Plan:
     """Why no better level."""
     measured: Measured | None = None
     followed: Followed | None = None
+    neutral: Neutral | None = None
+    """The face at rest, where an own face is rendered."""
     person: int = 0
     face: NewFace | None = None
     tracklet: int = 0

@@ -25,8 +25,8 @@ from streamdeid.protect.choices import Choice, Chosen, ForgettingChoice, Provisi
 from streamdeid.protect.held_poses import Going, HeldPoses
 from streamdeid.protect.levels import FACES, Cause, Level, as_drawn, astray, shows_a_face, turned_away, unblemished
 from streamdeid.protect.mask_faces import face_extent, grown, place_of
-from streamdeid.protect.measured_faces import Followed, Judge, MeasuredFaces, coming
-from streamdeid.protect.pending import Measured, PendingFrame, Waiting
+from streamdeid.protect.measured_faces import Judge, MeasuredFaces, coming
+from streamdeid.protect.pending import PendingFrame, Waiting
 from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.posed_faces import PosedFaces, few, view_of
 from streamdeid.protect.provisional_faces import Between, ProvisionalFaces
@@ -237,12 +237,12 @@ class ReplaceFaces:
         surely = sighted or posed is not None or (found is not None and shows_a_face(found.seen, track.face))
         early = track.face.again and few(track.number, later)
         who, face = (0, None) if hidden else self._decide_face(tracklet, times, surely, ambiguous, early)
-        plan = Plan(track, place, self._hidden, None, found, followed, who, face, tracklet)
+        plan = Plan(track, place, self._hidden, None, found, followed, person=who, face=face, tracklet=tracklet)
         worse: Cause | None = Cause.NO_LANDMARKS
         if found is not None:
             worse = followed.steps(as_drawn(found.severities, found.seen), coming(later, track.number, tracklet))
             if plan.face is not None and worse is None and followed.rest.ready and not turned_away(found.seen):
-                return replace(plan, level=Level.OWN_FACE)
+                return replace(plan, level=Level.OWN_FACE, neutral=followed.rest.neutral(float(pending.frame.time)))
         if plan.face is None:
             cause = Cause.DOUBT if ambiguous else Cause.NOBODY if found is not None else Cause.NO_LANDMARKS
             return replace(plan, cause=cause)
@@ -280,7 +280,7 @@ class ReplaceFaces:
             if plan.level is Level.POSED and self._pose(out, frame, plan, plan.face, plans):
                 return plan.level, plan.cause
             own = plan.level is Level.OWN_FACE
-            if own and self._draw(out, frame, plan.measured, plan.followed, plan.face):
+            if own and self._draw(out, plan, plan.face):
                 return plan.level, plan.cause
         return self._redact(out, frame, replace(plan, level=self._hidden), plans), plan.cause or Cause.NO_LANDMARKS
 
@@ -292,12 +292,11 @@ class ReplaceFaces:
             lit = out
         return self._posed.render(out, lit, plan, face, plans)
 
-    def _draw(
-        self, out: Planes, frame: Frame, found: Measured | None, followed: Followed | None, face: NewFace
-    ) -> bool:
-        if found is None or followed is None:
+    def _draw(self, out: Planes, plan: Plan, face: NewFace) -> bool:
+        """Render an own face, in place."""
+        found, followed, neutral = plan.measured, plan.followed, plan.neutral
+        if found is None or followed is None or neutral is None:
             return False
-        neutral = followed.rest.neutral(float(frame.time))
         shape = None
         if self._transfer is not None:
             shape, face = self._transfer(found.seen, neutral, face)

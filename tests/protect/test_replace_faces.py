@@ -76,6 +76,19 @@ def test_a_known_face_with_something_before_it_keeps_the_own_face(fitting: FitMo
     assert [(redaction.level, redaction.person) for redaction in done.redactions] == [(OWN, 1)]
 
 
+def test_rendering_asks_nobody_who_it_is_or_what_he_looks_like_at_rest(fitting: FitModel, drawn: Drawn) -> None:
+    one = drawn()
+    filmed = Filmed(fitting)
+    filmed.show(one.planes, track(one.face), times=5)
+    frame = filmed.observe(one.planes, track(one.face))
+    plans = filmed.filter.decide(frame, [track(one.face)], [])
+    again = filmed.filter.decide(frame, [track(one.face)], [])
+    assert plans[0].neutral is again[0].neutral is not None
+    for part in ("_faces", "_provisional", "_poses", "_surrogates", "decoded"):
+        delattr(filmed.filter, part)
+    assert levels(filmed.filter.render(frame, plans)) == {1: OWN}
+
+
 @pytest.mark.parametrize("strict", [False, True])
 def test_in_doubt_there_is_a_redaction_with_no_face_in_it(fitting: FitModel, drawn: Drawn, strict: bool) -> None:
     one = drawn()
