@@ -17,6 +17,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Box, Points
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
+from streamdeid.core.whose import Whose
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.identity_check import Register
 from streamdeid.identity.person_templates import Templates
@@ -184,13 +185,13 @@ class ReplaceFaces:
         """Drop what no waiting frame needs: of tracklets that are over, and of persons whom the register forgot."""
         needed = self._faces.forget(waiting)
         for tracklet in self._provisional.forget(needed):
-            self.decoded.forget(-tracklet)
+            self.decoded.forget(Whose(tracklet, provisional=True))
         self._over |= self._faces.check.forgotten()
         for person in self._over - {self._faces.check.person_of(number) for number in needed}:
             self._over.discard(person)
             self._chosen.pop(person, None)
             self._identities.pop(person, None)
-            self.decoded.forget(person)
+            self.decoded.forget(Whose(person))
             if isinstance(self._surrogates, ForgettingChoice):
                 self._surrogates.forget(person)
 
@@ -324,22 +325,23 @@ class ReplaceFaces:
         check = self._faces.check
         decide = check.person_of if early else check.decide_person
         person = None if ambiguous else decide(tracklet)
+        lent = Whose(tracklet, provisional=True)
         if person is None:
             shown = self._provisional.of(tracklet, times[1], ambiguous) if surely else self._provisional.shown(tracklet)
-            return 0, None if shown is None else self.decoded(-tracklet, shown.vector, shown.beard)
+            return 0, None if shown is None else self.decoded(lent, shown.vector, shown.beard)
         own = self._chosen.get(person)
         if own is None:
             return person, None
-        over, face = self._provisional.towards(tracklet, times[0], own), self.decoded(person, own.vector, own.beard)
-        if not isinstance(over, Between):
-            self.decoded.forget(-tracklet)
+        face, over = self._face_of(person), self._provisional.towards(tracklet, times[0], own)
+        if face is None or not isinstance(over, Between):
+            self.decoded.forget(lent)
             return person, face
-        return person, self.decoded(-tracklet, over.before.vector, over.before.beard).towards(face, over.share)
+        return person, self.decoded(lent, over.before.vector, over.before.beard).towards(face, over.share)
 
     def _face_of(self, person: int) -> NewFace | None:
         """The new face of a person; None for one without."""
         chosen = self._chosen.get(person)
-        return None if chosen is None else self.decoded(person, chosen.vector, chosen.beard)
+        return None if chosen is None else self.decoded(Whose(person), chosen.vector, chosen.beard)
 
 
 @contextlib.contextmanager

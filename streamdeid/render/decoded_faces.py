@@ -11,6 +11,7 @@ import numpy as np
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Points
+from streamdeid.core.whose import Whose
 from streamdeid.render.new_face import NewFace
 
 _MOST = 64
@@ -18,30 +19,30 @@ _MOST = 64
 
 
 class DecodedFaces:
-    """New faces by the number of a person or, below 0, of a tracklet."""
+    """New faces by whose they are."""
 
     def __init__(self, fitting: FitModel, children: bool = False) -> None:
         """children: whether all of them are to be children's faces."""
         self._fitting, self._children = fitting, children
-        self._faces: OrderedDict[int, NewFace] = OrderedDict()
+        self._faces: OrderedDict[Whose, NewFace] = OrderedDict()
 
-    def __call__(self, number: int, vector: Points, beard: bool) -> NewFace:
-        """The face of a surrogate vector (d,), decoded where neither this number was asked with it last nor another
-        one, whose tracklet turned out to be this person, for example."""
+    def __call__(self, whose: Whose, vector: Points, beard: bool) -> NewFace:
+        """The face of a surrogate vector (d,), decoded where it was not asked for with it last, nor for somebody else,
+        such as a tracklet that turned out to be this person."""
         beard = beard and not self._children
-        face = self._faces.get(number)
+        face = self._faces.get(whose)
         if face is None or not _is_of(face, vector, beard):
             others = (other for other in self._faces.values() if _is_of(other, vector, beard))
             face = next(others, None) or NewFace.of(vector, self._fitting, beard, self._children)
-            self._faces[number] = face
-        self._faces.move_to_end(number)
+            self._faces[whose] = face
+        self._faces.move_to_end(whose)
         if len(self._faces) > _MOST:
             self._faces.popitem(last=False)
         return face
 
-    def forget(self, number: int) -> None:
+    def forget(self, whose: Whose) -> None:
         """Let go of a face, if it is kept."""
-        self._faces.pop(number, None)
+        self._faces.pop(whose, None)
 
     def __len__(self) -> int:
         return len(self._faces)

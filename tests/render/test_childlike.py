@@ -12,6 +12,7 @@ from streamdeid.aam.masked_blur import FLOOR
 from streamdeid.core.arrays import Points
 from streamdeid.core.colour import LUMA
 from streamdeid.core.ibug68 import LEFT_EYE, MIRROR, OUTLINE, RIGHT_EYE
+from streamdeid.core.whose import Whose
 from streamdeid.render.childlike import childlike_shape, childlike_skin
 from streamdeid.render.decoded_faces import DecodedFaces
 from streamdeid.render.expression import transfer_expression
@@ -86,8 +87,8 @@ def test_brows_lips_and_lids_stand_out_less_and_skin_stays(fitting: FitModel) ->
 def test_everybody_gets_a_childs_face_where_that_is_asked_for(fitting: FitModel) -> None:
     vector = some_identity(fitting.model, 5)
     faces = DecodedFaces(fitting, children=True)
-    first, adult = faces(1, vector, True), NewFace.of(vector, fitting)
-    assert not first.beard and faces(1, vector, True) is first and (first.vector == vector).all()
+    first, adult = faces(Whose(1), vector, True), NewFace.of(vector, fitting)
+    assert not first.beard and faces(Whose(1), vector, True) is first and (first.vector == vector).all()
     assert (first.shape == NewFace.of(vector, fitting, child=True).shape).all()
     assert (NewFace.of(vector, fitting, child=True).picture == first.picture).all()
     assert np.abs(first.shape - adult.shape).max() > 3 and np.abs(first.picture - adult.picture).max() > 10

@@ -7,6 +7,7 @@ import pytest
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Points
+from streamdeid.core.whose import Whose
 from streamdeid.render import decoded_faces
 from streamdeid.render.decoded_faces import DecodedFaces
 from streamdeid.render.new_face import NewFace
@@ -20,20 +21,22 @@ def _vectors(fitting: FitModel, count: int) -> list[Points]:
 def test_a_face_is_decoded_once_and_is_that_of_its_vector(fitting: FitModel) -> None:
     one, other = _vectors(fitting, 2)
     faces = DecodedFaces(fitting)
-    first = faces(1, one, True)
-    assert faces(1, one.copy(), True) is first
+    first = faces(Whose(1), one, True)
+    assert faces(Whose(1), one.copy(), True) is first
     assert (first.picture == NewFace.of(one, fitting).picture).all()
-    assert not faces(1, one, False).beard
-    changed = faces(1, other, True)
+    assert not faces(Whose(1), one, False).beard
+    changed = faces(Whose(1), other, True)
     assert (changed.vector == other).all() and (changed.picture == NewFace.of(other, fitting).picture).all()
 
 
 def test_whoever_keeps_a_face_under_another_number_has_it_at_once(fitting: FitModel) -> None:
     one, other = _vectors(fitting, 2)
     faces = DecodedFaces(fitting)
-    provisional = faces(-7, one, True)
-    assert faces(2, one.copy(), True) is provisional and faces(3, one, False) is not provisional
-    assert faces(-7, other, True) is not provisional and faces(2, one, True) is provisional
+    provisional = faces(Whose(7, provisional=True), one, True)
+    assert faces(Whose(2), one.copy(), True) is provisional and faces(Whose(3), one, False) is not provisional
+    assert (
+        faces(Whose(7, provisional=True), other, True) is not provisional and faces(Whose(2), one, True) is provisional
+    )
 
 
 def test_a_face_on_the_way_to_another_is_what_their_mixed_vector_decodes_to(fitting: FitModel) -> None:
@@ -58,10 +61,10 @@ def test_a_few_are_kept_those_asked_for_last(fitting: FitModel, monkeypatch: pyt
     monkeypatch.setattr(decoded_faces, "_MOST", 2)
     one, other, third = _vectors(fitting, 3)
     faces = DecodedFaces(fitting)
-    first, second = faces(1, one, True), faces(2, other, True)
-    faces(1, one, True)
-    faces(3, third, True)
-    assert len(faces) == 2 and faces(1, one, True) is first and faces(2, other, True) is not second
-    faces.forget(1)
-    faces.forget(7)
-    assert faces(1, one, True) is not first
+    first, second = faces(Whose(1), one, True), faces(Whose(2), other, True)
+    faces(Whose(1), one, True)
+    faces(Whose(3), third, True)
+    assert len(faces) == 2 and faces(Whose(1), one, True) is first and faces(Whose(2), other, True) is not second
+    faces.forget(Whose(1))
+    faces.forget(Whose(7))
+    assert faces(Whose(1), one, True) is not first

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.analysis.records import Decision
+from streamdeid.core.whose import Whose
 from streamdeid.identity.gathered import Gathered
 from streamdeid.identity.register import Distances
 from streamdeid.runs.segments.cutting import cut_up
@@ -84,7 +85,7 @@ def test_a_tracklet_that_is_long_in_doubt_has_a_provisional_face_besides_its_per
     sampled = Sampled()
     whole = decide(SPANS[:1], [one], DISTANCES, sampled, reentry=True, rate=Fraction(1))  # type: ignore[arg-type]
     assert whole.persons == {1: 1, 2: 2}
-    assert whole.surrogates == {1: "own", 2: "own", -2: "provisional"}
+    assert whole.surrogates == {Whose(1): "own", Whose(2): "own", Whose(2, provisional=True): "provisional"}
     assert sorted(sampled.told) == [("person", 1), ("person", 2), ("tracklet", 2)]
 
 

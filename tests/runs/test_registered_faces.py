@@ -80,7 +80,9 @@ def recording(folder: Path, *people: int, off: float = 0.0, now: float = 1000) -
 def test_people_keep_their_faces_over_recordings(tmp_path: Path) -> None:
     first = recording(tmp_path, 1, 2)
     second = recording(tmp_path, 3, 2, 1, off=0.5, now=2000)
-    faces = [{n: one.vector.tobytes() for n, one in whole.surrogates.items()} for whole in (first, second)]
+    faces = [
+        {whose.number: one.vector.tobytes() for whose, one in whole.surrogates.items()} for whole in (first, second)
+    ]
     assert faces[1][3] == faces[0][1] and faces[1][2] == faces[0][2]
     assert len(set(faces[1].values())) == 3
     register = RegisterFile(tmp_path / "people", KEY).read()

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from streamdeid.core.arrays import Points
+from streamdeid.core.whose import Whose
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.gathered import Gathered
 from streamdeid.identity.reentry import Outcome
@@ -44,8 +45,8 @@ class Whole:
     """By segment."""
     persons: Mapping[int, int]
     """By tracklet of the recording."""
-    surrogates: Mapping[int, Surrogate] = field(repr=False)
-    """By person; below 0 by tracklet, of those that surely show a face of nobody known."""
+    surrogates: Mapping[Whose, Surrogate] = field(repr=False)
+    """Of persons, and of tracklets that surely show a face while it is not known, or not clear, whose."""
     counts: Mapping[Outcome, int]
 
 
@@ -82,7 +83,7 @@ def decide(
     faces = {one.tracklets[local] for one, studied in zip(numbers, studies, strict=True) for local in studied.faces}
     doubted = {one.tracklets[local] for one, studied in zip(numbers, studies, strict=True) for local in studied.doubted}
     provisional = {number: tracklets[number] for number in doubted | faces - who.persons.keys() if number in tracklets}
-    chosen: dict[int, Surrogate] = {}
+    chosen: dict[Whose, Surrogate] = {}
     if surrogates is not None and register is None:
         chosen = _chosen(tracklets, who.persons, provisional, surrogates, round(_GONE * rate))
     elif surrogates is not None and register is not None:
@@ -168,28 +169,34 @@ def _chosen(
     provisional: Mapping[int, Tracklet],
     surrogates: Surrogates | RegisteredFaces,
     gone: int,
-) -> dict[int, Surrogate]:
+) -> dict[Whose, Surrogate]:
     """A surrogate for everybody, in the order in which they come; who gets none is redacted softly. provisional:
     tracklets that get a provisional one. gone: frames."""
-    spans: dict[int, tuple[int, int]] = {}
+    spans: dict[Whose, tuple[int, int]] = {}
     views: dict[int, Gathered] = {}
     for number, person in persons.items():
         one = tracklets[number]
-        first, last = spans.get(person, (one.first, one.last))
-        spans[person] = min(first, one.first), max(last, one.last)
+        first, last = spans.get(Whose(person), (one.first, one.last))
+        spans[Whose(person)] = min(first, one.first), max(last, one.last)
         if one.gathered is not None and (person not in views or one.gathered.frames > views[person].frames):
             views[person] = one.gathered
-    spans |= {-number: (one.first, one.last) for number, one in provisional.items()}
-    chosen: dict[int, Surrogate] = {}
-    here: set[int] = set()
-    for who in sorted([*views, *(-number for number in provisional)], key=lambda who: (spans[who], who)):
-        for other in [one for one in here if spans[one][1] < spans[who][0] - (gone if one > 0 else 0)]:
-            if other > 0:
-                surrogates.forget(other)
+    lent = {Whose(number, provisional=True): (one.first, one.last) for number, one in provisional.items()}
+    spans |= lent
+    chosen: dict[Whose, Surrogate] = {}
+    here: set[Whose] = set()
+    # Where two begin and end together, tracklets come first, the last one before the others.
+    order = {who: (spans[who], -who.number if who.provisional else who.number) for who in [*map(Whose, views), *lent]}
+    for who in sorted(order, key=lambda who: order[who]):
+        for other in [one for one in here if spans[one][1] < spans[who][0] - (0 if one.provisional else gone)]:
+            if other.provisional:
+                surrogates.release(other.number)
             else:
-                surrogates.release(-other)
+                surrogates.forget(other.number)
             here.discard(other)
         with contextlib.suppress(FailedClosed):
-            chosen[who] = surrogates.surrogate(who, views[who].y) if who > 0 else surrogates.provisional(-who)
+            if who.provisional:
+                chosen[who] = surrogates.provisional(who.number)
+            else:
+                chosen[who] = surrogates.surrogate(who.number, views[who.number].y)
             here.add(who)
     return chosen

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import overload
 
-import numpy as np
-
 from streamdeid.analysis.read_analysis import read_analysis
 from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, FrameRecord
 from streamdeid.core.arrays import Points
+from streamdeid.core.whose import Whose
 from streamdeid.errors import FailedClosed
 from streamdeid.report.counts import Counts
 from streamdeid.runs.again import RecordedFrames, RecordedTracks
@@ -94,19 +93,16 @@ def _numbered(record: FrameRecord, part: Part) -> FrameRecord:
 class _Given:
     """Gives everybody the surrogate that was chosen; a `replace_faces.Choice`."""
 
-    def __init__(self, surrogates: Mapping[int, Surrogate]) -> None:
+    def __init__(self, surrogates: Mapping[Whose, Surrogate]) -> None:
         self._surrogates = surrogates
 
     def surrogate(self, person: int, y: Points) -> Surrogate:
         """The surrogate of a person. Raises FailedClosed for somebody without."""
-        known = self._surrogates.get(person)
-        if known is None:
-            raise FailedClosed(f"no surrogate was chosen for person {person}")
-        return known
+        return self._of(Whose(person))
 
     def provisional(self, number: int) -> Surrogate:
         """That of a tracklet of nobody known. Raises FailedClosed for one without."""
-        return self.surrogate(-number, np.empty(0))
+        return self._of(Whose(number, provisional=True))
 
     def adopt(self, number: int, person: int, y: Points) -> Surrogate:
         """The surrogate of the person whom a tracklet shows: all is decided, so no tracklet gets one later."""
@@ -114,6 +110,13 @@ class _Given:
 
     def release(self, number: int) -> None:
         """Nothing is free again: it was decided beforehand."""
+
+    def _of(self, whose: Whose) -> Surrogate:
+        known = self._surrogates.get(whose)
+        if known is None:
+            who = "tracklet" if whose.provisional else "person"
+            raise FailedClosed(f"no surrogate was chosen for {who} {whose.number}")
+        return known
 
 
 def write(
@@ -147,7 +150,7 @@ def rendered(
     settings: Settings,
     models: Models,
     header: AnalysisHeader,
-    surrogates: Mapping[int, Surrogate],
+    surrogates: Mapping[Whose, Surrogate],
 ) -> Generator[Done[None], None, None]:
     """The frames of a segment, rendered, in order; parts: `around` it. Raises InputError and FailedClosed."""
     info = source.info

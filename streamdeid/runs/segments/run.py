@@ -15,6 +15,7 @@ from typing import Protocol
 from streamdeid.analysis.records import AnalysisHeader
 from streamdeid.core.atomic_file import check_paths
 from streamdeid.core.held_signals import signals_held
+from streamdeid.core.whose import Whose
 from streamdeid.errors import InputError
 from streamdeid.report.counts import Counts
 from streamdeid.runs.components import distances_of_persons, lookahead_frames
@@ -168,9 +169,9 @@ def _rendered(
     tasks = []
     for span, piece in zip(spans, pieces, strict=True):
         near = around(span, parts)
-        people = {person for part in near for person in part.persons.values()}
-        people |= {-tracklet for part in near for tracklet in part.numbers.tracklets.values()}
-        chosen = {person: whole.surrogates[person] for person in people if person in whole.surrogates}
+        heads = {Whose(person) for part in near for person in part.persons.values()}
+        heads |= {Whose(number, provisional=True) for part in near for number in part.numbers.tracklets.values()}
+        chosen = {whose: one for whose, one in whole.surrogates.items() if whose in heads}
         tasks.append(RenderTask(span, piece, near, chosen))
     counted: dict[int, Counts] = {}
     for number, one in doing.run(tasks, told):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from streamdeid.analysis.records import AnalysisHeader
 from streamdeid.core.file_identity import FileIdentity
+from streamdeid.core.whose import Whose
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.report.counts import Counts
 from streamdeid.runs.components import default_detector, in_time, open_source, tested
@@ -51,7 +52,7 @@ class RenderTask:
     path: Path
     """Where its pictures go."""
     parts: Sequence[Part] = field(repr=False)
-    surrogates: Mapping[int, Surrogate] = field(repr=False)
+    surrogates: Mapping[Whose, Surrogate] = field(repr=False)
     """Of the persons in it, and below 0 of tracklets of nobody known (`deciding.Whole`)."""
 
 
