@@ -127,6 +127,8 @@ class HeldPoses:
         """Tracklets that showed a face in the last frame."""
         self._sights: dict[int, tuple[int, Fraction]] = {}
         """By tracklet: number and time of the last frame in which the detector saw a face that was shown."""
+        self._posed: set[int] = set()
+        """Tracklets of the last frame that were ever shown posed."""
 
     def decided(self, plans: Sequence[Plan], pending: PendingFrame[Any]) -> None:
         """Note the views of a frame's faces that are shown, of those whose own points tell them in that very frame, or
@@ -144,7 +146,13 @@ class HeldPoses:
                 self._sights[one.tracklet] = frame.index, frame.time
         self._views = {number: view for number, view in self._views.items() if frame.time - view[1] <= _BRIDGED}
         self._shown = {one.tracklet for one in plans if one.level in FACES}
+        self._posed |= {one.tracklet for one in plans if one.level is Level.POSED}
+        self._posed &= {one.tracklet for one in plans}
         self._sights = {number: sight for number, sight in self._sights.items() if frame.index - sight[0] <= HELD}
+
+    def was_posed(self, tracklet: int) -> bool:
+        """Whether a tracklet was shown posed before, so that the light on it is known."""
+        return tracklet in self._posed
 
     def of_seen(self, track: Track, view: PosedView | None, going: Going, *, away: bool) -> PosedView | None:
         """What a face is posed at that the detector sees in a frame; None where it shows none.

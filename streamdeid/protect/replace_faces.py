@@ -222,10 +222,12 @@ class ReplaceFaces:
             until = going.unclear(track.number) if ambiguous else None
             going = replace(going, known=not self._provisional.lasting(tracklet, pending.frame.time, until))
         hidden = ambiguous and going.known
+        # Half a head behind another one tells no light: grey faces came of that.
+        unlit = ambiguous and person is not None and not self._poses.was_posed(tracklet)
         times = pending.frame.time, going.until(track.number)
         if followed is None or seen is None or track.face is None:
             plan = Plan(track, place, self._hidden, Cause.LOST, person=person or 0, tracklet=tracklet)
-            held = self._poses.of_lost(track, going)
+            held = None if unlit else self._poses.of_lost(track, going)
             if held is None:
                 return plan
             who, face = (0, None) if hidden else self._decide_face(tracklet, times, True, ambiguous)
@@ -234,7 +236,7 @@ class ReplaceFaces:
         sighted = going.agreed(track.number, view)
         turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
         shown = view if view is not None and sighted and not view.turned_away else None
-        posed = self._poses.of_seen(track, shown, going, away=turned)
+        posed = None if unlit else self._poses.of_seen(track, shown, going, away=turned)
         surely = sighted or posed is not None or (found is not None and shows_a_face(found.seen, track.face))
         early = track.face.again and few(track.number, later)
         who, face = (0, None) if hidden else self._decide_face(tracklet, times, surely, ambiguous, early)

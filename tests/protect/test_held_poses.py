@@ -207,6 +207,15 @@ def test_a_view_that_was_held_by_its_reader_is_no_pose_of_its_own() -> None:
     assert shown(frames(views)) == [*range(9), *[None] * 21]
 
 
+def test_who_was_ever_shown_posed_is_known_as_long_as_he_is_there() -> None:
+    made, poses = frames([view(index) for index in range(4)]), HeldPoses()
+    for index, tracklets in enumerate(((), (1, 2), (2,), (1, 2))):
+        levels = {1: Level.POSED, 2: Level.OWN_FACE}
+        plans = [replace(planned(track(index), view(index), n), level=levels[n]) for n in tracklets]
+        poses.decided(plans, made[index])
+        assert poses.was_posed(1) == (1 in tracklets) and not poses.was_posed(2)
+
+
 def test_what_somebody_else_shows_later_on_the_track_is_no_pose_of_this_one() -> None:
     """Somebody goes behind a pillar, and another one comes out."""
     made = frames([view(n) for n in range(8)] + [None] * 8 + [view(n) for n in range(16, 30)])

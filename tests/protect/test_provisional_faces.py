@@ -15,7 +15,7 @@ from streamdeid.errors import FailedClosed
 from streamdeid.identity.looks import Break, Cause
 from streamdeid.render.new_face import NewFace
 from tests import drawn_faces
-from tests.filmed import OWN, SOFT, Choice, Drawn, Filmed, Judged, Vector, bared, drawer, levels, track, two
+from tests.filmed import OWN, POSED, SOFT, Choice, Drawn, Filmed, Judged, Vector, bared, drawer, levels, track, two
 
 
 class Blind(Choice):
@@ -173,6 +173,18 @@ def test_with_a_look_ahead_a_long_doubt_shows_it_from_its_first_frame(
     again = filmed.filter.decide(frames[0], unclear, frames[1:])
     assert (plans[0].face is not None) == (again[0].face is not None) == shown
     assert plans[0].person == 0, "it is nobody's"
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_long_doubt_poses_only_who_was_posed_before(fitting: FitModel, drawn: Drawn, before: bool) -> None:
+    """The light on others is not known, and half a head behind another one tells none."""
+    left, _ = two(drawn)
+    filmed = Provisional(fitting, judge=Judged())
+    assert levels(filmed.show(left.planes, track(left.face), times=30)) == {1: OWN}
+    if before:
+        assert levels(filmed.show(left.planes, track(bared(left)), times=3)) == {1: POSED}
+    done = filmed.show(left.planes, track(bared(left), ambiguous=True), times=20)
+    assert levels(done) == {1: POSED if before else SOFT}
 
 
 def test_after_a_break_there_is_half_a_second_to_know_who_it_is(fitting: FitModel, drawn: Drawn) -> None:
