@@ -141,7 +141,8 @@ class ProvisionalFaces:
 
     def forget(self, kept: Set[int]) -> Set[int]:
         """Drop all tracklets but these; those that were dropped."""
-        over = (self._shown.keys() | self._broken.keys() | self._doubts.keys() | self._refused | self._unclear) - kept
+        known = self._shown.keys() | self._broken.keys() | self._doubts.keys()
+        over = (known | self._lent | self._refused | self._unclear) - kept
         for tracklet in over:
             self._drop(tracklet)
             self._broken.pop(tracklet, None)

@@ -189,19 +189,26 @@ def _around(values: Pixels, rays: float) -> Pixels:
 def deepest(yaw: float, solid: float) -> Pixels:
     """Deepest that material is continued in each direction (d,), shares of the face's width, of a head with this yaw,
     radians, that is drawn so solid, 0 to 1."""
+    behind, turned = np.sign(yaw) * _RIGHT, smooth_step((abs(yaw) - _ASIDE[0]) / (_ASIDE[1] - _ASIDE[0]))
+    hair = _BESIDE * turned * smooth_step((behind - 0.3) / 0.4) * _CHEEK
+    profile = solid * smooth_step((-behind - 0.3) / 0.4)
+    return np.asarray(np.maximum(_FRONTAL, hair) * (1 - profile), np.float32)
+
+
+def _frontal() -> Pixels:
+    """The same of a head that faces the camera."""
     above, side = _DEEPEST
     temples = side * np.clip(1 + _UP / 0.3, 0, 1)
-    most = np.where(_UP > 0, side + (above - side) * np.maximum(_UP, 0) ** 1.5, temples)
-    behind, turned = np.sign(yaw) * _RIGHT, smooth_step((abs(yaw) - _ASIDE[0]) / (_ASIDE[1] - _ASIDE[0]))
-    hair = _BESIDE * turned * smooth_step((behind - 0.3) / 0.4) * smooth_step((_UP + 0.45) / 0.4)
-    profile = solid * smooth_step((-behind - 0.3) / 0.4)
-    return np.asarray(np.maximum(most, hair) * (1 - profile), np.float32)
+    return np.where(_UP > 0, side + (above - side) * np.maximum(_UP, 0) ** 1.5, temples)
 
 
 _RIGHT = np.asarray(np.cos(np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)), np.float32)
 """How far each direction points to the right of an upright head's picture (d,): -1 to 1."""
 _UP = np.asarray(-np.sin(np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)), np.float32)
 """The same to the forehead."""
+_CHEEK = smooth_step((_UP + 0.45) / 0.4)
+"""Where hair may lie beside a cheek, and not beside the jaw (d,): 0 to 1."""
+_FRONTAL = _frontal()
 
 
 def _blurred(profile: Pixels, along: float) -> Pixels:

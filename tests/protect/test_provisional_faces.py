@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Points
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.looks import Break, Cause
+from streamdeid.protect.provisional_faces import ProvisionalFaces
 from streamdeid.render.new_face import NewFace
 from tests import drawn_faces
 from tests.filmed import OWN, POSED, SOFT, Choice, Drawn, Filmed, Judged, Vector, bared, drawer, levels, track, two
@@ -158,6 +160,16 @@ def test_who_kept_the_face_that_he_began_with_has_none_for_a_doubt(fitting: FitM
     assert ("adopt", 1, 1) in filmed.choice.told
     doubts = [filmed.vectors(both.planes, track(left.face, ambiguous=True), track(both.face, 2)) for _ in range(20)]
     assert all(one[1] is None and one[2] is not None for one in doubts)
+
+
+def test_who_was_lost_in_a_long_doubt_is_forgotten_too() -> None:
+    """Nothing was shown of him, and the doubt is over: only that he may be shown one is known."""
+    faces = ProvisionalFaces(None)
+    assert faces.lasting(1, Fraction(0), Fraction(1)) and not faces.lasting(1, Fraction(2), None)
+    faces.forget(frozenset({1}))
+    assert faces._lent == {1}
+    faces.forget(frozenset())
+    assert not faces._lent
 
 
 @pytest.mark.parametrize(("doubtful", "shown"), [(12, False), (15, True)])

@@ -53,7 +53,7 @@ class RenderTask:
     """Where its pictures go."""
     parts: Sequence[Part] = field(repr=False)
     surrogates: Mapping[Whose, Surrogate] = field(repr=False)
-    """Of the persons in it, and below 0 of tracklets of nobody known (`deciding.Whole`)."""
+    """Of the persons and tracklets in it (`deciding.Whole`)."""
 
 
 Task = StudyTask | RenderTask
