@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 
 from streamdeid.core.faces import Track
 from streamdeid.errors import SettingsError
 from streamdeid.identity.absent_people import AbsentPeople
+from streamdeid.identity.claims import Claim, accepted, settled
 from streamdeid.identity.identity import Identity, distance_of, finite, owned, together
 
 _DECISIONS = 1 << 16
@@ -265,37 +266,24 @@ class Persons:
         undecided = {track: own for track, own in identities.items() if track not in decisions}
         apart: dict[int, dict[int, float]] = {}
         near: set[int] = set()
-        claims: list[tuple[float, int, int]] = []
+        claims: list[Claim] = []
         for track, identity in undecided.items():
             apart[track] = {}
             if not finite(identity):
                 decisions[track] = Decision(None, Outcome.REFUSED)
                 continue
-            for person in self._known.values():
-                if self._open(person, self._stays[track]):
-                    apart[track][person.number], scatter = distance_of(identity, person.template)
-                    distance = apart[track][person.number]
-                    if distance - scatter < self._reject:
-                        near.add(track)
-                    expected = self._expected.get(track) == person.number
-                    accept = self._accept * (self._likelier if expected else 1.0)
-                    if distance + scatter <= accept and identity.frames >= self._enough:
-                        claims.append((distance, track, person.number))
-            for distance, scatter, number in self._elsewhere.near(identity, self._reject, self._stays[track].since):
+            for distance, scatter, number, accept in self._compared(track, identity):
                 apart[track][number] = distance
-                near.add(track)
-                if distance + scatter <= self._accept and identity.frames >= self._enough:
-                    claims.append((distance, track, number))
-        taken: set[int] = set()
-        torn: set[int] = set()
-        for distance, track, number in sorted(claims):
-            if track in decisions or track in torn or number in taken:
-                continue
-            rivals = (apart[track].get(other, math.inf) for other in self._beside(number) - taken)
-            if any(rival - distance <= self._margin for rival in rivals):
-                torn.add(track)
-                continue
-            taken.add(number)
+                if distance - scatter < self._reject:
+                    near.add(track)
+                if accepted(distance, scatter, accept) and identity.frames >= self._enough:
+                    claims.append(Claim(distance, track, number))
+
+        def rivals(claim: Claim, taken: Set[int]) -> Iterable[float]:
+            beside = self._beside(claim.person) - taken
+            return (apart[claim.tracklet].get(other, math.inf) for other in beside)
+
+        for track, number in settled(claims, rivals, self._margin).persons.items():
             lost = number in self._elsewhere or self._known[number].left is not None
             decisions[track] = Decision(number, Outcome.RETURNED) if lost else Decision(None, Outcome.WAITING)
         for track, identity in undecided.items():
@@ -304,6 +292,17 @@ class Persons:
                 decisions[track] = self._otherwise(identity, anybody, track in near)
             self._settle(track, decisions[track], identity)
         return decisions
+
+    def _compared(self, track: int, identity: Identity) -> Iterator[tuple[float, float, int, float]]:
+        """Distance, joint scatter, number, and the largest distance accepted, of all who may be on a track. Of those
+        known from elsewhere only who is nearer than `reject`, less the scatter."""
+        for person in self._known.values():
+            if self._open(person, self._stays[track]):
+                distance, scatter = distance_of(identity, person.template)
+                likely = self._expected.get(track) == person.number
+                yield distance, scatter, person.number, self._accept * (self._likelier if likely else 1.0)
+        for distance, scatter, number in self._elsewhere.near(identity, self._reject, self._stays[track].since):
+            yield distance, scatter, number, self._accept
 
     def _open(self, person: _Person, stay: _Stay) -> bool:
         """Whether a track might be this person's."""

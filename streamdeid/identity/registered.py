@@ -9,12 +9,13 @@ Times are whole seconds since 1970, UTC, by the clock of the machine that saw th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from streamdeid.core.arrays import Vector
+from streamdeid.identity.claims import Claim, accepted, settled
 from streamdeid.identity.register import Distances
 
 MOST_PEOPLE = 2000
@@ -128,16 +129,11 @@ def with_neighbours(
 
 
 def meant(people: Mapping[int, RegisteredPerson], template: Vector, distances: Distances) -> int | None:
-    """Who of some people a template (e,) of somebody who is nobody else shows; None where that is not certain.
+    """Who of some people a template (e,) of somebody who is nobody else shows; None where that is not certain."""
+    apart = {number: float(np.linalg.norm(one.template - template)) for number, one in people.items()}
+    claims = [Claim(apart[number], 0, number) for number in apart if accepted(apart[number], 0.0, distances.accept)]
 
-    The rule is that of `identity.reentry`: no farther than `accept`, and nearer by `margin` than all who were seen
-    beside him.
-    """
-    near = {number: float(np.linalg.norm(one.template - template)) for number, one in people.items()}
-    if not near:
-        return None
-    nearest = min(near, key=lambda number: (near[number], number))
-    rivals = [near[number] for number in people[nearest].beside if number in near]
-    if near[nearest] > distances.accept or any(rival - near[nearest] <= distances.margin for rival in rivals):
-        return None
-    return nearest
+    def rivals(claim: Claim, taken: Set[int]) -> Iterable[float]:
+        return (apart[other] for other in people[claim.person].beside - taken if other in apart)
+
+    return settled(claims, rivals, distances.margin).persons.get(0)

@@ -2,8 +2,8 @@
 
 Agglomerative clustering with constraints: the two most alike clusters become one person, as long as they are alike
 enough, were never seen together, and neither has a rival: somebody seen beside the one who is almost as alike to the
-other (`identity.reentry` has the same rules, for those who know nothing of what comes). In doubt a person is split,
-which costs a change of the synthetic face; nobody gets another's.
+other (`identity.claims`). In doubt a person is split, which costs a change of the synthetic face; nobody gets the face
+of somebody else.
 
 Against deciding in the order of the frames: a tracklet is compared by all of its good frames, not by the first, and the
 surest pairs are joined first, so an early mistake of one frame is not built upon.
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streamdeid.core.arrays import Floats
+from streamdeid.identity.claims import accepted, torn
 from streamdeid.identity.gathered import Gathered
 from streamdeid.identity.identity_check import LEAST
 from streamdeid.identity.reentry import Outcome
@@ -117,7 +118,8 @@ def _join(clusters: dict[int, _Cluster], follows: Mapping[int, int], distances: 
     def offer(number: int, others: Collection[int]) -> None:
         for other, distance in zip(others, _distances(clusters, number, others), strict=True):
             likely = _likely(clusters[number], clusters[other], follows)
-            if (reentry or likely) and distance <= distances.accept * (distances.likelier if likely else 1.0):
+            accept = distances.accept * (distances.likelier if likely else 1.0)
+            if (reentry or likely) and accepted(distance, 0.0, accept):
                 pair = min(number, other), max(number, other)
                 stamped[pair] = version[pair[0]], version[pair[1]]
                 heapq.heappush(heap, (distance, *pair))
@@ -164,7 +166,7 @@ def _torn(clusters: Mapping[int, _Cluster], one: int, other: int, distance: floa
         and _seen_together(clusters[other], rival)
         and not _seen_together(clusters[one], rival)
     ]
-    return bool(rivals) and bool(_distances(clusters, one, rivals).min() - distance <= margin)
+    return torn(distance, _distances(clusters, one, rivals).tolist(), margin)
 
 
 def _seen_together(one: _Cluster, other: _Cluster) -> bool:

@@ -1,19 +1,20 @@
 """The people of a register in a recording of which all is known: recognised at once, and given the faces they had.
 
-`runs.shared_people` does the same for streams, in which people come one after another. The rule is the same: no farther
-than `accept`, the nearest first, and nobody who could as well be somebody seen beside the one whom he is taken for.
+`runs.shared_people` does the same for streams, in which people come one after another. The rule is that of
+`identity.claims`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from streamdeid.core.arrays import Points
+from streamdeid.identity.claims import Claim, accepted, settled
 from streamdeid.identity.register import Distances
 from streamdeid.identity.registered import (
     PeopleRegister,
@@ -156,18 +157,18 @@ def recognised_at_once(
     rows = np.array([records[record].template for record in order])
     apart = {number: np.linalg.norm(rows - template, axis=1) for number, template in templates.items()}
     near = {number for number, row in apart.items() if row.min() < distances.reject}
-    claims = sorted(
-        (float(row[place]), number, order[place])
+    claims = [
+        Claim(distance, number, record)
         for number, row in apart.items()
-        for place in np.flatnonzero(row <= distances.accept)
-    )
+        for distance, record in zip(row.tolist(), order, strict=True)
+        if accepted(distance, 0.0, distances.accept)
+    ]
     place_of = {record: place for place, record in enumerate(order)}
-    found: dict[int, int] = {}
-    for distance, number, record in claims:
-        if number in found or record in found.values():
-            continue
-        rivals = [apart[number][place_of[other]] for other in records[record].beside - set(found.values())]
-        rivals += [apart[other][place_of[record]] for other in people[number].beside if other in apart]
-        if all(rival - distance > distances.margin for rival in rivals):
-            found[number] = record
-    return found, near
+
+    def rivals(claim: Claim, taken: Set[int]) -> Iterable[float]:
+        for record in records[claim.person].beside - taken:
+            yield float(apart[claim.tracklet][place_of[record]])
+        for other in people[claim.tracklet].beside & apart.keys():  # who is surely not he, and may be meant as well
+            yield float(apart[other][place_of[claim.person]])
+
+    return settled(claims, rivals, distances.margin).persons, near
