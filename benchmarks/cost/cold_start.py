@@ -61,10 +61,11 @@ import_wall, import_cpu = time.perf_counter(), time.process_time()
 import numpy as np
 from streamdeid.runs import components as assemble
 from streamdeid.runs import pictures as library
+from streamdeid.runs import session
 from streamdeid import Filter
 from streamdeid.core.kernel_cache import caches
 lap("import", time.perf_counter() - import_wall, time.process_time() - import_cpu)
-library.load_models = timed("models", library.load_models)
+session.load_models = timed("models", session.load_models)
 library.default_detector = timed("detector", library.default_detector)
 assemble.self_test = timed("self-test", assemble.self_test)
 picture = np.load(sys.argv[1])

@@ -34,9 +34,9 @@ from streamdeid.core.process_usage import be_frugal
 from streamdeid.detection.guard import Watch
 from streamdeid.errors import StreamdeidError
 from streamdeid.runs.components import assemble, default_detector, lookahead_frames
+from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Step, analysed
 from streamdeid.settings import Settings
-from streamdeid.surrogates.models import load_models
 from streamdeid.video.files.sink import FileSink
 from streamdeid.video.files.source import FileSource
 
@@ -204,8 +204,8 @@ def measured(path: Path, frames: int, skip: int) -> tuple[Box, int]:
     ):
         for one in list(flames.patches(FUNCTIONS)):
             patched.enter_context(one)
-        models, detect = load_models(None), default_detector(settings)
-        stream = assemble(settings, models, detect, size=size, rate=source.info.average_rate)
+        detect = default_detector(settings)
+        stream = assemble(open_session(settings), detect, size=size, rate=source.info.average_rate)
         step: Step[None] = Step(_InTurn(stream.detect), stream.tracker, stream.deidentifier)
         decode = flames.timed("decode", lambda: next(pictures, None))
         for following in analysed(iter(decode, None), step):

@@ -17,9 +17,8 @@ import cv2
 from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
 from streamdeid.render.new_face import NewFace
-from streamdeid.runs.components import choosing
+from streamdeid.runs.session import open_session
 from streamdeid.settings import Settings
-from streamdeid.surrogates.models import load_models
 
 BAR = 40.0
 _KEY = bytes(range(32))
@@ -27,8 +26,8 @@ _KEY = bytes(range(32))
 
 def measured(faces: int) -> dict[str, float]:
     """Milliseconds of CPU for so many faces: least, middle, most."""
-    models = load_models(None)
-    choice = choosing(Settings(), models, _KEY)
+    session = open_session(Settings(), _KEY)
+    models, choice = session.models, session.surrogates()
     assert choice is not None
     vectors = [choice.surrogate(number, y).vector for number, y in enumerate(models.gallery.identities[:faces])]
     NewFace.of(vectors[0], models.fitting)  # what is made once for a model

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from streamdeid.report.counts import Counts
 from streamdeid.runs.components import assemble, default_detector, lookahead_frames
+from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
-from streamdeid.surrogates.models import load_models
 from streamdeid.video.files.sink import FileSink
 from streamdeid.video.files.source import FileSource
 
@@ -50,7 +50,7 @@ def by_stage(path: Path) -> dict[str, Any]:
     settings = Settings()
     source = FileSource(path)
     size = source.info.width, source.info.height
-    stream = assemble(settings, load_models(None), default_detector(settings), size=size, rate=source.info.average_rate)
+    stream = assemble(open_session(settings), default_detector(settings), size=size, rate=source.info.average_rate)
     watch, memory, counts = Stopwatch(), {}, Counts()
     frames = iter(source)
     decoded = iter(watch.timed("decode", lambda: next(frames, None)), None)

@@ -25,7 +25,7 @@ from streamdeid.cli.main import main as command
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.protocols import Detector
-from streamdeid.runs import components, files
+from streamdeid.runs import components, session
 from streamdeid.surrogates.models import Models
 from streamdeid.video.files.source import FileSource
 
@@ -80,7 +80,7 @@ def through_command(
         for patch in fault.patches:
             stack.enter_context(_patched(patch))
         stack.enter_context(mock.patch.object(components, "default_detector", return_value=faulty))
-        stack.enter_context(mock.patch.object(files, "load_models", return_value=models))
+        stack.enter_context(mock.patch.object(session, "load_models", return_value=models))
         said = stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
         code = command(["filter", str(given), "-o", str(result), "--quiet", "--method", method, *fault.options])
         stack.pop_all().close()  # the parts are whole again before the result is read
@@ -109,7 +109,7 @@ def through_library(clip: Clip, models: Models, fault: Fault, method: str) -> Ou
     with contextlib.ExitStack() as stack:
         for patch in fault.patches:
             stack.enter_context(_patched(patch))
-        stack.enter_context(mock.patch("streamdeid.runs.pictures.load_models", return_value=models))
+        stack.enter_context(mock.patch("streamdeid.runs.session.load_models", return_value=models))
         try:
             with Filter(settings, detect=detect) as filtered:
                 for frame in clip.frames():

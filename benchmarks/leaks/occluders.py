@@ -42,6 +42,7 @@ from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from streamdeid.runs.components import assemble, default_detector, open_source
+from streamdeid.runs.session import Session
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models, load_models
 
@@ -198,7 +199,7 @@ def _tracked(
     info = source.info
     with contextlib.closing(default_detector(settings)) as detect:
         size = info.width, info.height
-        stream = assemble(settings, models, detect, size=size, rate=info.average_rate, tested=False)
+        stream = assemble(Session(settings, models), detect, size=size, rate=info.average_rate, tested=False)
         for frame in islice(source, frames):
             hidden = None
             if change is not None:

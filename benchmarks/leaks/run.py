@@ -17,6 +17,7 @@ from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.protocols import Detector
 from streamdeid.runs.components import assemble, lookahead_frames, open_source
+from streamdeid.runs.session import Session
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models
@@ -44,7 +45,7 @@ def frames_of(
     source = open_source(video, settings)
     info = source.info
     with detector(settings) as own:
-        stream = assemble(settings, models, own, size=(info.width, info.height), rate=info.average_rate)
+        stream = assemble(Session(settings, models), own, size=(info.width, info.height), rate=info.average_rate)
         detect = _Timed(stream.detect, spent)
         silent = (
             detect

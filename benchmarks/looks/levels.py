@@ -22,9 +22,9 @@ from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.errors import StreamdeidError
 from streamdeid.protect.levels import Cause, Level
 from streamdeid.runs.components import assemble, lookahead_frames, open_source, timed_detector
+from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
-from streamdeid.surrogates.models import load_models
 
 LEVELS = tuple(level.label for level in Level if level is not Level.MASK)
 
@@ -36,7 +36,7 @@ def one(path: Path, frames: int | None) -> dict[str, Any]:
     info = source.info
     with contextlib.closing(timed_detector(settings)) as detect:
         stream = assemble(
-            settings, load_models(None), detect, size=(info.width, info.height), rate=info.average_rate, tested=False
+            open_session(settings), detect, size=(info.width, info.height), rate=info.average_rate, tested=False
         )
         given = islice(source, frames)
         ahead = lookahead_frames(settings, info)

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from benchmarks.people.register_clips import Recording
 from benchmarks.people.run import OWN, POSED, level_of
 from streamdeid.protect.replace_faces import ReplaceFaces
-from streamdeid.runs.components import assemble, lookahead_frames, open_source, secret, timed_detector
+from streamdeid.runs.components import assemble, lookahead_frames, open_source, timed_detector
+from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Step, filtered
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
-from streamdeid.surrogates.models import load_models
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Sighted:
 def sighted(recording: Recording, settings: Settings) -> Sighted:
     """Filter a recording. Raises StreamdeidError."""
     source = open_source(recording.path, settings)
-    info, models = source.info, load_models(None)
+    info = source.info
     shown: dict[str, Counter[str]] = defaultdict(Counter)
     persons: dict[int, Counter[str]] = defaultdict(Counter)
     frames = faces = 0
     with contextlib.closing(timed_detector(settings)) as detect:
         size = (info.width, info.height)
-        stream = assemble(settings, models, detect, key=secret(settings), size=size, rate=info.average_rate)
+        stream = assemble(open_session(settings), detect, size=size, rate=info.average_rate)
         assert isinstance(stream.inner, ReplaceFaces)
         step: Step[None] = stream.step()
         begun = time.process_time()
@@ -66,14 +66,14 @@ def sighted(recording: Recording, settings: Settings) -> Sighted:
             faces += len(here)
         stream.end()
         cpu = time.process_time() - begun
-    counts = dict(stream.surrogates.counts) if stream.surrogates is not None else {}
+    counts = dict(stream.people.surrogates.counts) if stream.people.surrogates is not None else {}
     return Sighted(frames, faces, dict(shown), _templates(stream, persons), cpu, counts)
 
 
 def _templates(stream: Stream, persons: dict[int, Counter[str]]) -> list[tuple[str, NDArray[np.float64]]]:
     found = []
     for person, names in sorted(persons.items()):
-        known = stream.persons.known(person)
+        known = stream.people.persons.known(person)
         if known is not None and known[0].vector is not None:
             found.append((names.most_common(1)[0][0], known[0].vector))
     return found

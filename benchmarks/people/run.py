@@ -26,8 +26,6 @@ from streamdeid.report.redaction_report import FileSide
 from streamdeid.runs.analysed import header_of
 from streamdeid.runs.components import (
     assemble,
-    choosing,
-    distances_of_persons,
     in_time,
     lookahead_frames,
     open_source,
@@ -36,6 +34,7 @@ from streamdeid.runs.segments.cutting import cut_up
 from streamdeid.runs.segments.deciding import decide
 from streamdeid.runs.segments.rendering import around, parts_of, rendered
 from streamdeid.runs.segments.study import study
+from streamdeid.runs.session import Session
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.settings import WHOLE_FILE, Settings
 from streamdeid.surrogates.models import Models
@@ -86,7 +85,8 @@ class Filtering:
         self, video: Path, models: Models, settings: Settings, most: int | None = None, key: bytes = KEY
     ) -> None:
         """Nothing runs before `frames`; most: the clip ends after so many frames; key: 32 bytes."""
-        self._video, self._models, self._settings, self._most, self._key = video, models, settings, most, key
+        self._video, self._settings, self._most = video, settings, most
+        self._session = Session(settings, models, key)
         self.cpu = 0.0
         """CPU seconds of this process: reading, detection, filter."""
         self.breaks: Counter[str] = Counter()
@@ -96,7 +96,7 @@ class Filtering:
 
     def frames(self) -> Iterator[tuple[Frame, Planes, Shown]]:
         """Each frame, what was published of it, and what was shown. Raises StreamdeidError."""
-        model = self._models.fitting.model
+        model = self._session.models.fitting.model
         for original, published, tracks in self.published():
             yield original, published.planes, shown(published, tracks, model)
 
@@ -116,7 +116,7 @@ class Filtering:
         info = source.info
         with detector(self._settings) as detect:
             size = (info.width, info.height)
-            stream = assemble(self._settings, self._models, detect, key=self._key, size=size, rate=info.average_rate)
+            stream = assemble(self._session, detect, size=size, rate=info.average_rate)
             step: Step[None] = stream.step()
             yield from filtered(islice(source, self._most), step, lookahead_frames(self._settings, info))
             self.breaks = _worded(getattr(stream.inner, "breaks", Counter()))
@@ -124,26 +124,24 @@ class Filtering:
 
     def _twice(self, source: FileSource) -> Iterator[_Published]:
         """The same in two passes, as `runs.segments` does it in one process."""
-        info, settings, models = source.info, self._settings, self._models
+        info, session, settings = source.info, self._session, self._settings
         times, keys = frame_times(source.path, info.time_base)
         spans = cut_up(times, keys, lookahead_frames(settings, info))
-        header = header_of(settings, models, info, FileSide.of(source.path))
+        header = header_of(settings, session.models, info, FileSide.of(source.path))
         with contextlib.ExitStack() as safe:
             detect = safe.enter_context(detector(settings))
             timed = safe.enter_context(contextlib.closing(in_time(detect, settings)))
             place = Path(safe.enter_context(tempfile.TemporaryDirectory()))
             files = [place / f"{span.number}.analysis" for span in spans]
             studies = [
-                study(span, source, settings, models, timed, header, file, lambda index: None)
+                study(span, source, session, timed, header, file, lambda index: None)
                 for span, file in zip(spans, files, strict=True)
             ]
-            chosen = choosing(settings, models, self._key)
-            whole = decide(
-                spans, studies, distances_of_persons(), chosen, reentry=settings.reentry, rate=info.average_rate
-            )
+            distances, chosen = session.distances, session.surrogates()
+            whole = decide(spans, studies, distances, chosen, reentry=settings.reentry, rate=info.average_rate)
             parts = parts_of(spans, files, whole)
             for span in spans:
-                yield from rendered(around(span, parts), span, source, settings, models, header, whole.surrogates)
+                yield from rendered(around(span, parts), span, source, session, header, whole.surrogates)
 
     def _next(self, running: Iterator[_Published | None]) -> _Published | None:
         start = time.process_time()

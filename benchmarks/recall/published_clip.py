@@ -18,9 +18,9 @@ from benchmarks.recall.score import NO_FACE, Corners
 from streamdeid.core.frames import Planes
 from streamdeid.protect.plan import Plan
 from streamdeid.runs.components import assemble, lookahead_frames, open_source
+from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Done, filtered
 from streamdeid.settings import Settings
-from streamdeid.surrogates.models import load_models
 
 _KEY = bytes(range(32))
 """The same draws each time."""
@@ -77,7 +77,7 @@ def filtered_clip(video: Path, frames: Collection[int], settings: Settings) -> t
     info = source.info
     with detector(settings) as own:
         size = (info.width, info.height)
-        stream = assemble(settings, load_models(None), own, key=_KEY, size=size, rate=info.average_rate)
+        stream = assemble(open_session(settings, _KEY), own, size=size, rate=info.average_rate)
         running = filtered(islice(source, max(frames) + 1), stream.step(), lookahead_frames(settings, info))
         return info.average_rate, list(_published(running, frames))
 

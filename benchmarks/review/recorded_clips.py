@@ -16,6 +16,7 @@ from streamdeid.lab.attacks import gaps
 from streamdeid.lab.attacks.gaps import CLASSES, Box
 from streamdeid.runs.analysed import record_of
 from streamdeid.runs.components import assemble, lookahead_frames, open_source, timed_detector
+from streamdeid.runs.session import Session
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models
@@ -61,7 +62,7 @@ def recorded(video: Path, models: Models, settings: Settings) -> Clip:
     exposed: list[tuple[int, Box]] = []
     with contextlib.closing(timed_detector(settings)) as own:
         size = info.width, info.height
-        stream = assemble(settings, models, own, size=size, rate=info.average_rate)
+        stream = assemble(Session(settings, models), own, size=size, rate=info.average_rate)
         step: Step[None] = Step(stream.detect, stream.tracker, stream.deidentifier)
         for index, done in enumerate(filtered(source, step, lookahead_frames(settings, info))):
             records.append(record_of(done))

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     _check_out(out, overwrite=arguments.overwrite)
     compile_beside(shown=not arguments.quiet)
     with FileRun(settings) as run:
-        models = run.start().models
+        models = run.session().models
         drawn = list(demo_people(models.fitting, models.gallery, seconds=arguments.seconds, rate=_RATE))
         original, result, beside, sheet, told = (out / name for name in _NAMES)
         write_drawing(original, (one.frame.planes for one in drawn), _RATE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from streamdeid.cli.error_text import UsageError
 from streamdeid.core.named_files import JOURNAL, LOCK, REPORT, Named, check_named, lock_of
 from streamdeid.core.shown_text import say
-from streamdeid.errors import ExitCode, SettingsError
+from streamdeid.errors import ExitCode
 from streamdeid.report.redaction_report import (
     Choice,
     FileFailure,
@@ -21,7 +20,6 @@ from streamdeid.report.redaction_report import (
     write_report,
 )
 from streamdeid.runs.asked_for import chosen_by
-from streamdeid.runs.components import secret
 from streamdeid.runs.named_by_settings import files_of_run
 from streamdeid.settings import Settings
 from streamdeid.surrogates.key import warning_of
@@ -50,16 +48,13 @@ def check_run(
     check_named("filter", named)
     if arguments.report is not None:
         check_report_path(arguments.report, overwrite=settings.overwrite)
-    warn_of_key(settings)
 
 
 def warn_of_key(settings: Settings) -> None:
-    """Say on standard error that everybody may read the key file, where that is so and the key will do."""
-    with contextlib.suppress(SettingsError):  # which is said where the key is used
-        secret(settings)
-        warning = None if settings.key_file is None else warning_of(settings.key_file)
-        if warning is not None:
-            say(f"streamdeid: {warning}", to=sys.stderr)
+    """Say on standard error that everybody may read the key file, where that is so; to be called when it was read."""
+    warning = None if settings.key_file is None else warning_of(settings.key_file)
+    if warning is not None:
+        say(f"streamdeid: {warning}", to=sys.stderr)
 
 
 def ended(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from streamdeid.cli.error_text import UsageError, check_stopped, complain, explain
-from streamdeid.cli.file_runs import check_run, ended
+from streamdeid.cli.file_runs import check_run, ended, warn_of_key
 from streamdeid.cli.filter_archive import is_of_archive, run_archive
 from streamdeid.cli.filter_live import is_live, run_live
 from streamdeid.cli.inputs import Job, plan
@@ -21,14 +21,12 @@ from streamdeid.errors import ExitCode
 from streamdeid.report.redaction_report import Choice, FileFailure, FileReport
 from streamdeid.review.doubts import doubts
 from streamdeid.runs.batch import filter_files
-from streamdeid.runs.components import WRITABLE, secret
+from streamdeid.runs.components import WRITABLE
 from streamdeid.runs.files import FileRun
 from streamdeid.runs.journal import NAME, Journal, settings_digest
 from streamdeid.runs.profiles import PROFILES, profile_of
-from streamdeid.runs.register_file import open_register
 from streamdeid.runs.reviewed_file import Asked
 from streamdeid.settings import ENCODING, FACES, FILES, WHITELIST, Settings
-from streamdeid.surrogates.models import load_models
 from streamdeid.video.live.settings import LIVE, LiveSettings
 
 DESCRIPTION = """\
@@ -125,7 +123,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     results: dict[int, FileReport | FileFailure] = {}
     choice: Choice | None = None
     with contextlib.ExitStack() as safe:
-        journal = _journal(jobs, settings, safe)
+        run = safe.enter_context(FileRun(settings))
+        warn_of_key(settings)
+        journal = _journal(jobs, run, safe)
         left = list(enumerate(jobs))
         for number, job in left if journal is not None else ():
             known = journal.done(job.input, job.output) if journal is not None else None
@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if journal is not None:
             journal.begin(job.output for _, job in left)
         filtering = _beside if arguments.workers > 1 and len(left) > 1 else _one_by_one
-        for number, result, chosen in filtering(left, settings, arguments):
+        for number, result, chosen in filtering(left, run, arguments):
             results[number], choice = result, choice or chosen
             if isinstance(result, FileReport) and journal is not None:
                 journal.add(result)
@@ -148,13 +148,13 @@ _Results = Iterator[tuple[int, FileReport | FileFailure, Choice | None]]
 """Number of a file, what came of it, and what was asked for."""
 
 
-def _journal(jobs: Sequence[Job], settings: Settings, safe: contextlib.ExitStack) -> Journal | None:
+def _journal(jobs: Sequence[Job], run: FileRun, safe: contextlib.ExitStack) -> Journal | None:
     """The journal of a run; None for one that keeps none."""
     folder = _journal_folder(jobs)
     if folder is None:
         return None
     safe.enter_context(Journal.lock(folder))
-    return Journal(folder, settings_digest(settings, load_models(settings.models), secret(settings)))
+    return Journal(folder, settings_digest(run.session()))
 
 
 def _journal_folder(jobs: Sequence[Job]) -> Path | None:
@@ -165,26 +165,23 @@ def _journal_folder(jobs: Sequence[Job]) -> Path | None:
     return jobs[0].output.parent
 
 
-def _one_by_one(jobs: Sequence[tuple[int, Job]], settings: Settings, arguments: argparse.Namespace) -> _Results:
+def _one_by_one(jobs: Sequence[tuple[int, Job]], run: FileRun, arguments: argparse.Namespace) -> _Results:
     """Filter files in this process, which keeps models and detector."""
     if not jobs:
         return
-    with FileRun(settings) as run:
-        if len(jobs) > 1 or settings.whitelist:
-            run.start()  # what is wrong with the models or the whitelist is said once, not for each file
-        for number, job in jobs:
-            result = _attempt(job, run, arguments)
-            yield number, result, run.choice
+    if len(jobs) > 1 or run.settings.whitelist:
+        run.start()  # what is wrong with the models or the whitelist is said once, not for each file
+    for number, job in jobs:
+        result = _attempt(job, run, arguments)
+        yield number, result, run.choice
 
 
-def _beside(jobs: Sequence[tuple[int, Job]], settings: Settings, arguments: argparse.Namespace) -> _Results:
+def _beside(jobs: Sequence[tuple[int, Job]], run: FileRun, arguments: argparse.Namespace) -> _Results:
     """Filter files beside each other, in a process each."""
-    models = load_models(settings.models)
-    settings.check_gallery(len(models.gallery.identities))
-    open_register(settings, models, secret(settings))  # what is wrong with it is said once, not for each file
+    run.session()  # what is wrong with it is said once, not for each file
     files = [(job.input.absolute(), job.output.absolute()) for _, job in jobs]
     with FilesBar(len(files), shown=not arguments.quiet) as bar:
-        for one in filter_files(files, settings, arguments.workers):
+        for one in filter_files(files, run.settings, arguments.workers):
             number, job = jobs[one.number]
             if isinstance(one.result, FileFailure):
                 tell_failure(one.result, str(job.input), str(job.output))

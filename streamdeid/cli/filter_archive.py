@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from streamdeid.cli.error_text import UsageError
-from streamdeid.cli.file_runs import check_run, ended
+from streamdeid.cli.file_runs import check_run, ended, warn_of_key
 from streamdeid.cli.inputs import files_of, is_video_name, make_directory, result_name
 from streamdeid.cli.live_options import refuse_live_options
 from streamdeid.cli.progress import FilesBar
@@ -33,9 +33,9 @@ from streamdeid.runs.batch import Result
 from streamdeid.runs.components import WRITABLE
 from streamdeid.runs.fetched import ArchiveTask, filter_fetched
 from streamdeid.runs.journal import NAME, Journal, settings_digest
+from streamdeid.runs.session import open_session
 from streamdeid.runs.shipped import Shipped, ship
 from streamdeid.settings import Settings
-from streamdeid.surrogates.models import load_models
 
 
 def is_of_archive(arguments: argparse.Namespace) -> bool:
@@ -56,6 +56,7 @@ def run_archive(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
     here = None if folder is None or is_address(folder) else Path(folder) / NAME
     check_run(arguments, settings, ((_local(task.input), _local(task.output)) for task in tasks), here)
     shipped = ship(settings)
+    warn_of_key(settings)
     results: dict[int, FileReport | FileFailure] = {}
     choice: Choice | None = None
     with contextlib.ExitStack() as safe:
@@ -193,7 +194,7 @@ def _journal(
     folder = _journal_folder(tasks)
     if folder is None:
         return None
-    digest = settings_digest(shipped.settings, load_models(shipped.settings.models), shipped.key)
+    digest = settings_digest(open_session(shipped.settings, shipped.key))
     if is_address(folder):
         return ArchiveJournal(folder, digest)
     safe.enter_context(Journal.lock(Path(folder)))

@@ -66,9 +66,9 @@ def run_live(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
     source = _file(address)
     if source is not None and deletes(output, source, keeps=live.keep_files is not None, overwrite=settings.overwrite):
         raise UsageError(f"{source} has such a name as an earlier file of {output}, and would be deleted as one")
-    warn_of_key(settings)
     begun = time.monotonic()
     live_filter = open_live(address, output, settings, live)
+    warn_of_key(settings)
     try:
         with live_filter, _told(live_filter, arguments), heeded() as flag:
             live_filter.run(flag.stop)

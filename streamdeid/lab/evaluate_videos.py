@@ -34,13 +34,13 @@ from streamdeid.runs.components import (
     lookahead_frames,
     open_sink,
     open_source,
-    secret,
     timed_detector,
 )
+from streamdeid.runs.session import Session, open_session, secret
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import SAMPLED
-from streamdeid.surrogates.models import Models, load_models
+from streamdeid.surrogates.models import Models
 
 Progress = Callable[[str], None]
 Describe = Callable[[Aligned], Mapping[str, Points]]
@@ -59,11 +59,10 @@ _LEAST_TEXT = 4
 
 @dataclass(frozen=True)
 class _Tools:
-    models: Models
+    session: Session
     detect: Detector
     again: Detector
     """Finds faces in what was published; a second one, since detectors remember the last picture."""
-    key: bytes | None
     describe: tuple[Describe, Describe]
     """What is made of averaged faces: of the original's and of the published ones."""
     tested: bool = True
@@ -88,37 +87,39 @@ def video_chapters(
     OutputError.
     """
     settings = Settings(method=method, key_file=key_file)
-    key = secret(settings)
-    models = models or load_models()
+    session = open_session(settings) if models is None else Session(settings, models, secret(settings))
+    model = session.models.fitting.model
     clips = [job.input for job in plan([str(directory)], Path(tempfile.gettempdir()), WRITABLE)]
     clips = sorted(sorted(clips, key=lambda clip: clip.stat().st_size)[:_QUICK_CLIPS]) if quick else clips
 
     def describe(face: Aligned) -> Mapping[str, Points]:
-        vector = identity(face, models.fitting.model)
-        vectors = {"model": vector, "model, whitened": vector / np.sqrt(models.fitting.model.variances)}
+        vector = identity(face, model)
+        vectors = {"model": vector, "model, whitened": vector / np.sqrt(model.variances)}
         if recogniser is not None:
-            vectors["recogniser"] = recognised(face, models.fitting.model, recogniser)
+            vectors["recogniser"] = recognised(face, model, recogniser)
         return vectors
 
     with (
         contextlib.closing(timed_detector(settings)) as detect,
         contextlib.closing(timed_detector(settings)) as two,
     ):
-        tools = _Tools(models, detect, two, key, (describe, describe))
+        tools = _Tools(session, detect, two, (describe, describe))
         most = (_MOST_QUICK, _MOST_QUICK, _MOST_QUICK // 2) if quick else (_MOST, _MOST_LONG, _MOST_CONTRAST)
         results, others = [], []
         for clip in clips:
             progress(f"{clip.name}, {method}")
             heard = _Heard(detect)
-            own = replace(tools, detect=heard, key=_key_of(clip, key))
-            results.append(_filmed(clip, settings, own, most[:2]))
+            own = replace(tools, session=replace(session, key=_key_of(clip, session.key)), detect=heard)
+            results.append(_filmed(clip, own, most[:2]))
             if results[-1].main is not None and method != CONTRAST:
                 progress(f"{clip.name}, {CONTRAST}")
                 # The originals were described already.
-                seen = replace(own, detect=_Replayed(heard.faces), tested=False, describe=(lambda face: {}, describe))
-                others.append(_filmed(clip, replace(settings, method=CONTRAST), seen, (most[2], most[2])))
+                other = replace(own.session, settings=replace(settings, method=CONTRAST))
+                said = _Replayed(heard.faces)
+                seen = replace(own, session=other, detect=said, tested=False, describe=(lambda face: {}, describe))
+                others.append(_filmed(clip, seen, (most[2], most[2])))
         progress("tags of a published file")
-        tags, survived = _tags(clips, settings, tools)
+        tags, survived = _tags(clips, tools)
     return [
         averages_chapter(results, method, others, CONTRAST),
         motion_chapter(results),
@@ -163,11 +164,12 @@ class _Shown:
     published: DeidentifiedFrame
 
 
-def _shown(path: Path, settings: Settings, tools: _Tools, more: Callable[[int], bool]) -> Iterator[_Shown]:
+def _shown(path: Path, tools: _Tools, more: Callable[[int], bool]) -> Iterator[_Shown]:
     """The clip's frames, while `more` is true of their number, through the filter as `FileRun.filter` runs it."""
+    settings = tools.session.settings
     source = open_source(path, settings)
     size, rate = (source.info.width, source.info.height), source.info.average_rate
-    stream = assemble(settings, tools.models, tools.detect, key=tools.key, size=size, rate=rate, tested=tools.tested)
+    stream = assemble(tools.session, tools.detect, size=size, rate=rate, tested=tools.tested)
     step: Step[None] = stream.step()
     frames = itertools.takewhile(lambda frame: more(frame.index), source)
     with contextlib.closing(stream):
@@ -175,9 +177,9 @@ def _shown(path: Path, settings: Settings, tools: _Tools, more: Callable[[int], 
             yield _Shown(done.pending.frame, done.pending.tracks, done.frame)
 
 
-def _filmed(path: Path, settings: Settings, tools: _Tools, most: tuple[int, int]) -> Filmed:
+def _filmed(path: Path, tools: _Tools, most: tuple[int, int]) -> Filmed:
     """What the attacks measure of a clip's first frames; `most`: for any clip, and for one with a main person."""
-    info = open_source(path, settings).info
+    info = open_source(path, tools.session.settings).info
     table = path.with_name(f"{path.stem}.faces.csv")
     boxes = gaps.read_boxes(table) if table.is_file() else None
     result = Filmed(
@@ -187,7 +189,7 @@ def _filmed(path: Path, settings: Settings, tools: _Tools, most: tuple[int, int]
     def more(number: int) -> bool:
         return number < most[0] or (number < most[1] and result.main is not None)
 
-    for shown in _shown(path, settings, tools, more):
+    for shown in _shown(path, tools, more):
         index, time = shown.original.index, float(shown.original.time)
         before = shown.original.planes
         after = resized(shown.published.planes, before.size)
@@ -201,15 +203,16 @@ def _filmed(path: Path, settings: Settings, tools: _Tools, most: tuple[int, int]
             assert track.face is not None
             averages = Averages(tools.describe[0]), Averages(tools.describe[1])
             pair = Pair(time, before, after, track.face, counterpart(track.face, found))
-            result.people.setdefault(track.number, Person(averages)).add(pair, tools.models.fitting.model)
+            result.people.setdefault(track.number, Person(averages)).add(pair, tools.session.models.fitting.model)
     return result
 
 
-def _tags(clips: Sequence[Path], settings: Settings, tools: _Tools) -> tuple[Table | None, list[str]]:
+def _tags(clips: Sequence[Path], tools: _Tools) -> tuple[Table | None, list[str]]:
     """What became of the tags of the smallest clip that has some, and those that can still be read in the output.
 
     The first frames are published and written as `streamdeid filter` does it, into a directory that is then removed.
     """
+    settings = tools.session.settings
     for clip in sorted(clips, key=lambda each: each.stat().st_size):
         info = open_source(clip, settings).info
         tags = [(name, value) for name, value in info.metadata if name not in _OF_THE_CONTAINER]
@@ -221,7 +224,7 @@ def _tags(clips: Sequence[Path], settings: Settings, tools: _Tools) -> tuple[Tab
         extension = clip.suffix if clip.suffix.lower() in WRITABLE else FALLBACK
         out = Path(directory) / f"out{extension}"
         with open_sink(out, info, settings) as sink:
-            for shown in _shown(clip, settings, tools, lambda number: number < _TAGGED_FRAMES):
+            for shown in _shown(clip, tools, lambda number: number < _TAGGED_FRAMES):
                 sink.write(shown.published)
         content, written = out.read_bytes(), open_source(out, settings).info
     kept = dict(written.metadata)

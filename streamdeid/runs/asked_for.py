@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from streamdeid.report.redaction_report import Choice, finite
-from streamdeid.runs.components import choosing, secret
+from streamdeid.runs.session import Session, open_session
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogates
 from streamdeid.surrogates.guarantee import guarantee
-from streamdeid.surrogates.models import Models, load_models
 
 
 def chosen_by(settings: Settings) -> Choice:
     """What settings ask for, as reports tell it. Raises SettingsError and ModelError."""
-    models = load_models(settings.models)
-    return choice_of(settings, models, choosing(settings, models, secret(settings)))
+    session = open_session(settings)
+    return choice_of(session, session.surrogates())
 
 
-def choice_of(settings: Settings, models: Models, surrogates: Surrogates | None) -> Choice:
-    """What settings ask for; surrogates: what chooses them, None for a mask."""
+def choice_of(session: Session, surrogates: Surrogates | None) -> Choice:
+    """What is asked for; surrogates: what chooses them, None for a mask."""
+    settings, models = session.settings, session.models
     factor = surrogates.factor if surrogates is not None else float("inf")
     worst = surrogates.leakage.worst if surrogates is not None else 0.0
     return Choice(

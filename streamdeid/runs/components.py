@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -25,10 +25,9 @@ from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.gathered import GatheredTracklets
 from streamdeid.identity.looks import Looks
-from streamdeid.identity.person_recogniser import load_person_recogniser
 from streamdeid.identity.person_templates import RecognisedTemplates
 from streamdeid.identity.recognised_faces import Known, Recogniser
-from streamdeid.identity.register import FUSED, Distances, PersonRegister, new_persons, recognised
+from streamdeid.identity.register import PersonRegister, new_persons
 from streamdeid.identity.tracklet_vectors import TrackletVectors
 from streamdeid.protect.choices import Choice
 from streamdeid.protect.edited import Edited
@@ -42,15 +41,13 @@ from streamdeid.render.decoded_faces import DecodedFaces
 from streamdeid.render.paper_transfer import PaperTransfer
 from streamdeid.runs.again import Recorded, RecordedChoice, RecordedFrames
 from streamdeid.runs.analysed import Kept, places_of
-from streamdeid.runs.register_file import open_register, private_key
+from streamdeid.runs.people import People, new_people
 from streamdeid.runs.reviewed import Reviewed
-from streamdeid.runs.shared_people import SharedPeople
+from streamdeid.runs.session import Session
 from streamdeid.runs.step import SETTLED, Step, WithLookAhead
 from streamdeid.runs.stream import Stream
 from streamdeid.runs.whitelist import laid_around, read_whitelist, recogniser_of
 from streamdeid.settings import Settings
-from streamdeid.surrogates.choice import Surrogates, SurrogateSettings
-from streamdeid.surrogates.key import read_key_file
 from streamdeid.surrogates.models import Models
 from streamdeid.tracking.cuts import Cuts
 from streamdeid.tracking.lookahead import LookAhead
@@ -75,8 +72,6 @@ _DEPTH = 2
 _SURVEYS = (0.5, 960), (2.0, 640)
 """Seconds between surveys, and longer side in pixels of what they see: 75 ms of CPU each, or, where somebody waits for
 the picture and the picture for them, 36."""
-_SELF_TEST_BANK = 256
-"""Candidates for the drawn person of the self-test."""
 
 WRITABLE = tuple(CONTAINERS)
 """Extensions of the files that can be written."""
@@ -134,87 +129,63 @@ def whitelisted(settings: Settings, models: Models, recogniser: Recogniser | Non
         return read_whitelist(settings.whitelist, chosen, model, photograph_detector(detect))
 
 
-def secret(settings: Settings) -> bytes | None:
-    """The bytes of the key file, or None. Raises SettingsError."""
-    read = read_key_file if settings.register is None else private_key
-    return None if settings.key_file is None else read(settings.key_file)
-
-
 def assemble(
-    settings: Settings,
-    models: Models,
+    session: Session,
     detect: Detector,
     *,
-    key: bytes | None = None,
     size: tuple[int, int] | None = None,
     rate: Fraction | None = None,
     tested: bool = True,
     known: Known | None = None,
-    earlier: Stream | None = None,
+    people: People | None = None,
     reviewed: Reviewed | None = None,
     live: bool = False,
 ) -> Stream:
     """Build the parts for one stream and run the self-test over them.
 
-    key None: fresh random bytes. size (width, height) and rate (frames per second) of the stream, where known.
-    tested False leaves the self-test out, for a detector that cannot know a drawn face, or has just passed. known: the
-    `whitelisted` people, who are read again without. earlier: the part of the same stream before this one (the camera
-    was lost, its picture changed, the filter failed): its people keep their faces, the key stays its own, and all else
-    begins anew. reviewed: what an analysis has to say in this stream. live: whether the stream goes on when its
-    register fails.
+    size (width, height) and rate (frames per second) of the stream, where known. tested False leaves the self-test out,
+    for a detector that cannot know a drawn face, or has just passed. known: the `whitelisted` people, who are read
+    again without. people: those of the part of the same stream before this one (`Stream.handed_on`), who keep their
+    faces; all else begins anew. reviewed: what an analysis has to say in this stream. live: whether the stream goes on
+    when its register fails.
     Raises SettingsError for settings that the models do not allow, FailedClosed when the self-test fails.
     """
-    settings.check_gallery(len(models.gallery.identities))
-    recogniser = load_person_recogniser() if settings.synthesises else None
-    if earlier is not None:
-        earlier.close()
-        surrogates, persons, first = earlier.surrogates, earlier.persons, earlier.inner.tracklets
-        tested_with, shared = earlier.tested_with, earlier.shared
-        decoded = earlier.inner.decoded if isinstance(earlier.inner, ReplaceFaces) else None
-    else:
-        surrogates = choosing(settings, models, key)
-        distances = FUSED if recogniser is None else recognised(recogniser)
-        register, per_second = open_register(settings, models, key), float(rate or _RATE)
-        others, first, shared, decoded = register is not None, 0, None, None
-        persons = new_persons(reentry=settings.reentry, rate=per_second, distances=distances, shared=others)
-        if register is not None and surrogates is not None:
-            shared = SharedPeople(register, persons, surrogates, distances, settings.days_registered, live=live)
-        # A small bank: a whole one, of a class that nobody else may have, takes a fifth of a second.
-        tested_with = _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises and tested else None
+    settings, models = session.settings, session.models
+    frames_a_second = float(rate or _RATE)
+    if people is None:
+        people = new_people(session, frames_a_second, live=live)
     timed = in_time(detect, settings)
     lookahead = LookAhead(settings.threshold, size)
     found = timed if reviewed is None else reviewed.found(timed)
     watch = _watch(timed, found, tracker := _tracker(settings, size, rate), lookahead)
     timed.forget()
     if tested:
-        _test(settings, models, timed, tested_with)
-    vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate or _RATE))
-    choice: Choice | None = surrogates if shared is None else shared
-    if reviewed is not None and surrogates is not None:
-        choice = reviewed.choice(surrogates)
-    deidentifier = _deidentifier(settings, models, choice, PersonRegister(persons, shared), vectors, first, decoded)
+        passes_self_test(session, timed)
+    vectors = None if session.recogniser is None else TrackletVectors(session.recogniser, frames_a_second)
+    choice = people.choice
+    if reviewed is not None and people.surrogates is not None:
+        choice = reviewed.choice(people.surrogates)
+    register = PersonRegister(people.persons, people.shared)
+    deidentifier = _deidentifier(session, choice, register, vectors, people.tracklets, people.decoded)
     around = laid_around(deidentifier, settings, known or whitelisted(settings, models), models.fitting.model, size)
     inside = around if reviewed is None else reviewed.edited(deidentifier, around)
     outer, cuts = WithLookAhead(inside, lookahead, watch if settings.lookahead else None), lambda: watch.cuts
-    return Stream(watch, tracker, outer, deidentifier, surrogates, persons, cuts, shared, tested_with)
+    return Stream(watch, tracker, outer, deidentifier, people, cuts)
 
 
-def rendered_again(
-    settings: Settings, models: Models, detect: Detector, recorded: Recorded, key: bytes | None
-) -> Callable[[], Deidentifier]:
+def rendered_again(session: Session, detect: Detector, recorded: Recorded) -> Callable[[], Deidentifier]:
     """Makes what protects the faces of a recording that was analysed, edits applied, anew for each segment of it.
 
     Raises SettingsError, and FailedClosed when the self-test fails.
     """
-    surrogates = choosing(settings, models, key)
-    tested_with = _surrogates(settings, models, key, _SELF_TEST_BANK) if settings.synthesises else None
-    _test(settings, models, in_time(detect, settings), tested_with)
+    settings, models, surrogates = session.settings, session.models, session.surrogates()
+    passes_self_test(session, in_time(detect, settings))
     size = recorded.analysis.header.width, recorded.analysis.header.height
     choice = None if surrogates is None else RecordedChoice(recorded.analysis, surrogates)
     nobody = PersonRegister(new_persons(reentry=False))
 
     def made() -> Deidentifier:
-        method = _deidentifier(settings, models, choice, nobody, recorded=recorded)
+        method = _deidentifier(session, choice, nobody, recorded=recorded)
         inner = laid_around(method, settings, None, models.fitting.model, size)
         return Edited(inner, recorded.applied.at, places_of(recorded.analysis), method, recorded.applied.surrogates)
 
@@ -232,8 +203,9 @@ class Study:
     cuts: Callable[[], int]
 
 
-def studied(settings: Settings, models: Models, detect: TimedDetector, size: tuple[int, int], rate: Fraction) -> Study:
+def studied(session: Session, detect: TimedDetector, size: tuple[int, int], rate: Fraction) -> Study:
     """The parts of the first of two passes over a segment; size and rate as for `assemble`. Raises FailedClosed."""
+    settings = session.settings
     lookahead = LookAhead(settings.threshold, size)
     watch = _watch(detect, Kept(detect, stored), tracker := _tracker(settings, size, rate), lookahead)
     detect.forget()
@@ -241,9 +213,8 @@ def studied(settings: Settings, models: Models, detect: TimedDetector, size: tup
         masked = MaskFaces(settings.method)
         step: Step[None] = Step(watch, tracker, WithLookAhead(masked, lookahead, watch))
         return Study(step, GatheredTracklets, masked.close, lambda: watch.cuts)
-    recogniser = load_person_recogniser()
-    vectors = None if recogniser is None else TrackletVectors(recogniser, float(rate))
-    faces = StudyFaces(models.fitting, Looks(), None if vectors is None else RecognisedTemplates(vectors))
+    vectors = None if session.recogniser is None else TrackletVectors(session.recogniser, float(rate))
+    faces = StudyFaces(session.models.fitting, Looks(), None if vectors is None else RecognisedTemplates(vectors))
 
     def gathered() -> GatheredTracklets:
         faces.end()
@@ -253,26 +224,24 @@ def studied(settings: Settings, models: Models, detect: TimedDetector, size: tup
     return Study(step, gathered, faces.close, lambda: watch.cuts)
 
 
-def decided(
-    settings: Settings, models: Models, choice: Choice, recorded: RecordedFrames, size: tuple[int, int]
-) -> Deidentifier:
+def decided(session: Session, choice: Choice, recorded: RecordedFrames, size: tuple[int, int]) -> Deidentifier:
     """What protects the faces of a segment in the second of two passes, when all is known of the recording."""
-    nobody = PersonRegister(new_persons(reentry=False))
-    method = _deidentifier(settings, models, choice if settings.synthesises else None, nobody, recorded=recorded)
-    return laid_around(method, settings, None, models.fitting.model, size)
+    nobody, settings = PersonRegister(new_persons(reentry=False)), session.settings
+    method = _deidentifier(session, choice if settings.synthesises else None, nobody, recorded=recorded)
+    return laid_around(method, settings, None, session.models.fitting.model, size)
 
 
-def distances_of_persons() -> Distances:
-    """How alike templates are that are one person's."""
-    recogniser = load_person_recogniser()
-    return FUSED if recogniser is None else recognised(recogniser)
-
-
-def tested(settings: Settings, models: Models, detect: TimedDetector) -> None:
-    """Run the self-test. Raises FailedClosed when it fails."""
-    _test(
-        settings, models, detect, _surrogates(settings, models, None, _SELF_TEST_BANK) if settings.synthesises else None
-    )
+def passes_self_test(session: Session, detect: TimedDetector) -> None:
+    """Run the self-test with a tracker and a de-identifier of its own, and clear up after it. Raises FailedClosed."""
+    tracker = FaceTracker()
+    lookahead = LookAhead(session.settings.threshold)
+    deidentifier = _deidentifier(session, session.self_test_surrogates, DrawnPerson())
+    whole = WithLookAhead(deidentifier, lookahead)
+    self_test(session.models.fitting, _watch(detect, detect, tracker, lookahead), tracker.update, whole)
+    # A detector without landmarks allows a redaction at best; one with landmarks must lead to a synthetic face here.
+    if deidentifier.causes.keys() - {Cause.NO_LANDMARKS}:
+        raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
+    detect.forget()
 
 
 def lookahead_frames(settings: Settings, info: SourceInfo) -> int:
@@ -324,34 +293,8 @@ def write_behind(sink: FileSink) -> BackgroundSink:
     return BackgroundSink(sink, _DEPTH)
 
 
-def _test(settings: Settings, models: Models, detect: TimedDetector, surrogates: Surrogates | None) -> None:
-    """Run the self-test with a tracker and a de-identifier of its own, and clear up after it. Raises FailedClosed."""
-    tracker = FaceTracker()
-    lookahead = LookAhead(settings.threshold)
-    deidentifier = _deidentifier(settings, models, surrogates, DrawnPerson())
-    whole = WithLookAhead(deidentifier, lookahead)
-    self_test(models.fitting, _watch(detect, detect, tracker, lookahead), tracker.update, whole)
-    # A detector without landmarks allows a redaction at best; one with landmarks must lead to a synthetic face here.
-    if deidentifier.causes.keys() - {Cause.NO_LANDMARKS}:
-        raise FailedClosed("the self-test failed: no synthetic face could be drawn over a known one")
-    detect.forget()
-
-
-def choosing(settings: Settings, models: Models, key: bytes | None) -> Surrogates | None:
-    """What chooses surrogates; None for a mask."""
-    return _surrogates(settings, models, key) if settings.synthesises else None
-
-
-def _surrogates(settings: Settings, models: Models, key: bytes | None, bank_size: int | None = None) -> Surrogates:
-    chosen = SurrogateSettings(method=settings.method, k=settings.k, q=settings.q, preserve=settings.preserve)
-    if bank_size is not None:
-        chosen = replace(chosen, bank_size=bank_size)
-    return Surrogates(models.gallery, models.fitting.model.variances, chosen, key)
-
-
 def _deidentifier(
-    settings: Settings,
-    models: Models,
+    session: Session,
     surrogates: Choice | None,
     register: PersonRegister | DrawnPerson,
     vectors: TrackletVectors | None = None,
@@ -359,11 +302,12 @@ def _deidentifier(
     decoded: DecodedFaces | None = None,
     recorded: RecordedFrames | None = None,
 ) -> ReplaceFaces | MaskFaces:
+    settings, fitting = session.settings, session.models.fitting
     if surrogates is None:
         return MaskFaces(settings.method)
-    transfer = PaperTransfer(models.fitting) if settings.transfer == "paper" else None
+    transfer = PaperTransfer(fitting) if settings.transfer == "paper" else None
     return ReplaceFaces(
-        models.fitting,
+        fitting,
         surrogates,
         register,
         judge=Looks() if recorded is None else None,
@@ -372,7 +316,7 @@ def _deidentifier(
         copy_eyes=settings.eyes == "original",
         strict=settings.strict,
         first=first,
-        decoded=DecodedFaces(models.fitting, settings.children) if decoded is None else decoded,
+        decoded=DecodedFaces(fitting, settings.children) if decoded is None else decoded,
         recorded=None if recorded is None else recorded.known,
     )
 

@@ -30,13 +30,11 @@ from streamdeid.runs.analysed import header_of
 from streamdeid.runs.asked_for import choice_of
 from streamdeid.runs.components import (
     assemble,
-    choosing,
     lookahead_frames,
     open_sink,
     open_source,
     read_ahead,
     rendered_again,
-    secret,
     timed_detector,
     whitelisted,
     write_behind,
@@ -44,14 +42,13 @@ from streamdeid.runs.components import (
 from streamdeid.runs.file_report import file_report, timings_of
 from streamdeid.runs.named_by_settings import files_of_run
 from streamdeid.runs.proof import Proof
-from streamdeid.runs.register_file import open_register
 from streamdeid.runs.reviewed_file import Asked, ReviewedFile
 from streamdeid.runs.segments.registered_faces import SharedRegister
 from streamdeid.runs.segments.run import NotCutError, filter_segments
+from streamdeid.runs.session import Session, open_session, secret
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import WHOLE_FILE, Settings
-from streamdeid.surrogates.models import Models, load_models
 from streamdeid.video.files.copied_streams import Dropped
 from streamdeid.video.files.prefetch import BackgroundSink
 from streamdeid.video.files.sink import FileSink
@@ -64,7 +61,7 @@ Progress = Callable[[int, int | None, int], None]
 
 @dataclass(frozen=True)
 class _Tools:
-    models: Models
+    session: Session
     detect: TimedDetector
     known: Known | None
 
@@ -79,6 +76,7 @@ class FileRun:
         """
         self.settings = settings
         self.key = secret(settings) if key is None else key
+        self._session: Session | None = None
         self.choice: Choice | None = None
         """What was asked for; None until a stream was assembled."""
         self._tools: _Tools | None = None
@@ -93,19 +91,23 @@ class FileRun:
     ) -> None:
         self._cleanup.close()
 
+    def session(self) -> Session:
+        """What the run opens once. Raises SettingsError and ModelError, InputError and OutputError for the register."""
+        if self._session is None:
+            self._session = open_session(self.settings, self.key)
+        return self._session
+
     def start(self) -> _Tools:
-        """Models and detector. Raises SettingsError and ModelError."""
+        """What a recording is filtered with. Raises what `session` does."""
         if self._tools is not None:
             self._tools.detect.forget()  # a file that failed may have left it at work, and it may hang there
             if self._tools.detect.hung:
                 self._tools = replace(self._tools, detect=self._detector())
         if self._tools is None:
-            models = load_models(self.settings.models)
+            session = self.session()
             let_go_of_code()
-            self.settings.check_gallery(len(models.gallery.identities))
-            open_register(self.settings, models, self.key)
-            known = whitelisted(self.settings, models)
-            self._tools = _Tools(models, self._detector(), known)
+            known = whitelisted(self.settings, session.models)
+            self._tools = _Tools(session, self._detector(), known)
         return self._tools
 
     def _detector(self) -> TimedDetector:
@@ -139,7 +141,7 @@ class FileRun:
                     report = self._whole(source, output, reviewed, progress)
                     return replace(report, one_pass=f"since {reason}")
             if asked:
-                header = header_of(self.settings, self.start().models, source.info, _hashed(source))
+                header = header_of(self.settings, self.session().models, source.info, _hashed(source))
                 with signals_held():
                     reviewed = ReviewedFile(asked, header, self.key, self.settings.overwrite, _rights(input))
                     kept.callback(reviewed.abort)
@@ -163,7 +165,7 @@ class FileRun:
             stream = self._assembled(tools, info, reviewed)
             safe.callback(stream.close)
             let_go_of_code()
-            self.choice = self.choice or choice_of(settings, tools.models, stream.surrogates)
+            self.choice = self.choice or choice_of(tools.session, stream.people.surrogates)
             started, cpu = time.perf_counter(), cpu_seconds()
             counts = self._frames(source, sink, stream, reviewed, progress)
             stream.end()  # before the output is: a register that cannot be written leaves none
@@ -179,7 +181,7 @@ class FileRun:
             timings_of(counts.frames, begun, started, cpu),
             Dropped(file_sink.dropped_streams, file_sink.dropped_parts),
             tracks=stream.tracks,
-            surrogates=stream.surrogates,
+            surrogates=stream.people.surrogates,
             cuts=stream.cuts(),
             review=None if reviewed is None else reviewed.report(),
             provisional=stream.provisional if reviewed is None or reviewed.analysis is None else None,
@@ -192,10 +194,8 @@ class FileRun:
         """The parts for a recording; a self-test passed, for this one or a moment ago. Raises FailedClosed."""
         stands = self._proof.stands(tools.detect)
         stream = assemble(
-            self.settings,
-            tools.models,
+            tools.session,
             tools.detect,
-            key=self.key,
             size=(info.width, info.height),
             rate=info.average_rate,
             tested=not stands,
@@ -233,17 +233,16 @@ class FileRun:
         """Filter a file in two passes. Raises NotCutError where that is not possible, besides what `filter` raises."""
         settings, info = self.settings, source.info
         begun = time.perf_counter()
-        models = load_models(settings.models)
-        settings.check_gallery(len(models.gallery.identities))
+        session = self.session()
         side = _hashed(source)
-        header = header_of(settings, models, info, side)
-        surrogates = choosing(settings, models, self.key)
-        self.choice = self.choice or choice_of(settings, models, surrogates)
+        header = header_of(settings, session.models, info, side)
+        surrogates = session.surrogates()
+        self.choice = self.choice or choice_of(session, surrogates)
         started, cpu = time.perf_counter(), cpu_seconds()
-        file = open_register(settings, models, self.key)
+        file = session.register
         register = None if file is None else SharedRegister(file, settings.days_registered)
         done = filter_segments(
-            source, output, settings, header, surrogates, workers=workers, progress=progress, register=register
+            source, output, session, header, surrogates, workers=workers, progress=progress, register=register
         )
         return file_report(
             settings,
@@ -270,7 +269,7 @@ class FileRun:
         total, counts = sum(one.last - one.first + 1 for one in segments), Counts()
         begun = time.perf_counter()
         tools = self.start()
-        method = rendered_again(settings, tools.models, tools.detect, recorded, self.key)
+        method = rendered_again(tools.session, tools.detect, recorded)
         started, cpu = time.perf_counter(), cpu_seconds()
 
         def told(done: Done[None]) -> None:
@@ -290,7 +289,7 @@ class FileRun:
         solid = settings.strict or not settings.synthesises
         count_copied(counts, recorded, segments, "solid" if solid else "soft redaction", len(settings.regions))
         reviewed.told = f"{rendered} frames were rendered again, the others copied from the earlier output"
-        self.choice = self.choice or choice_of(settings, tools.models, choosing(settings, tools.models, self.key))
+        self.choice = self.choice or choice_of(tools.session, tools.session.surrogates())
         report = file_report(
             settings,
             source,

@@ -18,8 +18,7 @@ from streamdeid.errors import InputError, OutputError
 from streamdeid.report.audit import file_report_of
 from streamdeid.report.redaction_report import FileReport, FileSide, versions
 from streamdeid.runs.analysed import key_check
-from streamdeid.settings import Settings
-from streamdeid.surrogates.models import Models
+from streamdeid.runs.session import Session
 
 NAME = ".streamdeid-journal.jsonl"
 _MOST_BYTES = 1 << 28
@@ -28,10 +27,11 @@ _NO_MATTER = ("overwrite", "detector_deadline", "key_file", "models")
 """Settings that no result depends on, and those that are told by what is in the files that they name."""
 
 
-def settings_digest(settings: Settings, models: Models, key: bytes | None) -> str:
+def settings_digest(session: Session) -> str:
     """SHA-256 of all that a result depends on besides its recording; nothing of the key can be told from it."""
+    settings, models = session.settings, session.models
     told = {one.name: str(getattr(settings, one.name)) for one in fields(settings) if one.name not in _NO_MATTER}
-    told |= {"model": models.fitting.model.sha256, "gallery": models.gallery.sha256, "key": key_check(key)}
+    told |= {"model": models.fitting.model.sha256, "gallery": models.gallery.sha256, "key": key_check(session.key)}
     told |= {f"version of {name}": version for name, version in versions().items()}
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 
 from streamdeid.core.addresses import checked_source, checked_target, is_address
@@ -12,12 +11,12 @@ from streamdeid.core.process_usage import give_back_memory
 from streamdeid.core.protocols import Detector
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.errors import FailedClosed
-from streamdeid.runs.components import assemble, default_detector, in_time, secret, whitelisted
+from streamdeid.runs.components import assemble, default_detector, in_time, whitelisted
 from streamdeid.runs.live import LiveFilter
 from streamdeid.runs.proof import Proof
+from streamdeid.runs.session import open_session
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
-from streamdeid.surrogates.models import load_models
 from streamdeid.video.live.settings import LiveSettings
 from streamdeid.video.live.sink import LiveSink
 from streamdeid.video.live.source import Handed, LiveSource
@@ -104,10 +103,8 @@ class StreamParts:
         tested: bool = True,
     ) -> None:
         self._settings, self._tested = settings, tested
-        self._models = load_models(settings.models)
-        settings.check_gallery(len(self._models.gallery.identities))
-        self._key = key if key is not None else secret(settings)
-        self._known = whitelisted(settings, self._models)
+        self._session = open_session(settings, key)
+        self._known = whitelisted(settings, self._session.models)
         self._new = detector if detector is not None else self._default
         self._hung: list[TimedDetector] = []
         self._detect: TimedDetector | None = in_time(*self._made())
@@ -134,23 +131,19 @@ class StreamParts:
         if due:
             self._proof.doubt()
         stream = assemble(
-            self._settings,
-            self._models,
+            self._session,
             self._detect,
-            key=self._key,
             size=size,
             rate=rate,
             tested=due,
             known=self._known,
-            earlier=earlier,
+            people=None if earlier is None else earlier.handed_on(),
             live=True,
         )
         if due:
             self._proof.passed(self._detect)
-        elif earlier is None and self._stream is not None:
-            stream = replace(stream, tested_with=self._stream.tested_with)
-        if earlier is None and stream.surrogates is not None:
-            stream.surrogates.sample_ahead()
+        if earlier is None and stream.people.surrogates is not None:
+            stream.people.surrogates.sample_ahead()
         if earlier is not None and (due or not self._tested):  # not each time: it looks through all of the memory
             give_back_memory()
         self._stream = stream

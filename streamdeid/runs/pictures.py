@@ -18,11 +18,11 @@ from streamdeid.core.square_pixels import frame_of, square_size
 from streamdeid.errors import SettingsError
 from streamdeid.identity.recognised_faces import Recogniser
 from streamdeid.protect.fixed_regions import REGION
-from streamdeid.runs.components import assemble, default_detector, in_time, secret, whitelisted
+from streamdeid.runs.components import assemble, default_detector, in_time, whitelisted
+from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Step
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
-from streamdeid.surrogates.models import load_models
 
 _COLOUR = Colour("bt601", full_range=True)
 _STEP = Fraction(1, 25)
@@ -57,13 +57,10 @@ class Filter:
         self_test: bool = True,
         recognise: Recogniser | None = None,
     ) -> None:
-        self._settings = settings
-        self._models = load_models(settings.models)
-        settings.check_gallery(len(self._models.gallery.identities))
-        self._key = secret(settings)
+        self._session = open_session(settings)
         if recognise is not None and not settings.whitelist:
             raise SettingsError("a recogniser for the whitelist needs a whitelisted picture")
-        self._known = whitelisted(settings, self._models, recognise)
+        self._known = whitelisted(settings, self._session.models, recognise)
         self._cleanup = contextlib.ExitStack()
         if detect is None:
             own = default_detector(settings)
@@ -129,10 +126,8 @@ class Filter:
     def _started(self, size: tuple[int, int]) -> Stream:
         if self._stream is None:
             self._stream = assemble(
-                self._settings,
-                self._models,
+                self._session,
                 self._detect,
-                key=self._key,
                 size=square_size(size, self._aspect),
                 tested=self._self_test,
                 known=self._known,

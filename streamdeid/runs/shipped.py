@@ -15,9 +15,9 @@ from streamdeid.core.atomic_file import reason_of
 from streamdeid.core.shipped_models import shipped
 from streamdeid.errors import OutputError, SettingsError
 from streamdeid.report.redaction_report import versions
-from streamdeid.runs.components import secret
+from streamdeid.runs.session import open_session, secret
 from streamdeid.settings import Settings
-from streamdeid.surrogates.models import GALLERY, HASHES, MODEL, load_models, read_hashes
+from streamdeid.surrogates.models import GALLERY, HASHES, MODEL, read_hashes
 
 _MODELS, _PICTURES = "models", "whitelist"
 _MOST_BYTES = 1 << 30
@@ -42,8 +42,7 @@ class Shipped:
 
 def ship(settings: Settings) -> Shipped:
     """Read all that is to be sent. Raises SettingsError and ModelError for what no run could use."""
-    models = load_models(settings.models)
-    settings.check_gallery(len(models.gallery.identities))
+    open_session(settings)
     return packed(settings)
 
 

@@ -24,7 +24,6 @@ from streamdeid.core.process_usage import be_frugal
 from streamdeid.core.shown_text import say
 from streamdeid.core.status import LiveStatus
 from streamdeid.errors import ExitCode, FailedClosed, StreamdeidError
-from streamdeid.runs.components import secret
 from streamdeid.runs.live import LiveFilter
 from streamdeid.runs.live_components import open_live
 from streamdeid.service.camera import Camera
@@ -128,11 +127,12 @@ def _run(camera: Camera, key: bytes | None, given: io.FileIO, pipe: BinaryIO, st
     """Filter until `stop` is set or a replayed file is at its end. Raises StreamdeidError."""
     wanted, lease = WantedPictures(), _Lease(stop)
     threading.Thread(target=_listen, args=(given, wanted, lease, stop), name="listener", daemon=True).start()
-    with contextlib.closing(StatusReporter(pipe, wanted, stop)) as reporter:
-        chosen = key if key is not None else secret(camera.settings)
-        with open_live(camera.source, camera.output, camera.settings, camera.live, key=chosen) as live_filter:
-            reporter.begin(live_filter)
-            live_filter.run(stop)
+    with (
+        contextlib.closing(StatusReporter(pipe, wanted, stop)) as reporter,
+        open_live(camera.source, camera.output, camera.settings, camera.live, key=key) as live_filter,
+    ):
+        reporter.begin(live_filter)
+        live_filter.run(stop)
     if lease.over:  # or it would look like a file at its end, which is not started again
         raise FailedClosed("the service could not be reached, or had no time for it")
 

@@ -26,7 +26,7 @@ from streamdeid.detection.deadline import MOST_FACES, TimedDetector
 from streamdeid.detection.guard import Watch, checked
 from streamdeid.errors import FailedClosed, InputError, SettingsError
 from streamdeid.protect.self_test import known_face
-from streamdeid.runs import components, files
+from streamdeid.runs import components, session
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models
 from tests.synthetic_video import encode
@@ -508,7 +508,7 @@ def test_after_a_hang_the_next_file_gets_a_new_detector(
         return made[-1]
 
     monkeypatch.setattr(components, "default_detector", detector)
-    monkeypatch.setattr(files, "load_models", lambda _: Models(fitting, gallery))
+    monkeypatch.setattr(session, "load_models", lambda _: Models(fitting, gallery))
     argv = ["filter", str(tmp_path), "--method", "blackout", "--quiet", "--detector-deadline", "0.3"]
     assert main(argv) == 4
     released.set()

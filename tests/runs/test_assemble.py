@@ -23,9 +23,10 @@ from streamdeid.protect.levels import Level
 from streamdeid.protect.plan import at_once
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.self_test import known_face
-from streamdeid.runs import components as assembled
+from streamdeid.runs import session
 from streamdeid.runs.components import assemble, default_detector, lookahead_frames
 from streamdeid.runs.pictures import _pasted
+from streamdeid.runs.session import Session
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogates
@@ -61,16 +62,16 @@ def talk(fitting: FitModel, gallery: Gallery) -> list[Frame]:
 
 def test_the_self_test_leaves_nothing_behind(models: Models, talk: list[Frame]) -> None:
     detector = default_detector(Settings())
-    tested = assemble(Settings(), models, detector, key=KEY)
+    tested = assemble(Session(Settings(), models, KEY), detector)
     assert isinstance(tested.inner, ReplaceFaces)
-    assert tested.surrogates is not None
-    assert len(tested.surrogates) == 0
-    assert not tested.surrogates.counts
+    assert tested.people.surrogates is not None
+    assert len(tested.people.surrogates) == 0
+    assert not tested.people.surrogates.counts
     assert isinstance(tested.inner, ReplaceFaces)
     assert (sum(tested.inner.levels.values()), tested.known_people, tested.cuts()) == (0, 0, 0)
     with_test = run(tested, talk)
     detector.forget()
-    without = run(assemble(Settings(), models, detector, key=KEY, tested=False), talk)
+    without = run(assemble(Session(Settings(), models, KEY), detector, tested=False), talk)
     detector.close()
     assert all(np.array_equal(a.y, b.y) for a, b in zip(with_test, without, strict=True))
     assert tested.known_people == 1
@@ -85,20 +86,20 @@ def test_a_run_that_could_draw_no_synthetic_face_does_not_start(
     monkeypatch.setattr(Surrogates, "surrogate", none)
     detector = default_detector(Settings())
     with pytest.raises(FailedClosed, match="self-test"):
-        assemble(Settings(), models, detector)
+        assemble(Session(Settings(), models), detector)
     detector.close()
 
 
 def test_a_threshold_that_no_face_reaches_fails_the_self_test(models: Models) -> None:
     detector = default_detector(Settings(threshold=1.0))
     with pytest.raises(FailedClosed, match="self-test"):
-        assemble(Settings(threshold=1.0), models, detector, key=KEY)
+        assemble(Session(Settings(threshold=1.0), models, KEY), detector)
     detector.close()
 
 
 def test_a_detector_without_landmarks_passes_the_self_test(models: Models) -> None:
     place = known_face(models.fitting)[1]
-    stream = assemble(Settings(), models, lambda _: [Face(place, 1.0)])
+    stream = assemble(Session(Settings(), models), lambda _: [Face(place, 1.0)])
     assert isinstance(stream.inner, ReplaceFaces) and not stream.inner.levels
 
 
@@ -107,7 +108,7 @@ def test_transfer_eyes_and_children_are_what_was_asked_for(models: Models, talk:
     results = []
     for settings in (Settings(), Settings(transfer="paper"), Settings(eyes="original"), Settings(children=True)):
         detector.forget()
-        stream = assemble(settings, models, detector, key=KEY)
+        stream = assemble(Session(settings, models, KEY), detector)
         results.append(run(stream, talk)[-1].y)
     detector.close()
     assert not np.array_equal(results[0], results[1])
@@ -129,7 +130,7 @@ def scene(seed: int, index: int) -> Frame:
 
 
 def test_a_scene_cut_ends_all_tracks(models: Models) -> None:
-    stream = assemble(Settings(method="blackout"), models, face_everywhere, size=(320, 240), tested=False)
+    stream = assemble(Session(Settings(method="blackout"), models), face_everywhere, size=(320, 240), tested=False)
     numbers = []
     for index in range(20):
         frame = scene(1 if index < 10 else 2, index)
@@ -141,8 +142,7 @@ def test_a_scene_cut_ends_all_tracks(models: Models) -> None:
 def test_a_lost_face_stays_covered_for_three_frames_at_any_rate(models: Models) -> None:
     seen = [True, False, False, False]
     stream = assemble(
-        Settings(method="blackout", coast=0.0),
-        models,
+        Session(Settings(method="blackout", coast=0.0), models),
         lambda frame: face_everywhere(frame) if seen[frame.index] else [],
         rate=Fraction(1),
         tested=False,
@@ -202,7 +202,7 @@ def nobody(frame: Frame) -> list[Face]:
 def recogniser(monkeypatch: pytest.MonkeyPatch) -> PersonRecogniser:
     """Finds everybody alike; whoever loads a recogniser gets it."""
     made = PersonRecogniser(lambda picture, points: picture[:2, :2].copy(), lambda cut: np.eye(4)[0], 0.3, 0.4, 0.03)
-    monkeypatch.setattr(assembled, "load_person_recogniser", lambda: made)
+    monkeypatch.setattr(session, "load_person_recogniser", lambda: made)
     return made
 
 
@@ -233,10 +233,10 @@ KNOWN, UNSURE, NEW = Outcome.RETURNED, Outcome.UNCERTAIN, Outcome.NEW
 def test_without_a_recogniser_people_are_known_by_the_fused_vector(
     models: Models, monkeypatch: pytest.MonkeyPatch, distance: float, expected: bool, outcome: Outcome
 ) -> None:
-    monkeypatch.setattr(assembled, "load_person_recogniser", lambda: None)
-    stream = assemble(Settings(), models, nobody, tested=False)
+    monkeypatch.setattr(session, "load_person_recogniser", lambda: None)
+    stream = assemble(Session(Settings(), models), nobody, tested=False)
     assert isinstance(templates_of(stream), FusedTemplates)
-    assert outcome_at(stream.persons, distance, expected) is outcome
+    assert outcome_at(stream.people.persons, distance, expected) is outcome
 
 
 @pytest.mark.usefixtures("recogniser")
@@ -247,26 +247,26 @@ def test_without_a_recogniser_people_are_known_by_the_fused_vector(
 def test_with_a_recogniser_people_are_known_by_its_vectors_and_distances(
     models: Models, distance: float, expected: bool, outcome: Outcome
 ) -> None:
-    stream = assemble(Settings(), models, nobody, tested=False)
+    stream = assemble(Session(Settings(), models), nobody, tested=False)
     assert isinstance(templates_of(stream), RecognisedTemplates)
-    assert outcome_at(stream.persons, distance, expected) is outcome
+    assert outcome_at(stream.people.persons, distance, expected) is outcome
 
 
 def test_a_mask_loads_no_recogniser(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> None:
         raise AssertionError("nobody is to be recognised")
 
-    monkeypatch.setattr(assembled, "load_person_recogniser", none)
-    assemble(Settings(method="blackout"), models, nobody, tested=False).close()
+    monkeypatch.setattr(session, "load_person_recogniser", none)
+    assemble(Session(Settings(method="blackout"), models), nobody, tested=False).close()
 
 
 def test_without_a_recogniser_everything_else_is_as_before(
     models: Models, talk: list[Frame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The self-test passes, and the person is shown by the own face."""
-    monkeypatch.setattr(assembled, "load_person_recogniser", lambda: None)
+    monkeypatch.setattr(session, "load_person_recogniser", lambda: None)
     detector = default_detector(Settings())
-    stream = assemble(Settings(), models, detector, key=KEY)
+    stream = assemble(Session(Settings(), models, KEY), detector)
     run(stream, talk)
     detector.close()
     assert stream.known_people == 1
@@ -275,7 +275,7 @@ def test_without_a_recogniser_everything_else_is_as_before(
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_doubts_are_judged_by_looks_and_strict_is_handed_on(models: Models, strict: bool) -> None:
-    stream = assemble(Settings(strict=strict), models, nobody, tested=False)
+    stream = assemble(Session(Settings(strict=strict), models), nobody, tested=False)
     assert isinstance(stream.inner, ReplaceFaces)
     assert isinstance(stream.inner._faces._judge, Looks)
     blank = Planes(*(np.full((side, side), 90, np.uint8) for side in (64, 32, 32)))
@@ -295,12 +295,12 @@ def test_the_next_part_of_a_stream_keeps_the_people_and_ends_the_thread_of_the_f
 
     before = running()
     detector = default_detector(Settings())
-    first = assemble(Settings(), models, detector, key=KEY, tested=False)
+    first = assemble(Session(Settings(), models, KEY), detector, tested=False)
     run(first, talk)
     assert len(running() - before) == 1
-    second = assemble(Settings(), models, detector, tested=False, earlier=first)
+    second = assemble(Session(Settings(), models), detector, tested=False, people=first.handed_on())
     assert running() <= before
-    assert second.persons is first.persons and second.surrogates is first.surrogates
+    assert second.people.persons is first.people.persons and second.people.surrogates is first.people.surrogates
     assert templates_of(second) is not templates_of(first)
     run(second, [replace(frame, time=frame.time + 5) for frame in talk])
     assert isinstance(first.inner, ReplaceFaces) and isinstance(second.inner, ReplaceFaces)

@@ -16,6 +16,7 @@ from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.detection.guard import Watch
 from streamdeid.runs.components import assemble, timed_detector
+from streamdeid.runs.session import Session
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
@@ -70,7 +71,7 @@ def _darker(planes: Planes) -> Planes:
 def _run(models: Models, frames: list[Frame], lookahead: int, beside: bool) -> tuple[list[Done[None]], int]:
     settings = Settings(lookahead=lookahead / float(RATE))
     with contextlib.closing(timed_detector(settings)) as detect:
-        stream = assemble(settings, models, detect, key=bytes(range(32)), size=SIZE, rate=RATE)
+        stream = assemble(Session(settings, models, bytes(range(32))), detect, size=SIZE, rate=RATE)
         watch = stream.detect
         assert isinstance(watch, Watch)
         found = watch if beside else OneAfterTheOther(watch)

@@ -18,10 +18,10 @@ from streamdeid.runs.again import RecordedFrames, RecordedTracks
 from streamdeid.runs.components import decided, lookahead_frames, open_sink, read_ahead, write_behind
 from streamdeid.runs.segments.cutting import Span
 from streamdeid.runs.segments.deciding import Numbers, Whole
+from streamdeid.runs.session import Session
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogate
-from streamdeid.surrogates.models import Models
 from streamdeid.video.files.source import FileSource, SourceInfo
 
 
@@ -147,19 +147,18 @@ def rendered(
     parts: Sequence[Part],
     span: Span,
     source: FileSource,
-    settings: Settings,
-    models: Models,
+    session: Session,
     header: AnalysisHeader,
     surrogates: Mapping[Whose, Surrogate],
 ) -> Generator[Done[None], None, None]:
     """The frames of a segment, rendered, in order; parts: `around` it. Raises InputError and FailedClosed."""
     info = source.info
     recorded = RecordedFrames(Analysis(header, DecidedFrames(parts), AnalysisEnd({}, None, "")))
-    deidentifier = decided(settings, models, _Given(surrogates), recorded, (info.width, info.height))
+    deidentifier = decided(session, _Given(surrogates), recorded, (info.width, info.height))
     step: Step[None] = Step(recorded.faces, RecordedTracks(recorded, span.begin), deidentifier)
     frames = source.between(span.times, span.begin, span.end, number=span.begin)
     with contextlib.closing(read_ahead(frames)) as coming:
-        for done in filtered(coming, step, lookahead_frames(settings, info)):
+        for done in filtered(coming, step, lookahead_frames(session.settings, info)):
             if done.frame.index >= span.first:
                 yield done
             if done.frame.index == span.last:

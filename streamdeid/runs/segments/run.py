@@ -18,7 +18,7 @@ from streamdeid.core.held_signals import signals_held
 from streamdeid.core.whose import Whose
 from streamdeid.errors import InputError
 from streamdeid.report.counts import Counts
-from streamdeid.runs.components import distances_of_persons, lookahead_frames
+from streamdeid.runs.components import lookahead_frames
 from streamdeid.runs.scratch import scratch
 from streamdeid.runs.segments.cutting import Span, cut_up
 from streamdeid.runs.segments.deciding import Whole, decide
@@ -27,7 +27,7 @@ from streamdeid.runs.segments.registered_faces import SharedRegister
 from streamdeid.runs.segments.rendering import around, parts_of
 from streamdeid.runs.segments.study import Studied
 from streamdeid.runs.segments.work import Recording, RenderTask, SegmentWork, StudyTask, Task, Told
-from streamdeid.settings import Settings
+from streamdeid.runs.session import Session
 from streamdeid.surrogates.choice import Surrogates
 from streamdeid.video.files.copied_streams import Dropped
 from streamdeid.video.files.joined import join
@@ -69,7 +69,7 @@ class _Here:
 def filter_segments(
     source: FileSource,
     output: Path,
-    settings: Settings,
+    session: Session,
     header: AnalysisHeader,
     surrogates: Surrogates | None,
     *,
@@ -85,7 +85,7 @@ def filter_segments(
     register: one that knows people of other recordings, too.
     Raises NotCutError, InputError, SettingsError, OutputError and FailedClosed; nothing is left then.
     """
-    info = source.info
+    info, settings = source.info, session.settings
     check_paths(output, source.path, settings.overwrite)
     if container_for(output.suffix).frame_grid:
         raise NotCutError(f"{output.suffix} files cannot be put together from segments")
@@ -105,7 +105,7 @@ def filter_segments(
         whole = decide(
             spans,
             studies,
-            distances_of_persons(),
+            session.distances,
             surrogates,
             reentry=settings.reentry,
             rate=info.average_rate,

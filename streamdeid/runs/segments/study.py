@@ -21,9 +21,8 @@ from streamdeid.protect.provisional_faces import LONG_DOUBT
 from streamdeid.runs.analysed import found_as_tracked
 from streamdeid.runs.components import lookahead_frames, read_ahead, studied
 from streamdeid.runs.segments.cutting import Span
+from streamdeid.runs.session import Session
 from streamdeid.runs.step import analysed
-from streamdeid.settings import Settings
-from streamdeid.surrogates.models import Models
 from streamdeid.video.files.source import FileSource
 
 
@@ -108,8 +107,7 @@ class _Summary:
 def study(
     span: Span,
     source: FileSource,
-    settings: Settings,
-    models: Models,
+    session: Session,
     detect: TimedDetector,
     header: AnalysisHeader,
     path: Path,
@@ -120,8 +118,8 @@ def study(
     told: called with the number of each frame that is done. Raises InputError, OutputError and FailedClosed.
     """
     info = source.info
-    lookahead = lookahead_frames(settings, info)
-    parts = studied(settings, models, detect, (info.width, info.height), info.average_rate)
+    lookahead = lookahead_frames(session.settings, info)
+    parts = studied(session, detect, (info.width, info.height), info.average_rate)
     summary = _Summary(span)
     scenes: dict[int, int] = {}
     with contextlib.ExitStack() as safe:

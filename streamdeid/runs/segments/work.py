@@ -12,13 +12,13 @@ from streamdeid.core.file_identity import FileIdentity
 from streamdeid.core.whose import Whose
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.report.counts import Counts
-from streamdeid.runs.components import default_detector, in_time, open_source, tested
+from streamdeid.runs.components import default_detector, in_time, open_source, passes_self_test
 from streamdeid.runs.segments.cutting import Span
 from streamdeid.runs.segments.rendering import Part, rendered, write
 from streamdeid.runs.segments.study import Studied, study
+from streamdeid.runs.session import keyless_session
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogate
-from streamdeid.surrogates.models import load_models
 
 Told = Callable[[int], None]
 """Called with the number of a frame that is done."""
@@ -68,22 +68,21 @@ class SegmentWork:
         self._cleanup = contextlib.ExitStack()
         with contextlib.ExitStack() as safe:
             self._source = open_source(recording.input, recording.settings, recording.identity)
-            self._models = load_models(recording.settings.models)
+            self._session = keyless_session(recording.settings)
             detect = default_detector(recording.settings)
             self._detect: TimedDetector = safe.enter_context(
                 contextlib.closing(in_time(detect, recording.settings, detect.close))
             )
-            tested(recording.settings, self._models, self._detect)
+            passes_self_test(self._session, self._detect)
             self._cleanup = safe.pop_all()
 
     def do(self, task: Task, told: Told) -> Studied | Counts:
         """Do a task. Raises InputError, OutputError and FailedClosed."""
-        one, settings = self._recording, self._recording.settings
+        source, session, header = self._source, self._session, self._recording.header
         if isinstance(task, StudyTask):
-            found = task.span, self._source, settings, self._models, self._detect, one.header, task.path
-            return study(*found, told)
-        what = task.parts, task.span, self._source, settings, self._models, one.header, task.surrogates
-        return write(rendered(*what), task.span, self._source.info, settings, task.path, told)
+            return study(task.span, source, session, self._detect, header, task.path, told)
+        frames = rendered(task.parts, task.span, source, session, header, task.surrogates)
+        return write(frames, task.span, source.info, session.settings, task.path, told)
 
     def close(self) -> None:
         """End the detector. Harmless when repeated."""
