@@ -26,7 +26,7 @@ from benchmarks.processes import COMMAND, children_of
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.process_usage import cpu_seconds
 from streamdeid.errors import ExitCode
-from streamdeid.runs.components import write_drawing
+from streamdeid.runs.parts import write_drawing
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
 

@@ -59,7 +59,7 @@ begun = float(sys.argv[2])
 lap("interpreter", time.time() - begun, time.process_time())
 import_wall, import_cpu = time.perf_counter(), time.process_time()
 import numpy as np
-from streamdeid.runs import components as assemble
+from streamdeid.runs import parts as assemble
 from streamdeid.runs import pictures as library
 from streamdeid.runs import session
 from streamdeid import Filter

@@ -33,7 +33,7 @@ from streamdeid.core.frames import Frame
 from streamdeid.core.process_usage import be_frugal
 from streamdeid.detection.guard import Watch
 from streamdeid.errors import StreamdeidError
-from streamdeid.runs.components import assemble, default_detector, lookahead_frames
+from streamdeid.runs.parts import assemble, default_detector, lookahead_frames
 from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Step, analysed
 from streamdeid.settings import Settings

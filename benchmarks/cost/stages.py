@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from streamdeid.report.counts import Counts
-from streamdeid.runs.components import assemble, default_detector, lookahead_frames
+from streamdeid.runs.parts import assemble, default_detector, lookahead_frames
 from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings

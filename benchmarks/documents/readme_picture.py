@@ -23,7 +23,7 @@ from streamdeid.core.arrays import Picture
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.report.contact_sheet import contact_sheet
-from streamdeid.runs.components import open_source, write_drawing
+from streamdeid.runs.parts import open_source, write_drawing
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.demo_people import demo_people

@@ -25,7 +25,7 @@ from streamdeid.cli.main import main as command
 from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
 from streamdeid.core.frames import Planes
 from streamdeid.core.protocols import Detector
-from streamdeid.runs import components, session
+from streamdeid.runs import parts, session
 from streamdeid.surrogates.models import Models
 from streamdeid.video.files.source import FileSource
 
@@ -79,7 +79,7 @@ def through_command(
             given.write_bytes(fault.damage(given.read_bytes()))
         for patch in fault.patches:
             stack.enter_context(_patched(patch))
-        stack.enter_context(mock.patch.object(components, "default_detector", return_value=faulty))
+        stack.enter_context(mock.patch.object(parts, "default_detector", return_value=faulty))
         stack.enter_context(mock.patch.object(session, "load_models", return_value=models))
         said = stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
         code = command(["filter", str(given), "-o", str(result), "--quiet", "--method", method, *fault.options])

@@ -41,7 +41,7 @@ from streamdeid.observe.outline import reaching
 from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
-from streamdeid.runs.components import assemble, default_detector, open_source
+from streamdeid.runs.parts import assemble, default_detector, open_source
 from streamdeid.runs.session import Session
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models, load_models

@@ -33,7 +33,7 @@ from streamdeid.errors import StreamdeidError
 from streamdeid.observe.observation import Observer
 from streamdeid.observe.occluders import OccluderMask
 from streamdeid.render.new_face import NewFace
-from streamdeid.runs.components import default_detector
+from streamdeid.runs.parts import default_detector
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
 

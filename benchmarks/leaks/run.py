@@ -16,7 +16,7 @@ from streamdeid.core.arrays import Box as Corners
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.protocols import Detector
-from streamdeid.runs.components import assemble, lookahead_frames, open_source
+from streamdeid.runs.parts import assemble, lookahead_frames, open_source
 from streamdeid.runs.session import Session
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings

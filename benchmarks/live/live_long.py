@@ -34,7 +34,7 @@ from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.process_usage import own_usage, usage_of
 from streamdeid.core.status import Arrival, SourceState
 from streamdeid.runs.live import LiveFilter
-from streamdeid.runs.live_components import StreamParts
+from streamdeid.runs.live_parts import StreamParts
 from streamdeid.runs.profiles import EDGE, profile_settings
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models

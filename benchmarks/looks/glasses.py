@@ -25,7 +25,7 @@ from streamdeid.core.frames import Planes
 from streamdeid.core.protocols import Detector
 from streamdeid.observe.glasses import LEAST_WIDTH, STRIP, eyes_strip
 from streamdeid.observe.observation import Observer
-from streamdeid.runs.components import default_detector
+from streamdeid.runs.parts import default_detector
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
 

@@ -21,7 +21,7 @@ from benchmarks.command_line import parser_of
 from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.errors import StreamdeidError
 from streamdeid.protect.levels import Cause, Level
-from streamdeid.runs.components import assemble, lookahead_frames, open_source, timed_detector
+from streamdeid.runs.parts import assemble, lookahead_frames, open_source, timed_detector
 from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings

@@ -48,7 +48,7 @@ from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.core.ibug68 import MOUTH_CORNERS, OUTLINE
 from streamdeid.errors import StreamdeidError
-from streamdeid.runs.components import default_detector
+from streamdeid.runs.parts import default_detector
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models, load_models
 

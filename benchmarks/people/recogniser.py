@@ -35,7 +35,7 @@ from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
 from streamdeid.identity.person_recogniser import PersonRecogniser, load_person_recogniser
 from streamdeid.observe.observation import reduced_face
-from streamdeid.runs.components import default_detector, photograph_detector, still_detector
+from streamdeid.runs.parts import default_detector, photograph_detector, still_detector
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
 from streamdeid.video.files.source import FileSource

@@ -37,7 +37,7 @@ from benchmarks.people.register_clips import Recording, made, photographed
 from benchmarks.people.register_pieces import pieces_of
 from benchmarks.people.register_price import price
 from benchmarks.people.register_run import Sighted, sighted
-from streamdeid.runs.components import photograph_detector, still_detector
+from streamdeid.runs.parts import photograph_detector, still_detector
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
 

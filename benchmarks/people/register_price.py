@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.photographs import Detect, listed, read_photograph, reduced
 from streamdeid.identity.person_recogniser import load_person_recogniser
-from streamdeid.runs.components import photograph_detector, still_detector
+from streamdeid.runs.parts import photograph_detector, still_detector
 
 _WIDTH = 120.0
 """Pixels that faces are reduced to: as wide as in many recordings."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchmarks.people.register_clips import Recording
 from benchmarks.people.run import OWN, POSED, level_of
 from streamdeid.protect.replace_faces import ReplaceFaces
-from streamdeid.runs.components import assemble, lookahead_frames, open_source, timed_detector
+from streamdeid.runs.parts import assemble, lookahead_frames, open_source, timed_detector
 from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Step, filtered
 from streamdeid.runs.stream import Stream

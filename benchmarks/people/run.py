@@ -24,7 +24,7 @@ from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction
 from streamdeid.errors import InputError
 from streamdeid.report.redaction_report import FileSide
 from streamdeid.runs.analysed import header_of
-from streamdeid.runs.components import (
+from streamdeid.runs.parts import (
     assemble,
     in_time,
     lookahead_frames,

@@ -38,7 +38,7 @@ from streamdeid.identity.recognised_faces import Recogniser, sharpness_of, unfit
 from streamdeid.identity.upper_face import ACCEPT, UpperFace
 from streamdeid.lab.identification import exact_limits, threshold_at
 from streamdeid.observe.signals import Sharpness
-from streamdeid.runs.components import photograph_detector, still_detector
+from streamdeid.runs.parts import photograph_detector, still_detector
 from streamdeid.runs.whitelist import LEAST_WIDTH, recogniser_of
 from streamdeid.settings import DLIB, Settings
 from streamdeid.surrogates.models import load_models

@@ -13,7 +13,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.core.arrays import Vectors
 from streamdeid.identity.recognised_faces import Recogniser, unfit, vector_of
 from streamdeid.protect.whitelist import AROUND, Recognition
-from streamdeid.runs.components import default_detector
+from streamdeid.runs.parts import default_detector
 from streamdeid.runs.whitelist import LEAST_WIDTH
 from streamdeid.settings import Settings
 from streamdeid.tracking.tracker import FaceTracker

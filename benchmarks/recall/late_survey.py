@@ -12,8 +12,8 @@ from unittest import mock
 from streamdeid.core.frames import Planes
 from streamdeid.detection import mediapipe_faces
 from streamdeid.detection.deadline import TimedDetector
-from streamdeid.runs import components
-from streamdeid.runs.components import timed_detector
+from streamdeid.runs import parts
+from streamdeid.runs.parts import timed_detector
 from streamdeid.settings import Settings
 
 TAKES, RESTS = Fraction(1, 5), 2
@@ -72,7 +72,7 @@ def detector(settings: Settings) -> Iterator[TimedDetector]:
     """The detector of these settings; with a look-ahead shorter than a recording's they stand for a live stream."""
     if hasattr(mediapipe_faces, "SurveyBeside"):
         late = mock.patch.object(mediapipe_faces, "SurveyBeside", LateSurvey)
-        with late, mock.patch.object(components, "processors", return_value=2):
+        with late, mock.patch.object(parts, "processors", return_value=2):
             own = timed_detector(settings, live=settings.lookahead < Settings().lookahead)
     else:  # an earlier version of the filter
         own = timed_detector(settings)

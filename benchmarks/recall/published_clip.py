@@ -17,7 +17,7 @@ from benchmarks.recall.late_survey import detector
 from benchmarks.recall.score import NO_FACE, Corners
 from streamdeid.core.frames import Planes
 from streamdeid.protect.plan import Plan
-from streamdeid.runs.components import assemble, lookahead_frames, open_source
+from streamdeid.runs.parts import assemble, lookahead_frames, open_source
 from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Done, filtered
 from streamdeid.settings import Settings

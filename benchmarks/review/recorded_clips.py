@@ -15,7 +15,7 @@ from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, F
 from streamdeid.lab.attacks import gaps
 from streamdeid.lab.attacks.gaps import CLASSES, Box
 from streamdeid.runs.analysed import record_of
-from streamdeid.runs.components import assemble, lookahead_frames, open_source, timed_detector
+from streamdeid.runs.parts import assemble, lookahead_frames, open_source, timed_detector
 from streamdeid.runs.session import Session
 from streamdeid.runs.step import Step, filtered
 from streamdeid.settings import Settings

@@ -17,7 +17,7 @@ from streamdeid.core.protocols import Detector
 from streamdeid.core.shown_text import say
 from streamdeid.errors import ExitCode, InputError, SettingsError
 from streamdeid.report.contact_sheet import check_sheet_path, contact_sheet, crop, write_sheet
-from streamdeid.runs.components import default_detector, open_source
+from streamdeid.runs.parts import default_detector, open_source
 from streamdeid.settings import Settings
 
 DESCRIPTION = """\

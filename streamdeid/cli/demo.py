@@ -19,8 +19,8 @@ from streamdeid.errors import ExitCode, OutputError, SettingsError, StreamdeidEr
 from streamdeid.report.audit import read_report
 from streamdeid.report.contact_sheet import contact_sheet, crop, write_sheet
 from streamdeid.report.redaction_report import FileSide, Report, write_report
-from streamdeid.runs.components import open_source, write_drawing
 from streamdeid.runs.files import FileRun
+from streamdeid.runs.parts import open_source, write_drawing
 from streamdeid.settings import ALL_METHODS, Settings, attributes_of
 from streamdeid.synthetic.demo_people import CREDIT, demo_people
 from streamdeid.synthetic.people import SyntheticFrame

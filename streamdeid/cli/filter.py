@@ -21,9 +21,9 @@ from streamdeid.errors import ExitCode
 from streamdeid.report.redaction_report import Choice, FileFailure, FileReport
 from streamdeid.review.doubts import doubts
 from streamdeid.runs.batch import filter_files
-from streamdeid.runs.components import WRITABLE
 from streamdeid.runs.files import FileRun
 from streamdeid.runs.journal import NAME, Journal, settings_digest
+from streamdeid.runs.parts import WRITABLE
 from streamdeid.runs.profiles import PROFILES, profile_of
 from streamdeid.runs.reviewed_file import Asked
 from streamdeid.settings import ENCODING, FACES, FILES, WHITELIST, Settings

@@ -30,9 +30,9 @@ from streamdeid.runs.archive import (
 )
 from streamdeid.runs.archive_journal import ArchiveJournal
 from streamdeid.runs.batch import Result
-from streamdeid.runs.components import WRITABLE
 from streamdeid.runs.fetched import ArchiveTask, filter_fetched
 from streamdeid.runs.journal import NAME, Journal, settings_digest
+from streamdeid.runs.parts import WRITABLE
 from streamdeid.runs.session import open_session
 from streamdeid.runs.shipped import Shipped, ship
 from streamdeid.settings import Settings

@@ -24,7 +24,7 @@ from streamdeid.core.shown_text import say, say_json
 from streamdeid.core.status import LiveStatus
 from streamdeid.errors import ExitCode, FailedClosed
 from streamdeid.runs.live import LiveFilter
-from streamdeid.runs.live_components import open_live
+from streamdeid.runs.live_parts import open_live
 from streamdeid.runs.named_by_settings import files_of_run
 from streamdeid.settings import Settings
 from streamdeid.video.live.files import deletes

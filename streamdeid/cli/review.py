@@ -24,7 +24,7 @@ from streamdeid.errors import ExitCode, InputError, OutputError, SettingsError
 from streamdeid.review.app import Open
 from streamdeid.review.opening import Files, open_review
 from streamdeid.review.serving import serve_desk
-from streamdeid.runs.components import WRITABLE
+from streamdeid.runs.parts import WRITABLE
 from streamdeid.settings import Settings
 
 DESCRIPTION = """\

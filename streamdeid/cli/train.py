@@ -29,8 +29,8 @@ from streamdeid.core.faces import Face
 from streamdeid.core.named_files import MODELS, PHOTOGRAPH, TABLE, Named, check_named
 from streamdeid.core.shown_text import say
 from streamdeid.errors import ExitCode, InputError, OutputError, StreamdeidError
-from streamdeid.runs.components import photograph_detector, still_detector
 from streamdeid.runs.named_by_settings import files_of_models
+from streamdeid.runs.parts import photograph_detector, still_detector
 from streamdeid.surrogates.gallery import UNKNOWN_AGE, Gallery, GenderRule, save_gallery
 from streamdeid.surrogates.gender_rule import learn_gender, rightness
 from streamdeid.surrogates.models import GALLERY, HASHES, MODEL, load_models, write_hashes

@@ -34,8 +34,8 @@ from streamdeid.lab.picture_attacks.attack_pictures import attack_pictures
 from streamdeid.lab.picture_attacks.other_photographs import people_rows, read_people
 from streamdeid.lab.tables import Chapter, write_chapters
 from streamdeid.lab.utility.measure import measure_utility
-from streamdeid.runs.components import photograph_detector, still_detector
 from streamdeid.runs.named_by_settings import files_of_models
+from streamdeid.runs.parts import photograph_detector, still_detector
 from streamdeid.surrogates.choice import METHODS
 from streamdeid.surrogates.models import Models, load_models
 

@@ -28,7 +28,7 @@ from streamdeid.lab.attacks.filmed import Filmed, Pair, Person, counterpart
 from streamdeid.lab.attacks.gaps_chapter import gaps_chapter
 from streamdeid.lab.attacks.video_chapters import averages_chapter, motion_chapter
 from streamdeid.lab.tables import Chapter, Table
-from streamdeid.runs.components import (
+from streamdeid.runs.parts import (
     WRITABLE,
     assemble,
     lookahead_frames,

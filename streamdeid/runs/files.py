@@ -28,7 +28,9 @@ from streamdeid.report.redaction_report import (
 from streamdeid.runs.again import Again, count_copied, count_rendered
 from streamdeid.runs.analysed import header_of
 from streamdeid.runs.asked_for import choice_of
-from streamdeid.runs.components import (
+from streamdeid.runs.file_report import file_report, timings_of
+from streamdeid.runs.named_by_settings import files_of_run
+from streamdeid.runs.parts import (
     assemble,
     lookahead_frames,
     open_sink,
@@ -39,8 +41,6 @@ from streamdeid.runs.components import (
     whitelisted,
     write_behind,
 )
-from streamdeid.runs.file_report import file_report, timings_of
-from streamdeid.runs.named_by_settings import files_of_run
 from streamdeid.runs.proof import Proof
 from streamdeid.runs.reviewed_file import Asked, ReviewedFile
 from streamdeid.runs.segments.registered_faces import SharedRegister

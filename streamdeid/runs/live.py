@@ -66,7 +66,7 @@ class LiveParts(Protocol):
 
 
 class PartsBuilder(Protocol):
-    """What builds such parts, as `runs.live_components.StreamParts`."""
+    """What builds such parts, as `runs.live_parts.StreamParts`."""
 
     def __call__(self, size: tuple[int, int], rate: Fraction, earlier: Any, /, *, doubted: bool) -> LiveParts: ...
 

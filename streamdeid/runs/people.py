@@ -1,7 +1,7 @@
 """The people of one stream: what outlives its parts.
 
 A camera is lost and comes back, its picture changes its size, the filter fails and is built anew: each time the stream
-gets new parts (`runs.components.assemble`), and the people in it keep their numbers and their faces.
+gets new parts (`runs.parts.assemble`), and the people in it keep their numbers and their faces.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from streamdeid.core.square_pixels import frame_of, square_size
 from streamdeid.errors import SettingsError
 from streamdeid.identity.recognised_faces import Recogniser
 from streamdeid.protect.fixed_regions import REGION
-from streamdeid.runs.components import assemble, default_detector, in_time, whitelisted
+from streamdeid.runs.parts import assemble, default_detector, in_time, whitelisted
 from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Step
 from streamdeid.runs.stream import Stream

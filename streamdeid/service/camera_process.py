@@ -25,7 +25,7 @@ from streamdeid.core.shown_text import say
 from streamdeid.core.status import LiveStatus
 from streamdeid.errors import ExitCode, FailedClosed, StreamdeidError
 from streamdeid.runs.live import LiveFilter
-from streamdeid.runs.live_components import open_live
+from streamdeid.runs.live_parts import open_live
 from streamdeid.service.camera import Camera
 from streamdeid.service.lease import ENDING, UNTIL
 from streamdeid.service.pipe_messages import LONGEST_LINE, picture_head, read_order

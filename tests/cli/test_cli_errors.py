@@ -26,7 +26,7 @@ from streamdeid.core.shipped_models import shipped
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import Plans
-from streamdeid.runs import components as assemble
+from streamdeid.runs import parts as assemble
 from tests.report.test_report import check_report
 from tests.synthetic_video import encode
 from tests.talking_clip import audio_only

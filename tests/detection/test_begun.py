@@ -14,7 +14,7 @@ from streamdeid.core.frames import Frame
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.detection.guard import Watch
 from streamdeid.errors import FailedClosed
-from streamdeid.runs import components, files, session
+from streamdeid.runs import files, parts, session
 from streamdeid.runs.analysed import Kept
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
@@ -141,7 +141,7 @@ def test_a_detector_that_a_file_which_failed_left_at_work_is_not_the_next_ones_w
         made.append(Told())
         return made[-1]
 
-    monkeypatch.setattr(components, "default_detector", detector)
+    monkeypatch.setattr(parts, "default_detector", detector)
     monkeypatch.setattr(session, "load_models", lambda _: Models(fitting, gallery))
     with files.FileRun(Settings(method="blackout", detector_deadline=0.3)) as run:
         first = run.start().detect

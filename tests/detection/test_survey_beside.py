@@ -21,7 +21,7 @@ from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.places import Place
 from streamdeid.detection.survey import Surveyed
 from streamdeid.detection.survey_beside import SurveyBeside, There, found_now
-from streamdeid.runs import components
+from streamdeid.runs import parts
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
 from streamdeid.synthetic.people import synthetic_people
@@ -274,9 +274,9 @@ def test_only_live_pictures_do_not_wait_and_only_where_there_is_a_second_process
     live: bool, lookahead: float, processors: int, expected: tuple[float, int, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(components, "MediapipeFaces", lambda *given: asked.append(given))
-    monkeypatch.setattr(components, "processors", lambda: processors)
-    components.default_detector(Settings(lookahead=lookahead), live=live)
-    components.default_detector(Settings(lookahead=lookahead, survey=3.0), live=live)
+    monkeypatch.setattr(parts, "MediapipeFaces", lambda *given: asked.append(given))
+    monkeypatch.setattr(parts, "processors", lambda: processors)
+    parts.default_detector(Settings(lookahead=lookahead), live=live)
+    parts.default_detector(Settings(lookahead=lookahead, survey=3.0), live=live)
     assert asked[0][3:] == expected
     assert asked[1][3:] == (3.0, *expected[1:])

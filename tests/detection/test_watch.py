@@ -26,7 +26,7 @@ from streamdeid.detection.deadline import MOST_FACES, TimedDetector
 from streamdeid.detection.guard import Watch, checked
 from streamdeid.errors import FailedClosed, InputError, SettingsError
 from streamdeid.protect.self_test import known_face
-from streamdeid.runs import components, session
+from streamdeid.runs import parts, session
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import Models
 from tests.synthetic_video import encode
@@ -507,7 +507,7 @@ def test_after_a_hang_the_next_file_gets_a_new_detector(
         made.append(Hanging(known_face(fitting)[1], not made, released))
         return made[-1]
 
-    monkeypatch.setattr(components, "default_detector", detector)
+    monkeypatch.setattr(parts, "default_detector", detector)
     monkeypatch.setattr(session, "load_models", lambda _: Models(fitting, gallery))
     argv = ["filter", str(tmp_path), "--method", "blackout", "--quiet", "--detector-deadline", "0.3"]
     assert main(argv) == 4
@@ -522,7 +522,7 @@ def test_after_a_hang_the_next_file_gets_a_new_detector(
 
 HANGING_RUN = """
 import sys, threading, time
-import streamdeid.runs.components as components
+import streamdeid.runs.parts as parts
 import streamdeid.runs.files as files
 from streamdeid.cli.main import run
 class Hangs:
@@ -541,7 +541,7 @@ class HangsInOpenCV(Hangs):
         print("it hangs", flush=True)
         while True:  # each call asks for the interpreter in a destructor, where no thread can be ended
             cv2.GaussianBlur(frame.planes.y, (9, 9), 3)
-components.default_detector = lambda settings, live=False: {name}()
+parts.default_detector = lambda settings, live=False: {name}()
 run()
 """
 

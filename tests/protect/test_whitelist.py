@@ -37,7 +37,7 @@ from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import at_once
 from streamdeid.protect.whitelist import Recognition, Whitelist
 from streamdeid.report.audit import read_report, warnings_of
-from streamdeid.runs.components import photograph_detector, still_detector
+from streamdeid.runs.parts import photograph_detector, still_detector
 from streamdeid.runs.step import Step, filtered
 from streamdeid.runs.whitelist import read_whitelist, recogniser_of
 from streamdeid.surrogates.gallery import Gallery

@@ -1,4 +1,4 @@
-"""The parts as `runs.components` puts them together: what is chosen, wired and left clean."""
+"""The parts as `runs.parts` puts them together: what is chosen, wired and left clean."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from streamdeid.protect.plan import at_once
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.self_test import known_face
 from streamdeid.runs import session
-from streamdeid.runs.components import assemble, default_detector, lookahead_frames
+from streamdeid.runs.parts import assemble, default_detector, lookahead_frames
 from streamdeid.runs.pictures import _pasted
 from streamdeid.runs.session import Session
 from streamdeid.runs.stream import Stream

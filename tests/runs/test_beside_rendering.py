@@ -15,7 +15,7 @@ from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.detection.guard import Watch
-from streamdeid.runs.components import assemble, timed_detector
+from streamdeid.runs.parts import assemble, timed_detector
 from streamdeid.runs.session import Session
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.settings import Settings
@@ -83,7 +83,7 @@ def _run(models: Models, frames: list[Frame], lookahead: int, beside: bool) -> t
 def test_the_pictures_and_all_that_was_decided_are_the_same(
     shipped_models: Models, frames: list[Frame], lookahead: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streamdeid.runs.components.Watch", Noted)
+    monkeypatch.setattr("streamdeid.runs.parts.Watch", Noted)
     Noted.begun = Noted.again = 0
     beside, cuts = _run(shipped_models, frames, lookahead, beside=True)
     assert Noted.begun == FRAMES - 1 - lookahead

@@ -14,7 +14,7 @@ from streamdeid.cli.live_options import live_settings_of
 from streamdeid.core.settings_table import table
 from streamdeid.errors import SettingsError
 from streamdeid.protect.region import read_region
-from streamdeid.runs.live_components import open_live
+from streamdeid.runs.live_parts import open_live
 from streamdeid.runs.profiles import EDGE, PROFILES, profile_of, profile_reference
 from streamdeid.service.cameras_file import read_cameras
 from streamdeid.settings import FACES, Settings

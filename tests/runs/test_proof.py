@@ -9,9 +9,9 @@ import pytest
 from streamdeid.aam.fit import FitModel
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.errors import FailedClosed, SettingsError
-from streamdeid.runs import components, proof
-from streamdeid.runs.components import write_drawing
+from streamdeid.runs import parts, proof
 from streamdeid.runs.files import FileRun
+from streamdeid.runs.parts import write_drawing
 from streamdeid.runs.proof import Proof
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
@@ -44,7 +44,7 @@ def test_it_stands_for_a_minute_for_one_detector_until_something_fails(monkeypat
 
 def test_the_recordings_of_a_run_share_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[object] = []
-    monkeypatch.setattr(components, "self_test", lambda *parts: counted.append(parts))
+    monkeypatch.setattr(parts, "self_test", lambda *given: counted.append(given))
     write_drawing(tmp_path / "in.mp4", [planes(90 + 9 * number) for number in range(3)], 25)
     with FileRun(Settings(method="blackout")) as run:
         for name in ("a.mp4", "b.mp4", "c.mp4"):

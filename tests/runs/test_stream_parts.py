@@ -17,8 +17,9 @@ from streamdeid.errors import FailedClosed, SettingsError
 from streamdeid.protect.levels import Level
 from streamdeid.protect.plan import at_once
 from streamdeid.protect.replace_faces import ReplaceFaces
-from streamdeid.runs import components, proof
-from streamdeid.runs.live_components import StreamParts
+from streamdeid.runs import parts as named_parts
+from streamdeid.runs import proof
+from streamdeid.runs.live_parts import StreamParts
 from streamdeid.runs.stream import Stream
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
@@ -147,7 +148,7 @@ class SelfTests:
 @pytest.fixture
 def tests(monkeypatch: pytest.MonkeyPatch) -> SelfTests:
     counted = SelfTests()
-    monkeypatch.setattr(components, "self_test", counted)
+    monkeypatch.setattr(named_parts, "self_test", counted)
     return counted
 
 

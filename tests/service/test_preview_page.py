@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from benchmarks.watermark import Watermark
 from streamdeid.aam.fit import FitModel
-from streamdeid.runs.components import open_source, write_drawing
+from streamdeid.runs.parts import open_source, write_drawing
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import synthetic_people

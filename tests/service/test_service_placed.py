@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from streamdeid.errors import ExitCode, SettingsError
-from streamdeid.runs.components import write_drawing
+from streamdeid.runs.parts import write_drawing
 from streamdeid.runs.shipped import packed
 from streamdeid.service import lease, placed_child, restarts, supervised_camera
 from streamdeid.service import placed_order as placed_order_file

@@ -21,7 +21,7 @@ from benchmarks.processes import COMMAND
 from streamdeid.aam.fit import FitModel
 from streamdeid.cli.main import main
 from streamdeid.errors import ExitCode
-from streamdeid.runs.components import write_drawing
+from streamdeid.runs.parts import write_drawing
 from streamdeid.service import ray_relays
 from streamdeid.service.lease import ENCODER, ENDING, LEASE
 from streamdeid.service.placed_child import Lost

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from streamdeid.aam.fit import FitModel
-from streamdeid.runs.components import write_drawing
+from streamdeid.runs.parts import write_drawing
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import synthetic_people
 from tests.patience import eventually

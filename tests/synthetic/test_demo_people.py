@@ -17,7 +17,7 @@ from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
 from streamdeid.core.ibug68 import INNER_LIP, LEFT_EYE, RIGHT_EYE
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
-from streamdeid.runs.components import still_detector
+from streamdeid.runs.parts import still_detector
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.demo_people import SIZE, demo_people, load_astronaut
 from streamdeid.synthetic.motion import Motion

@@ -15,7 +15,7 @@ from streamdeid.core.whose import Whose
 from streamdeid.errors import FailedClosed
 from streamdeid.report.counts import Counts
 from streamdeid.runs.again import RecordedFrames, RecordedTracks
-from streamdeid.runs.components import decided, lookahead_frames, open_sink, read_ahead, write_behind
+from streamdeid.runs.parts import decided, lookahead_frames, open_sink, read_ahead, write_behind
 from streamdeid.runs.segments.cutting import Span
 from streamdeid.runs.segments.deciding import Numbers, Whole
 from streamdeid.runs.session import Session

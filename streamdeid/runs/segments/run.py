@@ -18,7 +18,7 @@ from streamdeid.core.held_signals import signals_held
 from streamdeid.core.whose import Whose
 from streamdeid.errors import InputError
 from streamdeid.report.counts import Counts
-from streamdeid.runs.components import lookahead_frames
+from streamdeid.runs.parts import lookahead_frames
 from streamdeid.runs.scratch import scratch
 from streamdeid.runs.segments.cutting import Span, cut_up
 from streamdeid.runs.segments.deciding import Whole, decide

@@ -19,7 +19,7 @@ from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import Plans
 from streamdeid.protect.provisional_faces import LONG_DOUBT
 from streamdeid.runs.analysed import found_as_tracked
-from streamdeid.runs.components import lookahead_frames, read_ahead, studied
+from streamdeid.runs.parts import lookahead_frames, read_ahead, studied
 from streamdeid.runs.segments.cutting import Span
 from streamdeid.runs.session import Session
 from streamdeid.runs.step import analysed

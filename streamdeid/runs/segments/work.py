@@ -12,7 +12,7 @@ from streamdeid.core.file_identity import FileIdentity
 from streamdeid.core.whose import Whose
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.report.counts import Counts
-from streamdeid.runs.components import default_detector, in_time, open_source, passes_self_test
+from streamdeid.runs.parts import default_detector, in_time, open_source, passes_self_test
 from streamdeid.runs.segments.cutting import Span
 from streamdeid.runs.segments.rendering import Part, rendered, write
 from streamdeid.runs.segments.study import Studied, study

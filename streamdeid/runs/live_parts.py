@@ -11,8 +11,8 @@ from streamdeid.core.process_usage import give_back_memory
 from streamdeid.core.protocols import Detector
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.errors import FailedClosed
-from streamdeid.runs.components import assemble, default_detector, in_time, whitelisted
 from streamdeid.runs.live import LiveFilter
+from streamdeid.runs.parts import assemble, default_detector, in_time, whitelisted
 from streamdeid.runs.proof import Proof
 from streamdeid.runs.session import open_session
 from streamdeid.runs.stream import Stream
