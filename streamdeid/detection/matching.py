@@ -50,14 +50,23 @@ def _in_others(boxes: Points, fits: NDArray[np.bool_], places: Sequence[Place]) 
 
 
 def without_twins(places: Sequence[Place]) -> list[Place]:
-    """Two places whose landmarks were followed onto one face are one: the better seen is kept."""
+    """Two places whose landmarks were followed onto one face are one: that whose box lies on it is kept, or else the
+    better seen. Who came to the landmarks from somewhere else has a box that is none of the face's."""
     kept: list[Place] = []
-    for place in sorted(places, key=lambda one: (one.region is None, -one.evidence, -one.score)):
+    for place in sorted(places, key=lambda one: (one.region is None, _astray(one), -one.evidence, -one.score)):
         if place.region is None or not any(
             other.region is not None and _one(place.region, other.region) for other in kept
         ):
             kept.append(place)
     return kept
+
+
+def _astray(place: Place) -> bool:
+    """Whether the middle of the detector's box lies beside the mesh: either is somebody else's, or of a chest."""
+    if place.outline is None:
+        return False
+    middle = np.reshape(place.raw, (2, 2)).mean(axis=0)
+    return not bool((middle >= place.outline[0]).all() and (middle <= place.outline[1]).all())
 
 
 def _one(a: Region, b: Region) -> bool:
