@@ -1,4 +1,6 @@
-"""What YuNet and CenterFace say of the faces in a picture: boxes, five points each, and scores."""
+"""What YuNet and CenterFace say of the faces in a picture: boxes, five points each, and scores.
+
+Besides, how such points go along with a box, and how far they lie from those of a mesh."""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Keypoints
 from streamdeid.detection.quarter_turns import boxes_turned_back, turned_back
 
@@ -56,3 +59,18 @@ def as_detected(box: tuple[float, float, float, float]) -> tuple[float, float, f
     half = (x1 - x0 + y1 - y0) / 4
     x, y = (x0 + x1) / 2, y0 + NOSE * (y1 - y0)
     return x - half, y - half, x + half, y + half
+
+
+def apart(mesh: Points, found: Keypoints) -> float:
+    """Mean distance of five points of a mesh (478, 3) from those of a network, shares of the face's width."""
+    points = mesh[:, :2]
+    five = [(points[33] + points[133]) / 2, (points[263] + points[362]) / 2, points[1], points[61], points[291]]
+    return float(np.linalg.norm(np.array(five) - found.points, axis=1).mean() / max(found.box[2] - found.box[0], 1.0))
+
+
+def moved_points(found: Keypoints, before: Points, now: Points, scale: float) -> Keypoints:
+    """Points moved as the corners (2, 2) of a box were, and scaled about its middle."""
+    middle, then = now.mean(axis=0), before.mean(axis=0)
+    box = (np.reshape(found.box, (2, 2)) - then) * scale + middle
+    x0, y0, x1, y1 = (float(v) for v in box.ravel())
+    return Keypoints((x0, y0, x1, y1), (found.points - then) * scale + middle, found.score)

@@ -8,11 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Points
+from streamdeid.core.arrays import Box, Points
+from streamdeid.core.heads import seconds
 from streamdeid.detection.candidates import Candidate, overlap
 from streamdeid.detection.places import Place
 from streamdeid.detection.region import Region
 
+SURE = 0.5
+"""Evidence from which a face is larger than its parts: nose and mouth look like a face in a fine tile."""
 _SAME_PLACE = 0.25
 """IoU from which a candidate is what was here in the last frames."""
 
@@ -61,11 +64,34 @@ def without_twins(places: Sequence[Place]) -> list[Place]:
     return kept
 
 
-def _astray(place: Place) -> bool:
-    """Whether the middle of the detector's box lies beside the mesh: either is somebody else's, or of a chest."""
+def one_to_a_head(places: Sequence[Place]) -> None:
+    """Mark what was seen on the head of a face beside that face.
+
+    Of a head in profile the detector sees the back, too. A place whose mesh lies beside its box takes the box of a
+    second one on its head, if the mesh lies on that; points were asked for behind the head otherwise, and none found.
+    """
+    seen = [place for place in places if place.missed == 0]
+    boxes = np.array([place.box for place in seen]).reshape(-1, 4)
+    sure = [place.believed + place.trusted for place in seen]
+    gone = seconds(boxes, [place.face for place in seen], sure, SURE, [place.turn for place in seen])
+    for row, place in enumerate(seen):
+        place.second = row in gone
+    spare = [place for place in seen if place.second and place.outline is None]
+    for place in seen:
+        if not place.second and _astray(place):
+            other = next((one for one in spare if not _astray(place, one.raw)), None)
+            if other is not None:
+                own = place.raw
+                place.based_on(other.raw)
+                other.based_on(own)
+
+
+def _astray(place: Place, box: Box | None = None) -> bool:
+    """Whether the middle of a box, the detector's unless another is given, lies beside the mesh: either is somebody
+    else's, or of a chest."""
     if place.outline is None:
         return False
-    middle = np.reshape(place.raw, (2, 2)).mean(axis=0)
+    middle = np.reshape(place.raw if box is None else box, (2, 2)).mean(axis=0)
     return not bool((middle >= place.outline[0]).all() and (middle <= place.outline[1]).all())
 
 

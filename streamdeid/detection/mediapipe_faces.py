@@ -17,14 +17,13 @@ from streamdeid.core.arrays import Box
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Planes
-from streamdeid.core.heads import seconds
 from streamdeid.core.shipped_models import CENTERFACE, YUNET, network
 from streamdeid.detection.candidates import SAME_FACE, Candidate, joined, overlap, part_of, seen_before
 from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
 from streamdeid.detection.looked_again import looked_again
-from streamdeid.detection.matching import matched, without_twins
+from streamdeid.detection.matching import SURE, matched, one_to_a_head, without_twins
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import WAITED_FOR, Place, remembered
 from streamdeid.detection.quarter_turns import TURNS, aside, boxes_turned_back, turned, turned_back
@@ -39,8 +38,6 @@ _WHOLE_SIZE = 384
 """Longer side, pixels, of the copy of the whole picture that the detector sees: twice its 192-pixel input."""
 _FAINT = 0.6
 """Share of the threshold from which a score makes a candidate."""
-_SURE = 0.5
-"""Evidence from which a face is larger than its parts: nose and mouth look like a face in a fine tile."""
 _ALONE = 0.65
 """Evidence by a survey from which nobody else is asked: a face is evident then by itself (`tracking.evident`)."""
 _PLAIN = 24.0
@@ -117,13 +114,13 @@ class MediapipeFaces:
         known = {row: self._places[place] for row, place in belongs.items()}
         new = seen_before(self._close, seen, candidates)
         # Known faces come first, or what is seen on their hair gets their points.
-        sure = {row for row, place in known.items() if place.evidence >= _SURE}
+        sure = {row for row, place in known.items() if place.evidence >= SURE}
         for row in sorted(known.keys() | new, key=lambda r: (r not in sure, candidates[r].turn, -candidates[r].area)):
             self._sight(planes, known.get(row), candidates[row])
         self._find_again(planes)
         self._look_over(frame)
         self._ask_for_points(planes)
-        self._one_to_a_head()
+        one_to_a_head(self._places)
         self._look_closely(planes)
         faces = [_face_at(one) for one in self._places if one.missed == 0 and one.possible and not one.second]
         self._places = remembered(self._places)
@@ -214,7 +211,7 @@ class MediapipeFaces:
 
     def _others(self, place: Place) -> list[Box]:
         """Boxes of the faces that are seen beside a place, and known as such."""
-        sure = [one for one in self._places if one is not place and one.missed == 0 and one.evidence >= _SURE]
+        sure = [one for one in self._places if one is not place and one.missed == 0 and one.evidence >= SURE]
         return [as_detected(one.face) for one in sure if one.face is not None]
 
     def _find_again(self, planes: Planes) -> None:
@@ -297,15 +294,6 @@ class MediapipeFaces:
                 if place.turns_due():
                     self._try_turns(planes, place)
 
-    def _one_to_a_head(self) -> None:
-        """Mark what was seen on the head of a face beside that face."""
-        seen = [place for place in self._places if place.missed == 0]
-        boxes = np.array([place.box for place in seen]).reshape(-1, 4)
-        sure = [place.believed + place.trusted for place in seen]
-        gone = seconds(boxes, [place.face for place in seen], sure, _SURE, [place.turn for place in seen])
-        for row, place in enumerate(seen):
-            place.second = row in gone
-
     def _search(self, planes: Planes, number: int) -> list[Candidate]:
         """What the detector sees in a tile."""
         tile = self._tiles[number]
@@ -327,7 +315,7 @@ class MediapipeFaces:
     def _sight(self, planes: Planes, place: Place | None, candidate: Candidate) -> None:
         """The detector saw something, where a place is known or not: how sure is it, and are there landmarks?"""
         if place is None:
-            if part_of(candidate.box, [one.box for one in self._places if one.missed == 0 and one.evidence >= _SURE]):
+            if part_of(candidate.box, [one.box for one in self._places if one.missed == 0 and one.evidence >= SURE]):
                 return
             if candidate.turn and not self._lies(planes, candidate):
                 return

@@ -10,7 +10,7 @@ import numpy as np
 from streamdeid.core.arrays import Box, Points
 from streamdeid.core.faces import NO_FACE, Keypoints
 from streamdeid.detection.candidates import Candidate
-from streamdeid.detection.five_points import as_detected
+from streamdeid.detection.five_points import apart, as_detected, moved_points
 from streamdeid.detection.landmarks import outline_of
 from streamdeid.detection.quarter_turns import turn_of
 from streamdeid.detection.region import Region
@@ -208,9 +208,14 @@ class Place:
         """Note what the second network sees here now."""
         self._keypoints, self._key_raw, self._key_tile, self._key_age = found, self.raw, self.tile, 0
         self._key_outline = None
-        if found is not None and found.score >= _POINTS and self.mesh is not None:
-            self._verified = 0 if _apart(self.mesh[0], found) <= _APART else -1
+        self._verify()
         self._correct()
+
+    def _verify(self) -> None:
+        """Compare the points of this frame with its mesh."""
+        found = self._keypoints
+        if found is not None and found.score >= _POINTS and self.mesh is not None:
+            self._verified = 0 if apart(self.mesh[0], found) <= _APART else -1
 
     @property
     def trusted(self) -> bool:
@@ -355,6 +360,15 @@ class Place:
         corners = np.reshape(self.raw, (2, 2))
         self._offset = (corners - outline) / np.maximum(outline[1] - outline[0], 1.0)
 
+    def based_on(self, box: Box) -> None:
+        """The detector sees it by another box."""
+        self.raw = box
+        if self.outline is not None:
+            self.anchored(self.outline)
+            if not self._key_age:  # the points of somebody new were there before the mesh
+                self._verify()
+        self._correct()
+
     def moved(self, outline: Points) -> None:
         """The landmarks' box is here in this frame: the detector's would lie about it as it did when it was seen."""
         corners = outline + self._offset * (outline[1] - outline[0])
@@ -377,21 +391,6 @@ def _growth(before: Points, now: Points) -> float:
     return float((now[1] - now[0]).max() / max((before[1] - before[0]).max(), 1e-6))
 
 
-def moved_points(found: Keypoints, before: Points, now: Points, scale: float) -> Keypoints:
-    """Points moved as the corners (2, 2) of a box were, and scaled about its middle."""
-    middle, then = now.mean(axis=0), before.mean(axis=0)
-    box = (np.reshape(found.box, (2, 2)) - then) * scale + middle
-    x0, y0, x1, y1 = (float(v) for v in box.ravel())
-    return Keypoints((x0, y0, x1, y1), (found.points - then) * scale + middle, found.score)
-
-
 def remembered(places: Iterable[Place]) -> list[Place]:
     """The places that are kept for the next frame."""
     return [place for place in places if place.missed <= _FORGOTTEN]
-
-
-def _apart(mesh: Points, found: Keypoints) -> float:
-    """Mean distance of five points of a mesh (478, 3) from those of a network, shares of the face's width."""
-    points = mesh[:, :2]
-    five = [(points[33] + points[133]) / 2, (points[263] + points[362]) / 2, points[1], points[61], points[291]]
-    return float(np.linalg.norm(np.array(five) - found.points, axis=1).mean() / max(found.box[2] - found.box[0], 1.0))

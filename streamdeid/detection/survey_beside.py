@@ -25,8 +25,8 @@ from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
 from streamdeid.detection.calls_beside import Answer, Asked, serve
 from streamdeid.detection.candidates import SAME_FACE, overlap
-from streamdeid.detection.five_points import as_detected
-from streamdeid.detection.places import Place, moved_points
+from streamdeid.detection.five_points import as_detected, moved_points
+from streamdeid.detection.places import Place
 from streamdeid.detection.second_look import SecondLook
 from streamdeid.detection.survey import Part, Survey, Surveyed
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from streamdeid.core.arrays import Box
+from streamdeid.core.faces import Keypoints
 from streamdeid.detection.candidates import Candidate
-from streamdeid.detection.matching import matched, without_twins
+from streamdeid.detection.matching import matched, one_to_a_head, without_twins
 from streamdeid.detection.places import Place
 from streamdeid.detection.region import Region
 from tests.detection.meshes import mesh_in
@@ -72,3 +74,32 @@ def test_of_two_on_one_face_the_one_stays_whose_box_lies_on_it() -> None:
     chest.looked(0.52)
     face.looked(0.49)
     assert without_twins([chest, face]) == [face]
+
+
+def test_a_mesh_beside_its_box_gets_the_box_of_the_same_head_that_it_lies_on() -> None:
+    """As in the first frame of street_next: of a man in profile the detector saw the back of the head, too."""
+    outline = (419.0, 233.0, 457.0, 276.0)
+    man, second = place((374.0, 228.0, 435.0, 288.0), outline), place((392.0, 244.0, 449.0, 301.0))
+    man.looked(0.9)
+    man.keyed(Keypoints(outline, np.zeros((5, 2)), 0.9))
+    second.looked(0.3)
+    one_to_a_head([man, second])
+    assert (man.second, second.second) == (False, True)
+    assert man.raw == (392.0, 244.0, 449.0, 301.0) and second.raw == second.box == (374.0, 228.0, 435.0, 288.0)
+    assert man.outline is not None
+    man.moved(man.outline + 10.0)  # it follows the mesh from there
+    assert man.raw == pytest.approx((402.0, 254.0, 459.0, 311.0))
+
+
+def test_boxes_stay_where_the_mesh_lies_on_its_own_or_on_neither() -> None:
+    outline = (419.0, 233.0, 457.0, 276.0)
+    for own, other in (
+        ((405.0, 225.0, 470.0, 285.0),) * 2,
+        ((374.0, 228.0, 435.0, 288.0), (380.0, 230.0, 441.0, 290.0)),
+    ):
+        man, second = place(own, outline), place(other)
+        man.looked(0.9)
+        man.keyed(Keypoints(outline, np.zeros((5, 2)), 0.9))
+        second.looked(0.3)
+        one_to_a_head([man, second])
+        assert second.second and (man.raw, second.raw) == (own, other)
