@@ -21,14 +21,13 @@ from streamdeid.protect.pending import PendingFrame, Waiting
 from streamdeid.protect.plan import Deidentifier, Plan, Plans
 from streamdeid.render.masks import solid_fill
 from streamdeid.render.new_face import NewFace
+from streamdeid.surrogates.drawn_numbers import of_another
 
 _APART = 2.0
 """Pixels by which a place may differ from the one in the analysis, which keeps boxes rounded."""
 _AROUND = 0.04
 """Share of its sides by which a box that a hand drew is grown, so that its corners, too, lie inside the ellipse that is
 taken for the head (`soft_head.head_of`): on the desk all of the box is filled."""
-_TIMES = 1 << 32
-"""More persons than any recording has: another surrogate of a person is that of a number beyond them."""
 
 
 class FacesOfPersons(Protocol):
@@ -97,7 +96,7 @@ class Edited:
             return replace(plan, person=person)
         if plan.face is None or not person or (person == plan.person and not times):
             return plan
-        face = self._faces.face_as(person + times * _TIMES, like=plan.person)
+        face = self._faces.face_as(of_another(person, times), like=plan.person)
         if face is None:  # no other one is free
             return replace(plan, level=Level.SOLID, cause=Cause.NOBODY, person=0, face=None)
         return replace(plan, person=person, face=face)

@@ -33,20 +33,14 @@ from streamdeid.identity.registered import (
 )
 from streamdeid.runs.register_file import LONGEST, RegisterFile
 from streamdeid.surrogates.choice import Surrogate, Surrogates
+from streamdeid.surrogates.drawn_numbers import of_run
 
 _EVERY = 30.0
 """Seconds between two times that a live run tells what it learned."""
 _SOON = 1.0
 """Seconds for which a live run waits for the file, while its picture stands still."""
-_TRACKLETS = 32
-"""Bits of a tracklet's number, below those of the run's."""
 FROM_REGISTER, OTHERWISE, ADDED = "from the register", "registered face in use", "added to the register"
 _log = logging.getLogger(__name__)
-
-
-def of_run(run: int, number: int) -> int:
-    """The number of a tracklet among those of all runs. run: a number of the register that no other run has."""
-    return run << _TRACKLETS | number
 
 
 @dataclass

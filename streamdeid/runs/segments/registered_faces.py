@@ -25,8 +25,9 @@ from streamdeid.identity.registered import (
     with_neighbours,
 )
 from streamdeid.runs.register_file import RegisterFile
-from streamdeid.runs.shared_people import ADDED, FROM_REGISTER, OTHERWISE, of_run
+from streamdeid.runs.shared_people import ADDED, FROM_REGISTER, OTHERWISE
 from streamdeid.surrogates.choice import Surrogate, Surrogates
+from streamdeid.surrogates.drawn_numbers import of_run
 
 
 @dataclass(frozen=True)
