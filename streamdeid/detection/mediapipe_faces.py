@@ -283,7 +283,17 @@ class MediapipeFaces:
         """Have the second network show where faces are that no trusted mesh shows."""
         for place in self._places:
             if place.missed == 0 and place.keys_due():
-                place.keyed(self._look.keypoints(planes, place.raw, self._others(place), place.turn))
+                found = self._look.keypoints(planes, place.raw, self._others(place), place.turn)
+                place.keyed(self._stood_up(planes, place, found))
+
+    def _stood_up(self, planes: Planes, place: Place, found: Keypoints | None) -> Keypoints | None:
+        """The points of a place, as it was taken to lie or upright, and with these its turn, where the detector sees
+        upright what should lie: the mesh of a profile leans until it is taken for that of a head on its side."""
+        if place.turn and not self._tiles[place.tile].turn:
+            upright = self._look.keypoints(planes, place.raw, self._others(place))
+            if likeness(upright) > likeness(found):
+                found, place.turn = upright, 0
+        return found
 
     def _look_closely(self, planes: Planes) -> None:
         """Ask the third network about the places that it has said little of, or that are in doubt."""
@@ -327,7 +337,7 @@ class MediapipeFaces:
         if place.look_due():
             seen = self._look.look(planes, candidate.box, candidate.score, self._others(place), place.turn)
             place.looked(seen.evidence)
-            place.keyed(seen.keypoints)
+            place.keyed(self._stood_up(planes, place, seen.keypoints))
             if place.turns_due():
                 self._try_turns(planes, place)
         if place.mesh is None and place.landmarks_due():

@@ -161,3 +161,20 @@ def test_the_second_network_tells_in_which_turn_somebody_lies(model: AppearanceM
     empty = np.full((200, 200, 3), 90.0, np.float32)
     assert look.turns(frame(empty).planes, (60.0, 60.0, 120.0, 120.0), [0, *TURNS]) == []
     look.close()
+
+
+def test_a_head_that_was_taken_to_lie_stands_again_when_it_is_seen_upright(
+    detector: MediapipeFaces, model: AppearanceModel
+) -> None:
+    """As in interview_cap: the mesh of a profile leant until it was lost, and then a ball stood there for 7 seconds."""
+    detector.forget()
+    picture, box = lying(model, 0)
+    for index in range(4):
+        assert found(list(detector(frame(picture, index))), box) is not None
+    (place,) = (one for one in detector._places if one.region is not None)
+    place.turn, place.region, place.mesh, place.outline = 3, None, None, None
+    faces: list[Face] = []
+    for index in range(4, 10):
+        faces = list(detector(frame(picture, index)))
+    face = found(faces, box)
+    assert place.turn == 0 and face is not None and face.landmarks is not None
