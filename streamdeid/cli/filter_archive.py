@@ -33,7 +33,7 @@ from streamdeid.runs.batch import Result
 from streamdeid.runs.fetched import ArchiveTask, filter_fetched
 from streamdeid.runs.journal import NAME, Journal, settings_digest
 from streamdeid.runs.parts import WRITABLE
-from streamdeid.runs.session import open_session
+from streamdeid.runs.session import session_without_register
 from streamdeid.runs.shipped import Shipped, ship
 from streamdeid.settings import Settings
 
@@ -194,7 +194,7 @@ def _journal(
     folder = _journal_folder(tasks)
     if folder is None:
         return None
-    digest = settings_digest(open_session(shipped.settings, shipped.key))
+    digest = settings_digest(session_without_register(shipped.settings, shipped.key))
     if is_address(folder):
         return ArchiveJournal(folder, digest)
     safe.enter_context(Journal.lock(Path(folder)))

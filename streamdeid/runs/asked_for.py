@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamdeid.report.redaction_report import Choice, finite
-from streamdeid.runs.session import Session, open_session
+from streamdeid.runs.session import Session, secret, session_without_register
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogates
 from streamdeid.surrogates.guarantee import guarantee
@@ -11,7 +11,7 @@ from streamdeid.surrogates.guarantee import guarantee
 
 def chosen_by(settings: Settings) -> Choice:
     """What settings ask for, as reports tell it. Raises SettingsError and ModelError."""
-    session = open_session(settings)
+    session = session_without_register(settings, secret(settings))
     return choice_of(session, session.surrogates())
 
 

@@ -68,14 +68,16 @@ def open_session(settings: Settings, key: bytes | None = None) -> Session:
     """
     if key is None:
         key = secret(settings)
+    session = session_without_register(settings, key)
+    return replace(session, register=open_register(settings, session.models, key))
+
+
+def session_without_register(settings: Settings, key: bytes | None = None) -> Session:
+    """For who recognises nobody: a process that is told all surrogates, or one that hands the work on. key: None for
+    none; no key file is read. Raises SettingsError and ModelError."""
     models = load_models(settings.models)
     settings.check_gallery(len(models.gallery.identities))
-    return Session(settings, models, key, open_register(settings, models, key))
-
-
-def keyless_session(settings: Settings) -> Session:
-    """That of a process that is told all surrogates: key and register stay where they are chosen. Raises ModelError."""
-    return Session(settings, load_models(settings.models))
+    return Session(settings, models, key)
 
 
 def secret(settings: Settings) -> bytes | None:

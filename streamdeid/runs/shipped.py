@@ -15,7 +15,7 @@ from streamdeid.core.atomic_file import reason_of
 from streamdeid.core.shipped_models import shipped
 from streamdeid.errors import OutputError, SettingsError
 from streamdeid.report.redaction_report import versions
-from streamdeid.runs.session import open_session, secret
+from streamdeid.runs.session import secret, session_without_register
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import GALLERY, HASHES, MODEL, read_hashes
 
@@ -42,7 +42,7 @@ class Shipped:
 
 def ship(settings: Settings) -> Shipped:
     """Read all that is to be sent. Raises SettingsError and ModelError for what no run could use."""
-    open_session(settings)
+    session_without_register(settings)
     return packed(settings)
 
 

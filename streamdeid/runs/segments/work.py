@@ -16,7 +16,7 @@ from streamdeid.runs.parts import default_detector, in_time, open_source, passes
 from streamdeid.runs.segments.cutting import Span
 from streamdeid.runs.segments.rendering import Part, rendered, write
 from streamdeid.runs.segments.study import Studied, study
-from streamdeid.runs.session import keyless_session
+from streamdeid.runs.session import session_without_register
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogate
 
@@ -68,7 +68,7 @@ class SegmentWork:
         self._cleanup = contextlib.ExitStack()
         with contextlib.ExitStack() as safe:
             self._source = open_source(recording.input, recording.settings, recording.identity)
-            self._session = keyless_session(recording.settings)
+            self._session = session_without_register(recording.settings)
             detect = default_detector(recording.settings)
             self._detect: TimedDetector = safe.enter_context(
                 contextlib.closing(in_time(detect, recording.settings, detect.close))
