@@ -90,7 +90,7 @@ class StreamParts:
     passes again after each doubt and with each new detector, and when it is a minute old.
 
     detector: makes a detector and what ends it; a new one is made when the last one hung. tested: as for
-    `components.assemble`.
+    `parts.assemble`.
     Raises SettingsError and ModelError for what would fail at the first frame.
     """
 

@@ -23,7 +23,7 @@ def _chosen_now(surrogates: Surrogates) -> Choice:
 
 @dataclass(frozen=True)
 class Reviewed:
-    """Laid around the parts of a stream while they are put together (`components.assemble`)."""
+    """Laid around the parts of a stream while they are put together (`parts.assemble`)."""
 
     found: Callable[[Detector], Detector]
     """What the stream asks for faces, instead of the detector."""
