@@ -1,4 +1,4 @@
-"""The parts of a run, chosen and put together from settings: the only file that names them."""
+"""The parts of a run, chosen from settings and put together, from the detector to what protects a face."""
 
 from __future__ import annotations
 
