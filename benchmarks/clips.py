@@ -20,6 +20,8 @@ CODEC, PRESET = "libx264", "veryfast"
 """What the filter writes by default."""
 VIDEOS = {".mp4", ".mpg", ".mpeg", ".mkv", ".mov", ".webm", ".avi", ".m4v", ".ts"}
 """Extensions of the clips in a directory."""
+KEY = bytes(range(32))
+"""Of runs that are to draw the same new faces, and give the same figures, each time."""
 
 
 def clips_with_faces(directory: Path, only: Sequence[str]) -> list[Path]:

@@ -41,7 +41,8 @@ raise SystemExit(importlib.import_module(module).main(words))
 
 
 def of_version(tree: Path, module: str, *words: str | Path) -> list[str]:
-    """The command that runs `main(words)` of a module of this `benchmarks` with the `streamdeid` of another tree."""
+    """The command that runs `main(words)` of a module of this `benchmarks` with the `streamdeid` of another tree, which
+    has to have what the module imports of it."""
     here = Path(__file__).resolve().parent.parent
     return [sys.executable, "-c", _OF_VERSION, str(here), str(tree.resolve()), module, *map(str, words)]
 

@@ -14,19 +14,18 @@ import time
 
 import cv2
 
-from benchmarks.clips import as_json, markdown
+from benchmarks.clips import KEY, as_json, markdown
 from benchmarks.command_line import parser_of
 from streamdeid.render.new_face import NewFace
 from streamdeid.runs.session import open_session
 from streamdeid.settings import Settings
 
 BAR = 40.0
-_KEY = bytes(range(32))
 
 
 def measured(faces: int) -> dict[str, float]:
     """Milliseconds of CPU for so many faces: least, middle, most."""
-    session = open_session(Settings(), _KEY)
+    session = open_session(Settings(), KEY)
     models, choice = session.models, session.surrogates()
     assert choice is not None
     vectors = [choice.surrogate(number, y).vector for number, y in enumerate(models.gallery.identities[:faces])]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.clips import KEY
 from benchmarks.recall.late_survey import detector
 from streamdeid.core.arrays import Box as Corners
 from streamdeid.core.faces import Face
@@ -24,8 +25,6 @@ from streamdeid.surrogates.models import Models
 
 SILENT = 0.1
 """Share of all frames in which the detector is made to see nothing."""
-_KEY = bytes(range(32))
-"""So that two runs draw the same new faces, and give the same figures."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def frames_of(
     source = open_source(video, settings)
     info = source.info
     with detector(settings) as own:
-        stream = assemble(Session(settings, models, _KEY), own, size=(info.width, info.height), rate=info.average_rate)
+        stream = assemble(Session(settings, models, KEY), own, size=(info.width, info.height), rate=info.average_rate)
         detect = _Timed(stream.detect, spent)
         silent = (
             detect

@@ -31,7 +31,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.clips import VIDEOS, as_json, markdown
+from benchmarks.clips import KEY, VIDEOS, as_json, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.looks.edge_steps import SECTORS, EdgeStep, edge_steps
 from benchmarks.looks.face_pairs import Corners, cut, face_width, filled, mesh_of
@@ -42,7 +42,7 @@ from benchmarks.looks.series import correlation
 from benchmarks.looks.sharpness import at_own_size, grain, grain_ratio, sharpness
 from benchmarks.looks.sheets import Sheet
 from benchmarks.looks.skin_looks import SkinLooks, plain_skin, skin_looks
-from benchmarks.people.run import KEY, OWN, POSED, Filtering, level_of
+from benchmarks.people.run import OWN, POSED, Filtering, level_of
 from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes, Redaction

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.clips import KEY
 from benchmarks.recall.late_survey import detector
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.pose import pose_of
@@ -50,10 +51,6 @@ def level_of(redaction: Redaction) -> str:
     return _LEVELS.get(redaction.level, redaction.level)
 
 
-KEY = bytes(range(32))
-"""The same draws each time."""
-
-
 _Published = Done[None]
 
 
@@ -85,7 +82,7 @@ class Filtering:
         self, video: Path, models: Models, settings: Settings, most: int | None = None, key: bytes = KEY
     ) -> None:
         """Nothing runs before `frames`; most: the clip ends after so many frames; key: 32 bytes."""
-        self._video, self._settings, self._most = video, settings, most
+        self._video, self._most = video, most
         self._session = Session(settings, models, key)
         self.cpu = 0.0
         """CPU seconds of this process: reading, detection, filter."""
@@ -102,9 +99,9 @@ class Filtering:
 
     def published(self) -> Iterator[tuple[Frame, DeidentifiedFrame, Sequence[Track]]]:
         """Each frame, what was published of it, and what the tracker said of it. Raises StreamdeidError."""
-        source = open_source(self._video, self._settings)
+        source = open_source(self._video, self._session.settings)
         running: Iterator[_Published | None] = self._once(source)
-        if self._settings.decisions == WHOLE_FILE:
+        if self._session.settings.decisions == WHOLE_FILE:
             twice = self._twice(source)
             with contextlib.suppress(InputError):  # it cannot be cut up: in one pass, as `filter` does
                 running = chain([self._next(twice)], twice)
@@ -114,17 +111,17 @@ class Filtering:
     def _once(self, source: FileSource) -> Iterator[_Published]:
         """Its frames as decided with the look-ahead."""
         info = source.info
-        with detector(self._settings) as detect:
+        with detector(self._session.settings) as detect:
             size = (info.width, info.height)
             stream = assemble(self._session, detect, size=size, rate=info.average_rate)
             step: Step[None] = stream.step()
-            yield from filtered(islice(source, self._most), step, lookahead_frames(self._settings, info))
+            yield from filtered(islice(source, self._most), step, lookahead_frames(self._session.settings, info))
             self.breaks = _worded(getattr(stream.inner, "breaks", Counter()))
             self.causes = _worded(getattr(stream.inner, "causes", Counter()))
 
     def _twice(self, source: FileSource) -> Iterator[_Published]:
         """The same in two passes, as `runs.segments` does it in one process."""
-        info, session, settings = source.info, self._session, self._settings
+        info, session, settings = source.info, self._session, self._session.settings
         times, keys = frame_times(source.path, info.time_base)
         spans = cut_up(times, keys, lookahead_frames(settings, info))
         header = header_of(settings, session.models, info, FileSide.of(source.path))

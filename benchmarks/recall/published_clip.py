@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 
+from benchmarks.clips import KEY
 from benchmarks.command_line import parser_of
 from benchmarks.processes import of_version
 from benchmarks.recall.late_survey import detector
@@ -22,8 +23,6 @@ from streamdeid.runs.session import open_session
 from streamdeid.runs.step import Done, filtered
 from streamdeid.settings import Settings
 
-_KEY = bytes(range(32))
-"""The same draws each time."""
 PATIENCE = 300.0
 """Seconds that the detector has for a frame: a busy machine must not end a measurement of minutes."""
 HERE = Path(__file__).resolve().parents[2]
@@ -77,7 +76,7 @@ def filtered_clip(video: Path, frames: Collection[int], settings: Settings) -> t
     info = source.info
     with detector(settings) as own:
         size = (info.width, info.height)
-        stream = assemble(open_session(settings, _KEY), own, size=size, rate=info.average_rate)
+        stream = assemble(open_session(settings, KEY), own, size=size, rate=info.average_rate)
         running = filtered(islice(source, max(frames) + 1), stream.step(), lookahead_frames(settings, info))
         return info.average_rate, list(_published(running, frames))
 

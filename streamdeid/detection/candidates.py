@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Points
+from streamdeid.core.arrays import Box, Points
 from streamdeid.detection.tiles import Tile
 
 _SAME = 0.4
@@ -60,6 +60,12 @@ def joined(found: Sequence[Candidate], tiles: Sequence[Tile]) -> list[Candidate]
         else:
             kept.append(one)
     return kept
+
+
+def middle_in(box: Box, corners: Points) -> bool:
+    """Whether the middle of a box lies between two corners (2, 2), all in pixels."""
+    (x0, y0), (x1, y1) = corners.tolist()
+    return bool(x0 <= (box[0] + box[2]) / 2 <= x1 and y0 <= (box[1] + box[3]) / 2 <= y1)
 
 
 def part_of(box: tuple[float, float, float, float], faces: Sequence[tuple[float, float, float, float]]) -> bool:

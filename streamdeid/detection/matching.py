@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Box, Points
+from streamdeid.core.arrays import Points
 from streamdeid.core.heads import seconds
-from streamdeid.detection.candidates import Candidate, overlap
+from streamdeid.detection.candidates import Candidate, middle_in, overlap
 from streamdeid.detection.places import Place
 from streamdeid.detection.region import Region
 
@@ -77,22 +77,19 @@ def one_to_a_head(places: Sequence[Place]) -> None:
     for row, place in enumerate(seen):
         place.second = row in gone
     spare = [place for place in seen if place.second and place.outline is None]
-    for place in seen:
-        if not place.second and _astray(place):
-            other = next((one for one in spare if not _astray(place, one.raw)), None)
+    for place in seen if spare else ():
+        outline = place.outline
+        if outline is not None and not place.second and _astray(place):
+            other = next((one for one in spare if middle_in(one.raw, outline)), None)
             if other is not None:
                 own = place.raw
                 place.based_on(other.raw)
                 other.based_on(own)
 
 
-def _astray(place: Place, box: Box | None = None) -> bool:
-    """Whether the middle of a box, the detector's unless another is given, lies beside the mesh: either is somebody
-    else's, or of a chest."""
-    if place.outline is None:
-        return False
-    middle = np.reshape(place.raw if box is None else box, (2, 2)).mean(axis=0)
-    return not bool((middle >= place.outline[0]).all() and (middle <= place.outline[1]).all())
+def _astray(place: Place) -> bool:
+    """Whether the middle of the detector's box lies beside the mesh: either is somebody else's, or of a chest."""
+    return place.outline is not None and not middle_in(place.raw, place.outline)
 
 
 def _one(a: Region, b: Region) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from streamdeid.core.arrays import Box, Points
 from streamdeid.core.faces import NO_FACE, Keypoints
-from streamdeid.detection.candidates import Candidate
+from streamdeid.detection.candidates import Candidate, middle_in
 from streamdeid.detection.five_points import apart, as_detected, moved_points
 from streamdeid.detection.landmarks import outline_of
 from streamdeid.detection.quarter_turns import turn_of
@@ -304,9 +304,7 @@ class Place:
         """The box of this frame's mesh, if the points that were just found are in it: of a neighbour's they are not."""
         if self.outline is None or self._keypoints is None:
             return None
-        middle = np.reshape(self._keypoints.box, (2, 2)).mean(axis=0)
-        inside = (middle >= self.outline[0]).all() and (middle <= self.outline[1]).all()
-        return self.outline if inside else None
+        return self.outline if middle_in(self._keypoints.box, self.outline) else None
 
     def _moved_keypoints(self, found: Keypoints) -> Keypoints:
         """Points moved and scaled as the mesh was since they were found, or the detector's box where no mesh goes

@@ -61,7 +61,6 @@ Progress = Callable[[int, int | None, int], None]
 
 @dataclass(frozen=True)
 class _Tools:
-    session: Session
     detect: TimedDetector
     known: Known | None
 
@@ -104,10 +103,10 @@ class FileRun:
             if self._tools.detect.hung:
                 self._tools = replace(self._tools, detect=self._detector())
         if self._tools is None:
-            session = self.session()
+            models = self.session().models
             let_go_of_code()
-            known = whitelisted(self.settings, session.models)
-            self._tools = _Tools(session, self._detector(), known)
+            known = whitelisted(self.settings, models)
+            self._tools = _Tools(self._detector(), known)
         return self._tools
 
     def _detector(self) -> TimedDetector:
@@ -165,7 +164,7 @@ class FileRun:
             stream = self._assembled(tools, info, reviewed)
             safe.callback(stream.close)
             let_go_of_code()
-            self.choice = self.choice or choice_of(tools.session, stream.people.surrogates)
+            self.choice = self.choice or choice_of(self.session(), stream.people.surrogates)
             started, cpu = time.perf_counter(), cpu_seconds()
             counts = self._frames(source, sink, stream, reviewed, progress)
             stream.end()  # before the output is: a register that cannot be written leaves none
@@ -194,7 +193,7 @@ class FileRun:
         """The parts for a recording; a self-test passed, for this one or a moment ago. Raises FailedClosed."""
         stands = self._proof.stands(tools.detect)
         stream = assemble(
-            tools.session,
+            self.session(),
             tools.detect,
             size=(info.width, info.height),
             rate=info.average_rate,
@@ -269,7 +268,7 @@ class FileRun:
         total, counts = sum(one.last - one.first + 1 for one in segments), Counts()
         begun = time.perf_counter()
         tools = self.start()
-        method = rendered_again(tools.session, tools.detect, recorded)
+        method = rendered_again(self.session(), tools.detect, recorded)
         started, cpu = time.perf_counter(), cpu_seconds()
 
         def told(done: Done[None]) -> None:
@@ -289,7 +288,7 @@ class FileRun:
         solid = settings.strict or not settings.synthesises
         count_copied(counts, recorded, segments, "solid" if solid else "soft redaction", len(settings.regions))
         reviewed.told = f"{rendered} frames were rendered again, the others copied from the earlier output"
-        self.choice = self.choice or choice_of(tools.session, tools.session.surrogates())
+        self.choice = self.choice or choice_of(self.session(), self.session().surrogates())
         report = file_report(
             settings,
             source,

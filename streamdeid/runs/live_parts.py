@@ -102,8 +102,7 @@ class StreamParts:
         *,
         tested: bool = True,
     ) -> None:
-        self._settings, self._tested = settings, tested
-        self._session = open_session(settings, key)
+        self._session, self._tested = open_session(settings, key), tested
         self._known = whitelisted(settings, self._session.models)
         self._new = detector if detector is not None else self._default
         self._hung: list[TimedDetector] = []
@@ -167,8 +166,8 @@ class StreamParts:
 
     def _made(self) -> tuple[Detector, Settings, Callable[[], None] | None]:
         detect, stop = self._new()
-        return detect, self._settings, stop
+        return detect, self._session.settings, stop
 
     def _default(self) -> tuple[Detector, Callable[[], None]]:
-        detect = default_detector(self._settings, live=True)
+        detect = default_detector(self._session.settings, live=True)
         return detect, detect.close

@@ -6,7 +6,7 @@ gets new parts (`runs.parts.assemble`), and the people in it keep their numbers 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from streamdeid.identity.reentry import Persons
 from streamdeid.identity.register import new_persons
@@ -35,10 +35,6 @@ class People:
     def choice(self) -> Choice | None:
         """What tells everybody's surrogate; None for a mask."""
         return self.surrogates if self.shared is None else self.shared
-
-    def after(self, tracklets: int) -> People:
-        """The same people after a part with which so many tracklets were used in all."""
-        return replace(self, tracklets=tracklets)
 
 
 def new_people(session: Session, rate: float, *, live: bool) -> People:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from streamdeid.core.protocols import Detector
@@ -41,7 +41,7 @@ class Stream:
     def handed_on(self) -> People:
         """Close these parts; the people of the stream, for the parts that come next."""
         self.close()
-        return self.people.after(self.inner.tracklets)
+        return replace(self.people, tracklets=self.inner.tracklets)
 
     def end(self) -> None:
         """The stream is over: closed, and the register is told what was learned. Raises what `SharedPeople.tell` does.
