@@ -35,7 +35,9 @@ _BEFORE = Fraction(3, 10)
 """Seconds for which a face has the next pose after it showed none for longer, before its first one where it is not
 seen, and, at the end of a track, its last one."""
 _LASTING, _SOON = 3, 5
-"""Of how many frames to come how many have to tell a pose before a face begins."""
+"""Of how many frames to come how many have to tell a pose before a face begins ..."""
+_SPARSE, _SPARSE_LASTING, _SPARSE_SOON = Fraction(9, 100), 2, 3
+"""... and of how many how many where the next one is so many seconds away, or more (`observe.posed_view`)."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,11 @@ class Going:
     def lasts(self, track: int, first: int = 0) -> bool:
         """Whether most of the next frames tell the pose of a face; where nothing is known of what comes they do."""
         coming = [self.seen(track, one) for one in self.later[first : first + _SOON]]
-        told = sum(seen is not None and _told(seen.posed) for seen in coming)
-        return told >= min(_LASTING, len(coming))
+        told = [seen is not None and _told(seen.posed) for seen in coming]
+        sparse = bool(self.later) and self.later[0].frame.time - self.frame.time >= _SPARSE
+        if sparse and sum(told[:_SPARSE_SOON]) >= _SPARSE_LASTING:
+            return True
+        return sum(told) >= min(_LASTING, len(told))
 
     def coming(self, track: int, *, begins: bool) -> tuple[Frame, PosedView] | None:
         """The next of the frames that wait which tells a pose at which a face is shown, with that pose. begins: only

@@ -29,8 +29,8 @@ def face(
     return Face(box, 0.9, evidence=evidence, keypoints=Keypoints(box, points, 0.9))
 
 
-def read(reader: PosedReader, *faces: Face) -> list[PosedView | None]:
-    return [reader(one, index / 25) for index, one in enumerate(faces)]
+def read(reader: PosedReader, *faces: Face, rate: float = 25) -> list[PosedView | None]:
+    return [reader(one, index / rate) for index, one in enumerate(faces)]
 
 
 def test_a_head_is_agreed_on_when_it_was_seen_three_times(head: MeanHead) -> None:
@@ -46,7 +46,43 @@ def test_what_the_detector_is_not_sure_of_is_not_agreed_on(head: MeanHead) -> No
     assert all(view is not None and not view.agreed for view in views)
 
 
-@pytest.mark.parametrize("other", [{"x": 130.0}, {"size": 60.0}, {"yaw": 1.2}])
+@pytest.mark.parametrize(("rate", "from_then"), [(25, 2), (12, 2), (10, 1), (5, 1)])
+def test_of_a_slow_camera_two_sightings_of_three_are_enough(head: MeanHead, rate: int, from_then: int) -> None:
+    views = read(PosedReader(head), *[face(head)] * 4, rate=rate)
+    assert [view is not None and view.agreed for view in views] == [n >= from_then for n in range(4)]
+
+
+def test_one_sighting_of_three_is_not_enough_of_a_slow_camera_and_a_gap_makes_no_slow_one(head: MeanHead) -> None:
+    sure, unsure = face(head), face(head, evidence=0.4)
+    views = read(PosedReader(head), unsure, sure, unsure, unsure, sure, unsure, sure, rate=5)
+    assert [view is not None and view.agreed for view in views] == [False] * 6 + [True]
+    reader = PosedReader(head)
+    read(reader, unsure, unsure)
+    views = [reader(one, time) for one, time in ((sure, 0.3), (sure, 0.5))]
+    assert [view is not None and view.agreed for view in views] == [False, False]
+
+
+def test_a_head_that_goes_far_from_one_frame_to_the_next_is_the_same_where_the_detector_sees_it_go(
+    head: MeanHead,
+) -> None:
+    walking = [face(head, x=100.0 + 50 * n) for n in range(4)]
+    views = read(PosedReader(head), *walking, rate=5)
+    assert [view is not None for view in views] == [True] * 4
+    assert views[3] is not None and views[3].agreed and views[3].pose.x == pytest.approx(250, abs=4)
+
+
+def beside(head: MeanHead, x: float) -> Face:
+    """Points of a head somewhere else, in the same box."""
+    return replace(face(head), keypoints=face(head, x=x).keypoints)
+
+
+def test_points_elsewhere_in_the_same_box_are_not_this_heads(head: MeanHead) -> None:
+    wide = [replace(one, box=(60.0, 40.0, 130.0, 120.0)) for one in (*[face(head)] * 4, *[beside(head, 75.0)] * 2)]
+    views = read(PosedReader(head), *wide)
+    assert [view is not None for view in views] == [True] * 4 + [False, True]
+
+
+@pytest.mark.parametrize("other", [{"size": 60.0}, {"yaw": 1.2}])
 def test_points_of_another_head_are_not_this_ones(head: MeanHead, other: dict[str, float]) -> None:
     views = read(PosedReader(head), *[face(head)] * 4, face(head, **other), face(head, **other))
     assert views[3] is not None

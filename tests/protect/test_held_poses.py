@@ -105,6 +105,14 @@ def test_slow_footage_is_not_bridged_for_seconds() -> None:
     assert [n for n, place in enumerate(shown(made)) if place is None] == [9]
 
 
+def test_of_slow_footage_two_frames_of_three_make_a_face_begin() -> None:
+    views = [None] * 10 + [view(10), None, view(12), view(13)] + [None] * 10
+    assert shown(frames(views, rate=25)) == [None] * 24
+    assert shown(frames(views, rate=12)) == [None] * 24
+    assert shown(frames(views, rate=10))[10:14] == [10, 11, 12, 13]
+    assert shown(frames([None] * 10 + [view(10), view(11)] + [None] * 12, rate=5)) == [None] * 24, "one is not enough"
+
+
 def test_a_face_that_the_next_frames_tell_is_shown_before_its_first_pose() -> None:
     views = [None] * 10 + [view(n) for n in range(10, 30)]
     places = shown(frames(views))
