@@ -155,7 +155,7 @@ def _with_a_death(
         if process.returncode:
             print(f"exit code {process.returncode}", file=sys.stderr)
         time.sleep(1.0)
-        left = [line for line in processes_of(mark) if "file_worker" in line or "ray::streamdeid" in line]
+        left = [line for line in processes_of(mark) if "runs.workers" in line or "ray::streamdeid" in line]
         left += [str(path) for path in scratch.iterdir() if "streamdeid-scratch" in path.name]
     time.sleep(1.0)
     return seconds, second, left + processes_of(mark)

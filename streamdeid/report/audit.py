@@ -22,7 +22,7 @@ from streamdeid.core.arrays_file import read_arrays
 from streamdeid.core.shipped_models import shipped
 from streamdeid.errors import InputError, ModelError, SettingsError
 from streamdeid.protect.mask_faces import MASKS
-from streamdeid.report.redaction_report import SCHEMA, VERSION, Choice, FileReport, FileSide, ProvisionalCounts, Report
+from streamdeid.report.redaction_report import SCHEMA, VERSION, FileReport, FileSide, ProvisionalCounts, Report
 from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes
 
@@ -120,12 +120,6 @@ def file_report_of(values: Any) -> FileReport:
     """What a report says of one file, from JSON values. Raises ValueError."""
     report: FileReport = _value(FileReport, values, "")
     return report
-
-
-def choice_of(values: Any) -> Choice:
-    """What was asked for, from JSON values. Raises ValueError."""
-    choice: Choice = _value(Choice, values, "")
-    return choice
 
 
 def _as_today(values: dict[str, Any]) -> dict[str, Any]:

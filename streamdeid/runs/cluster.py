@@ -9,7 +9,6 @@ Settings, key and models go to Ray's object store once, not with each task.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import queue
@@ -26,10 +25,11 @@ from streamdeid.core.held_signals import signals_held
 from streamdeid.errors import FailedClosed, SettingsError, StreamdeidError
 from streamdeid.report.redaction_report import FileFailure
 from streamdeid.runs.archive import name_of
-from streamdeid.runs.batch import Result, next_word
-from streamdeid.runs.fetched import ArchiveTask, Attempt, Attempts, attempted, result_of
+from streamdeid.runs.batch import Answer, Result
+from streamdeid.runs.fetched import ArchiveTask, Attempt, Attempts, attempted
 from streamdeid.runs.scratch import clear_abandoned
-from streamdeid.runs.shipped import Shipped
+from streamdeid.runs.shipped import Shipped, UnfitError
+from streamdeid.runs.workers import next_word
 
 _LOG = logging.getLogger(__name__)
 CPUS = 1
@@ -187,28 +187,27 @@ class _Run:
         """What came of an attempt; None when it died and another one was sent."""
         number, attempts, attempt = self.flying.pop(reference)
         task, errors = self.tasks[number], self.ray.exceptions
-        words: bytes | None = None
+        answer: Answer = None
         try:
-            words = self.ray.get(reference)
+            answer = self.ray.get(reference)
         except errors.RayTaskError as error:
             raise SettingsError(f"the cluster's machines cannot work for this run: {last_line(error)}") from error
         except errors.RayError:  # its worker or its machine is gone
             attempt.clear()
-        if words is None and self._send(number, attempts):
+        if answer is None and self._send(number, attempts):
             return None
-        told = {} if words is None else json.loads(words)
-        if "unfit" in told:
-            raise SettingsError(str(told["error"]))
-        return result_of(words, number, task, attempts.made)
+        if isinstance(answer, UnfitError):
+            raise answer
+        return Result.of(answer, number, name_of(task.input), attempts.made)
 
 
-def work_for(attempt: Attempt, shipped: Shipped) -> bytes | None:
+def work_for(attempt: Attempt, shipped: Shipped) -> Answer:
     """One attempt, in a worker of Ray's: what its process says; None when it died.
 
     Ray interrupts the main thread of a task that is cancelled; so that is the one which only waits.
     """
     stop = threading.Event()
-    said: list[bytes | None] = []
+    said: list[Answer] = []
     thread = threading.Thread(target=lambda: said.append(attempted(attempt, shipped, stop)))
     thread.start()
     try:

@@ -5,11 +5,11 @@ One that died costs the recording one more attempt; a second death the recording
 
 from __future__ import annotations
 
-import json
+import contextlib
 import threading
 import uuid
-from collections.abc import Generator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,10 +17,11 @@ from streamdeid.core.addresses import shown
 from streamdeid.errors import InputError, SettingsError, StreamdeidError
 from streamdeid.report.redaction_report import FileReport, FileSide
 from streamdeid.runs.archive import fetch, name_of, partial_of, remove_from, size_of, store
-from streamdeid.runs.batch import ATTEMPTS, Result, shared_out, understood, words_of
-from streamdeid.runs.file_worker import Told, filter_here, start_work
+from streamdeid.runs.batch import Answer, Result
+from streamdeid.runs.file_worker import Filtered, filter_here
 from streamdeid.runs.scratch import scratch
-from streamdeid.runs.shipped import Shipped, UnfitError, unpack
+from streamdeid.runs.shipped import Shipped, unpack
+from streamdeid.runs.workers import ATTEMPTS, DiedError, Told, Worker, answer_of, shared_out
 
 
 @dataclass(frozen=True)
@@ -73,78 +74,73 @@ class Attempts:
         return Attempt(self.task, self._overwrite or again, uuid.uuid4().hex[:12])
 
 
-def result_of(words: bytes | None, number: int, task: ArchiveTask, attempts: int) -> Result:
-    """What the words of the last attempt mean; None: it died."""
-    result, choice = understood(words, name_of(task.input))
-    before = isinstance(result, FileReport) and words is not None and "before" in json.loads(words)
-    return Result(number, result, choice, attempts, before)
-
-
 def filter_fetched(tasks: Sequence[ArchiveTask], shipped: Shipped, workers: int) -> Generator[Result, None, None]:
     """Filter recordings on this machine, so many at a time; results as they come.
 
     Whatever ends the iteration early ends the processes too, and what they were writing.
     """
 
-    def work(number: int, stop: threading.Event) -> Result:
+    def work(number: int, stop: threading.Event) -> Iterator[Result]:
         task = tasks[number]
-        words: bytes | None = None
+        answer: Answer = None
         made = 0
         try:
             attempts = Attempts(task, shipped.settings.overwrite)
-            while words is None and not stop.is_set() and (one := attempts.next()) is not None:
-                words, made = attempted(one, shipped, stop), attempts.made
+            while answer is None and not stop.is_set() and (one := attempts.next()) is not None:
+                answer, made = attempted(one, shipped, stop), attempts.made
         except StreamdeidError as error:
-            words = _complaint(error)
-        return result_of(words, number, task, made)
+            answer = error
+        yield Result.of(answer, number, name_of(task.input), made)
 
     order = sorted(range(len(tasks)), key=lambda number: -tasks[number].bytes)
-    return shared_out(order, work, workers)
+    with contextlib.closing(shared_out(order, work, workers)) as results:
+        for _, result in results:
+            yield result
 
 
-def _complaint(error: StreamdeidError) -> bytes:
-    """What a process would say of an error."""
-    return json.dumps({"error": str(error), "exit_code": int(error.exit_code)}).encode()
-
-
-def attempted(attempt: Attempt, shipped: Shipped, stop: threading.Event) -> bytes | None:
+def attempted(attempt: Attempt, shipped: Shipped, stop: threading.Event) -> Answer:
     """What the process of one attempt says; None when it died. Process and scratch directory are gone at the end."""
     try:
         with scratch() as place:
-            words = words_of(lambda: start_work(partial(work_on, attempt, shipped, place), place), stop)
+            answer: Answer = answer_of(Worker(partial(begin, shipped, place), place), attempt, stop)
+            return answer
+    except DiedError:  # no process can be made
+        return None
     except StreamdeidError as error:
-        return _complaint(error)
+        return error
     finally:
         attempt.clear()
-    return words
 
 
-def work_on(attempt: Attempt, shipped: Shipped, place: Path) -> Told:
+def begin(shipped: Shipped, place: Path) -> Callable[[Attempt, Told], Filtered]:
+    """What makes attempts in a process of its own, with a scratch directory."""
+    return lambda attempt, told: work_on(attempt, shipped, place)
+
+
+def work_on(attempt: Attempt, shipped: Shipped, place: Path) -> Filtered:
     """Fetch, filter and store; runs in the process of an attempt.
 
-    Raises InputError, SettingsError, ModelError, OutputError and FailedClosed.
+    Raises InputError, SettingsError (UnfitError where this machine is not like the run's), ModelError, OutputError and
+    FailedClosed.
     """
     task = attempt.task
-    try:
-        settings = unpack(shipped, place / "run")
-    except UnfitError as error:
-        return {"error": str(error), "exit_code": int(error.exit_code), "unfit": True}
+    settings = unpack(shipped, place / "run")
     input, output = place / "in" / name_of(task.input), place / "out" / name_of(task.output)
     input.parent.mkdir()
     output.parent.mkdir()
     fetch(task.input, input)
     if task.known is not None and FileSide.of(input) == task.known.input and _is_there(task, task.known, output):
-        return {"report": asdict(task.known), "choice": None, "before": True}
+        return Filtered(task.known, None, before=True)
     if not attempt.overwrite and size_of(task.output) is not None:
         raise SettingsError(f"{shown(task.output)} exists already; use --overwrite to replace it")
     try:
-        told = filter_here(replace(settings, overwrite=False), input, output, shipped.key)
+        done = filter_here(replace(settings, overwrite=False), input, output, shipped.key)
     except StreamdeidError as error:
         # The scratch directory's path says nothing to anybody.
         text = str(error).replace(str(input), shown(task.input)).replace(str(output), shown(task.output))
         raise type(error)(text) from error
     store(output, task.output, attempt.token, overwrite=attempt.overwrite)
-    return told
+    return done
 
 
 def _is_there(task: ArchiveTask, known: FileReport, path: Path) -> bool:

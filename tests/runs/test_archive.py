@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import subprocess
+import os
+import signal
 import tempfile
 import threading
 import time
@@ -21,6 +22,7 @@ from streamdeid.errors import ExitCode, InputError, OutputError, SettingsError
 from streamdeid.report.redaction_report import FileFailure, FileReport
 from streamdeid.runs import archive, archive_journal, fetched
 from streamdeid.runs.shipped import ship
+from streamdeid.runs.workers import Worker
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
 from tests.drawn_recordings import draw_recordings
@@ -169,21 +171,21 @@ def test_processes_that_are_killed_cost_at_most_their_own_file(
     clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first time, or every time; the recording does not stay in the temporary files."""
-    known, deaths = fetched.start_work, Counter[str]()
+    deaths = Counter[str]()
     (tmp_path / "temporary").mkdir()
     (tmp_path / "out").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     monkeypatch.setattr(tempfile, "tempdir", None)
 
-    def start(work: Any, place: Path) -> subprocess.Popen[bytes]:
-        process = known(work, place)
-        name = archive.name_of(work.args[0].task.input)
-        deaths[name] += 1
-        if name == "1.mp4" or deaths[name] == 1:
-            threading.Timer(0.3 * deaths[name], process.kill).start()
-        return process
+    class Mortal(Worker[fetched.Attempt]):
+        def asked(self, task: fetched.Attempt, stop: threading.Event) -> Iterator[Any]:
+            name = archive.name_of(task.task.input)
+            deaths[name] += 1
+            if name == "1.mp4" or deaths[name] == 1:
+                threading.Timer(0.3 * deaths[name], os.kill, (self.pid, signal.SIGKILL)).start()
+            return super().asked(task, stop)
 
-    monkeypatch.setattr(fetched, "start_work", start)
+    monkeypatch.setattr(fetched, "Worker", Mortal)
     tasks = [
         fetched.ArchiveTask(str(clips / "in" / f"{n}.mp4"), str(tmp_path / "out" / f"{n}_deidentified.mp4"), 1)
         for n in range(2)

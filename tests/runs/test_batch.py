@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,9 +22,11 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.cli.main import main
 from streamdeid.errors import ExitCode, InputError, SettingsError
 from streamdeid.report.redaction_report import FileFailure, FileReport
-from streamdeid.runs import batch, file_worker
+from streamdeid.runs import batch
 from streamdeid.runs.batch import filter_files
+from streamdeid.runs.file_worker import FileTask
 from streamdeid.runs.journal import NAME, Journal
+from streamdeid.runs.workers import Worker
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.video.files.source import FileSource
@@ -88,18 +93,18 @@ def test_processes_that_are_killed_cost_at_most_their_own_file(
 ) -> None:
     """Killed at any moment, the first time or every time."""
     rng, killed = random.Random(5), threading.Event()
-    known = file_worker.start
     deaths: dict[str, int] = {}
 
-    def start(settings: Settings, input: Path, output: Path) -> subprocess.Popen[bytes]:
-        process = known(settings, input, output)
-        deaths[input.name] = deaths.get(input.name, 0) + 1
-        if input.name == "1.mp4" or (input.name == "0.mp4" and deaths[input.name] == 1):
-            threading.Timer(rng.uniform(0.05, 0.9), process.kill).start()
-            killed.set()
-        return process
+    class Mortal(Worker[FileTask]):
+        def asked(self, task: FileTask, stop: threading.Event) -> Iterator[Any]:
+            name = task.input.name
+            deaths[name] = deaths.get(name, 0) + 1
+            if name == "1.mp4" or (name == "0.mp4" and deaths[name] == 1):
+                threading.Timer(rng.uniform(0.05, 0.9), os.kill, (self.pid, signal.SIGKILL)).start()
+                killed.set()
+            return super().asked(task, stop)
 
-    monkeypatch.setattr(batch, "start", start)
+    monkeypatch.setattr(batch, "Worker", Mortal)
     for turn in range(2):
         deaths.clear()
         out = tmp_path / str(turn)

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +25,8 @@ from streamdeid.report.redaction_report import FileFailure, FileReport, FileSide
 from streamdeid.runs import cluster
 from streamdeid.runs.batch import Result
 from streamdeid.runs.fetched import ArchiveTask, Attempt
-from streamdeid.runs.shipped import Shipped
+from streamdeid.runs.file_worker import Filtered
+from streamdeid.runs.shipped import Shipped, UnfitError
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
 from tests.drawn_recordings import draw_recordings
@@ -92,7 +92,7 @@ class PretendedRay:
     def get(self, reference: int) -> Any:
         """What came of it."""
         fate = self.flying.pop(reference)
-        if isinstance(fate, Exception):
+        if isinstance(fate, RayError):
             raise fate
         return fate
 
@@ -101,7 +101,7 @@ class PretendedRay:
         self.cancelled.append(reference)
 
 
-def words(name: str) -> bytes:
+def words(name: str) -> Filtered:
     """What a process says that filtered a recording."""
     side = FileSide(name, "0" * 64, 5)
     timings = Timings(1.0, 1.0, 1.0, 1.0, None)
@@ -110,7 +110,7 @@ def words(name: str) -> bytes:
         persons={}, tracks={}, surrogates={}, scene_cuts=0, filled_regions=0, damaged_places=0, dropped_streams=(),
         timings=timings,
     )  # fmt: skip
-    return json.dumps({"report": asdict(report), "choice": None}).encode()
+    return Filtered(report, None)
 
 
 def run_of(ray: PretendedRay, place: Path, names: list[str]) -> list[Result]:
@@ -148,8 +148,7 @@ def test_few_are_in_flight(tmp_path: Path) -> None:
 
 
 def test_what_concerns_all_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    unfit = json.dumps({"error": "edge-7 has numpy 1, ...", "exit_code": 2, "unfit": True}).encode()
-    ray = PretendedRay({"a": [unfit], "b": [words("b")], "c": [words("c")]})
+    ray = PretendedRay({"a": [UnfitError("edge-7 has numpy 1, ...")], "b": [words("b")], "c": [words("c")]})
     with pytest.raises(SettingsError, match="edge-7 has numpy"):
         run_of(ray, tmp_path, ["a", "b", "c"])
     assert ray.cancelled, "the others were to end"
@@ -222,7 +221,7 @@ def left(folder: Path, out: Path) -> list[str]:
     """Processes of tasks, scratch directories and parts of results, when there was a moment for them to go."""
     until = time.monotonic() + 10
     while True:
-        found = [line for line in processes_of(str(folder)) if "file_worker" in line or "ray::streamdeid" in line]
+        found = [line for line in processes_of(str(folder)) if "runs.workers" in line or "ray::streamdeid" in line]
         found += [path.name for path in (folder / "scratch").iterdir() if "streamdeid" in path.name]
         found += [path.name for path in out.glob("*") if "partial" in path.name]
         if not found or time.monotonic() > until:
@@ -236,7 +235,7 @@ def test_a_run_that_is_stopped_leaves_nothing(folder: Path, nodes: LocalNodes, t
         out = tmp_path / str(code)
         with started(folder, out, nodes) as process:
             until = time.monotonic() + 60
-            while not any("file_worker" in line for line in processes_of(str(folder))) and time.monotonic() < until:
+            while not any("runs.workers" in line for line in processes_of(str(folder))) and time.monotonic() < until:
                 time.sleep(0.05)
             process.send_signal(number)
             told = process.communicate(timeout=60)[1]

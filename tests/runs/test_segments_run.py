@@ -21,8 +21,9 @@ from streamdeid.errors import FailedClosed, InputError, SettingsError
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.report.redaction_report import FileReport
 from streamdeid.runs import files
+from streamdeid.runs import workers as worker_processes
 from streamdeid.runs.files import filter_file
-from streamdeid.runs.segments import processes, run
+from streamdeid.runs.segments import run
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import synthetic_people
@@ -96,7 +97,7 @@ def test_joints_are_not_seen(place: Path, calm: FileReport, tmp_path: Path, monk
 def test_processes_that_are_killed_cost_an_attempt(
     place: Path, calm: FileReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rng, started, known = random.Random(3), [], processes.subprocess.Popen
+    rng, started, known = random.Random(3), [], worker_processes.subprocess.Popen
 
     def start(*words: Any, **more: Any) -> Any:
         process = known(*words, **more)
@@ -105,21 +106,21 @@ def test_processes_that_are_killed_cost_an_attempt(
             threading.Timer(rng.uniform(0.1, 3.0), process.kill).start()
         return process
 
-    monkeypatch.setattr(processes.subprocess, "Popen", start)
+    monkeypatch.setattr(worker_processes.subprocess, "Popen", start)
     filter_file(place / "in.mp4", tmp_path / "out.mp4", chosen(place), workers=2)
     assert (tmp_path / "out.mp4").read_bytes() == (place / "calm.mp4").read_bytes()
     assert len(started) >= 3 and all(one.poll() is not None for one in started), "nothing is left running"
 
 
 def test_a_segment_that_dies_twice_costs_the_file(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = processes.subprocess.Popen
+    known = worker_processes.subprocess.Popen
 
     def start(*words: Any, **more: Any) -> Any:
         process = known(*words, **more)
         process.kill()
         return process
 
-    monkeypatch.setattr(processes.subprocess, "Popen", start)
+    monkeypatch.setattr(worker_processes.subprocess, "Popen", start)
     with pytest.raises(FailedClosed, match="died twice"):
         filter_file(place / "in.mp4", tmp_path / "out.mp4", chosen(place), workers=2)
     assert list(tmp_path.iterdir()) == []

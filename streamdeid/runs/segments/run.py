@@ -26,8 +26,9 @@ from streamdeid.runs.segments.processes import Processes
 from streamdeid.runs.segments.registered_faces import SharedRegister
 from streamdeid.runs.segments.rendering import around, parts_of
 from streamdeid.runs.segments.study import Studied
-from streamdeid.runs.segments.work import Recording, RenderTask, SegmentWork, StudyTask, Task, Told
+from streamdeid.runs.segments.work import Recording, RenderTask, SegmentWork, StudyTask, Task
 from streamdeid.runs.session import Session
+from streamdeid.runs.workers import Told
 from streamdeid.surrogates.choice import Surrogates
 from streamdeid.video.files.copied_streams import Dropped
 from streamdeid.video.files.joined import join

@@ -17,11 +17,9 @@ from streamdeid.runs.segments.cutting import Span
 from streamdeid.runs.segments.rendering import Part, rendered, write
 from streamdeid.runs.segments.study import Studied, study
 from streamdeid.runs.session import session_without_register
+from streamdeid.runs.workers import Told
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogate
-
-Told = Callable[[int], None]
-"""Called with the number of a frame that is done."""
 
 
 @dataclass(frozen=True)
@@ -87,3 +85,8 @@ class SegmentWork:
     def close(self) -> None:
         """End the detector. Harmless when repeated."""
         self._cleanup.close()
+
+
+def begin(recording: Recording) -> Callable[[Task, Told], Studied | Counts]:
+    """What does the tasks of a recording in a process of its own, which ends with it. Raises as `SegmentWork`."""
+    return SegmentWork(recording).do
