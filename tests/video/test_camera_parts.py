@@ -1,10 +1,8 @@
-"""The small parts of a live source: its queue, its waits, its pace, its reasons, its eye for what is missing."""
+"""The small parts of a live source: its waits, its pace, its reasons, its eye for what is missing."""
 
 from __future__ import annotations
 
 import errno
-import threading
-import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,40 +12,8 @@ import pytest
 from streamdeid.video.live.backoff import Backoff
 from streamdeid.video.live.camera_address import is_refusal, opening, reason_of
 from streamdeid.video.live.coded_gaps import CodedGaps
-from streamdeid.video.live.newest import Newest
 from streamdeid.video.live.pace import Pace
 from tests.synthetic_video import encode
-
-
-def test_a_full_queue_drops_the_oldest_and_counts() -> None:
-    queue: Newest[int] = Newest(2)
-    for number in range(5):
-        queue.put(number)
-    assert (queue.dropped, len(queue)) == (3, 2)
-    assert [queue.take(0), queue.take(0), queue.take(0)] == [3, 4, None]
-
-
-def test_a_closed_queue_gives_what_it_has_and_takes_nothing() -> None:
-    queue: Newest[int] = Newest(2)
-    queue.put(1)
-    queue.close(discard=False)
-    queue.put(2)
-    assert [queue.take(5), queue.take(5)] == [1, None]
-    queue = Newest(2)
-    queue.put(1)
-    queue.close(discard=True)
-    assert queue.take(5) is None and queue.dropped == 0
-    with pytest.raises(ValueError, match="less than 1"):
-        Newest(0)
-
-
-def test_closing_wakes_who_waits() -> None:
-    queue: Newest[int] = Newest(2)
-    timer = threading.Timer(0.05, queue.close, kwargs={"discard": False})
-    begun = time.monotonic()
-    timer.start()
-    assert queue.take(10) is None and time.monotonic() - begun < 5
-    timer.join()
 
 
 def test_waits_double_up_to_two_seconds() -> None:

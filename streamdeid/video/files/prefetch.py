@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections import deque
 from collections.abc import Generator, Iterable
 from types import TracebackType
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.errors import OutputError
+from streamdeid.video.queue import BoundedQueue
 
 Item = TypeVar("Item")
 
@@ -29,55 +29,17 @@ class FinishingSink(Protocol):
     def abort(self) -> None: ...
 
 
-class _Queue(Generic[Item]):
-    """A bounded queue either side can close; unlike `queue.Queue`, closing wakes whoever waits."""
-
-    def __init__(self, depth: int) -> None:
-        if depth < 1:
-            raise ValueError(f"depth {depth} is less than 1")
-        self._depth = depth
-        self._items: deque[Item] = deque()
-        self._changed = threading.Condition()
-        self._closed = False
-
-    def put(self, item: Item) -> bool:
-        """Wait for room and add; False when the queue is closed."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or len(self._items) < self._depth)
-            if self._closed:
-                return False
-            self._items.append(item)
-            self._changed.notify_all()
-            return True
-
-    def get(self) -> list[Item]:
-        """Wait for an item and take it; an empty list when the queue is closed and empty."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or bool(self._items))
-            taken = [self._items.popleft()] if self._items else []
-            self._changed.notify_all()
-            return taken
-
-    def close(self, *, discard: bool) -> None:
-        """Take no more items; with `discard` also drop those waiting."""
-        with self._changed:
-            self._closed = True
-            if discard:
-                self._items.clear()
-            self._changed.notify_all()
-
-
 def prefetch(items: Iterable[Item], depth: int = 4) -> Generator[Item, None, None]:
     """Yield `items`, up to `depth` of them read ahead in a thread; an error of theirs is raised in its place.
 
     The thread starts with the first item asked for and has ended when the generator is exhausted or closed.
     Raises ValueError for a depth below 1.
     """
-    queue: _Queue[Item] = _Queue(depth)
+    queue: BoundedQueue[Item] = BoundedQueue(depth)
     return _prefetched(items, queue)
 
 
-def _prefetched(items: Iterable[Item], queue: _Queue[Item]) -> Generator[Item, None, None]:
+def _prefetched(items: Iterable[Item], queue: BoundedQueue[Item]) -> Generator[Item, None, None]:
     errors: list[BaseException] = []
 
     def read() -> None:
@@ -95,8 +57,8 @@ def _prefetched(items: Iterable[Item], queue: _Queue[Item]) -> Generator[Item, N
     thread = threading.Thread(target=read, name="prefetch", daemon=True)
     thread.start()
     try:
-        while taken := queue.get():
-            yield taken[0]
+        while (item := queue.take()) is not None:
+            yield item
     finally:
         queue.close(discard=True)
         thread.join()
@@ -113,7 +75,7 @@ class BackgroundSink:
 
     def __init__(self, sink: FinishingSink, depth: int = 4) -> None:
         self._sink = sink
-        self._queue: _Queue[DeidentifiedFrame] = _Queue(depth)
+        self._queue: BoundedQueue[DeidentifiedFrame] = BoundedQueue(depth)
         self._error: BaseException | None = None
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="background-sink", daemon=True)
@@ -167,8 +129,8 @@ class BackgroundSink:
 
     def _run(self) -> None:
         try:
-            while taken := self._queue.get():
-                self._sink.write(taken[0])
+            while (frame := self._queue.take()) is not None:
+                self._sink.write(frame)
         except BaseException as error:  # raised again in the caller's thread
             self._error = error
             self._queue.close(discard=True)

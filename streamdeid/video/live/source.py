@@ -20,9 +20,9 @@ from streamdeid.video.live.backoff import Backoff
 from streamdeid.video.live.camera import Camera, Lost, Picture
 from streamdeid.video.live.clock import LiveClock
 from streamdeid.video.live.fewer import Fewer, smaller
-from streamdeid.video.live.newest import Newest
 from streamdeid.video.live.pace import Pace
 from streamdeid.video.pixel_aspect import squared_by
+from streamdeid.video.queue import BoundedQueue
 
 _QUEUE = 2
 _ABANDON = 4
@@ -101,7 +101,7 @@ class LiveSource:
         self._file = realtime and not is_address(address) and not is_device(address)
         self._loop = loop
         self._handed, self._fewer = handed, Fewer(handed.most_rate)
-        self._queue: Newest[_Waiting] = Newest(_QUEUE)
+        self._queue: BoundedQueue[_Waiting] = BoundedQueue(_QUEUE)
         self._clock = LiveClock()
         self._backoff = Backoff()
         self._lock = threading.Lock()
@@ -262,7 +262,7 @@ class LiveSource:
             stamp = self._clock.time(picture.stamp, picture.arrived)
             taken, told = self._fewer.take(stamp, rate), min(rate, self._handed.most_rate or rate)
             if taken:
-                self._queue.put(_Waiting(picture, stamp, self._state.frames, self._state.connections, told))
+                self._queue.put_newest(_Waiting(picture, stamp, self._state.frames, self._state.connections, told))
             spared = self._state.spared + (not taken)
             self._state = replace(self._state, frames=self._state.frames + 1, spared=spared)
 
