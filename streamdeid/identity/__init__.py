@@ -12,7 +12,8 @@ The chain, in the order in which a face goes through it:
 * `register`: how the de-identifier asks for persons, and the distances. `registered` is what a register holds that
   runs share, and `register_coding` how it is written. `recorded_identity` tells again what an analysis has decided.
 
-Aside: `recognised_faces` and `picture_recognisers` serve the whitelist and the attackers.
+Aside: `recognised_faces` and `picture_recognisers` serve the whitelist and the attackers. What all recognisers have in
+common is `face_recogniser`.
 
 Nothing here renders or decides a protection level; no vector is ever printed or written. What is kept of people in a
 register that runs share is a value here; only `runs.register_file` writes it, encrypted.

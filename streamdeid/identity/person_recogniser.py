@@ -48,7 +48,8 @@ _SHARP = 0.7
 
 @dataclass(frozen=True)
 class PersonRecogniser:
-    """A way to tell whether faces in different shots are one person's."""
+    """A way to tell whether faces in different shots are one person's: a `FaceRecogniser` in two steps, with what its
+    distances mean."""
 
     cut: Callable[[Picture, Points], Picture]
     """From an RGB picture uint8 (h, w, 3) and landmarks in its pixels (81, 2) (68 iBUG points, then the forehead) to

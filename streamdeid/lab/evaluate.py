@@ -9,15 +9,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from streamdeid.aam.photographs import Detect, Photograph, read_labels, read_photographs, reduced
 from streamdeid.cli.progress import ShareBar
-from streamdeid.core.arrays import Points
 from streamdeid.core.named_files import INPUT, PHOTOGRAPH, RECOGNISER, REPORT, TABLE, Named, check_named
 from streamdeid.core.shown_text import say
 from streamdeid.errors import ExitCode, FailedClosed, InputError, OutputError, SettingsError
+from streamdeid.identity.face_recogniser import FaceRecogniser
 from streamdeid.identity.picture_recognisers import DlibResnet, OnnxRecogniser
 from streamdeid.lab.attacks.campaign import FULL, QUICK
 from streamdeid.lab.attacks.parameter_space import attack_parameters
@@ -218,20 +215,19 @@ def _attacks(arguments: argparse.Namespace, models: Models, sets: _Sets, bar: Sh
         chapters += video_chapters(
             arguments.videos,
             models=models,
-            recogniser=_one_face(),
+            recogniser=_dlib(),
             quick=quick,
             progress=_steps(bar.part(end, 1.0), steps),
         )
     return chapters
 
 
-def _one_face() -> Callable[[NDArray[np.uint8], Points], Points] | None:
-    """dlib's recogniser for one picture at a time; None without the extra, as the chapter on recognition says."""
+def _dlib() -> FaceRecogniser | None:
+    """dlib's recogniser; None without the extra, as the chapter on recognition says."""
     try:
-        resnet = DlibResnet()
+        return DlibResnet()
     except SettingsError:
         return None
-    return lambda picture, landmarks: resnet([picture], [landmarks])[0]
 
 
 def _steps(progress: Progress, total: int) -> Callable[[str], None]:

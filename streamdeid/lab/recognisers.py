@@ -1,8 +1,7 @@
 """Face recognisers that attack pictures: pixel Eigenfaces, the refitted appearance model, dlib's ResNet, any ONNX one.
 
-A recogniser turns pictures into vectors, float64 (n, d); a picture that it cannot use becomes a row of nan. Smaller
-Euclidean distance means more alike. Every picture comes with the landmarks of the original face, 68 points: the
-attacker is given the best alignment there is, even where nothing of the face is left to find.
+Every picture comes with the landmarks of the original face, 68 points: the attacker is given the best alignment there
+is, even where nothing of the face is left to find. A picture that a recogniser cannot use becomes nan.
 
 The deep ones need the extra `evaluation` (dlib), or a model file (`--recogniser`).
 """
@@ -11,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import cv2
 import numpy as np
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.photographs import Detect, identity_of, photograph_of
-from streamdeid.core.arrays import Picture, Points, Vectors
+from streamdeid.core.arrays import Picture, Points, Vector, Vectors
 from streamdeid.errors import SettingsError
-from streamdeid.identity.picture_recognisers import ARCFACE, DlibResnet, OnnxRecogniser, PictureRecogniser, registered
+from streamdeid.identity.face_recogniser import FaceRecogniser
+from streamdeid.identity.picture_recognisers import ARCFACE, DlibResnet, OnnxRecogniser, registered
 from streamdeid.lab.eigenfaces import Eigenfaces
 
 _PIXELS = (99, 134)
@@ -42,9 +43,9 @@ class PixelEigenfaces:
         # With all components every training face is equally far from every other, and no threshold means anything.
         self._faces = Eigenfaces.train(_ovals(pictures, landmarks), max(len(pictures) // 3, 1))
 
-    def __call__(self, pictures: Sequence[Picture], landmarks: Sequence[Points]) -> Vectors:
+    def __call__(self, picture: Picture, points: Points) -> Vector:
         """Projections, each divided by its standard deviation."""
-        projected = self._faces.project(_ovals(pictures, landmarks))
+        (projected,) = self._faces.project(_ovals([picture], [points]))
         return np.asarray(projected / np.sqrt(self._faces.variances), np.float64)
 
 
@@ -72,14 +73,19 @@ class Refit:
         """detect: the landmarker that the attacker runs."""
         self._model, self._detect = model, detect
 
-    def __call__(self, pictures: Sequence[Picture], landmarks: Sequence[Points]) -> Vectors:
-        """Identity vectors; nan where no face is found any more."""
-        rows = np.full((len(pictures), len(self._model.variances)), np.nan)
-        for row, picture in zip(rows, pictures, strict=True):
-            found = photograph_of(picture, "probe", "", self._detect)
-            if found is not None:
-                row[:] = identity_of(found, self._model)
-        return rows
+    def __call__(self, picture: Picture, points: Points) -> Vector:
+        """The identity vector; nan where no face is found any more."""
+        found = photograph_of(picture, "probe", "", self._detect)
+        return np.full(len(self._model.variances), np.nan) if found is None else identity_of(found, self._model)
+
+
+class NamedRecogniser(FaceRecogniser, Protocol):
+    """One whose results stand in a table."""
+
+    @property
+    def name(self) -> str:
+        """What it is called there."""
+        ...
 
 
 def recognisers(
@@ -87,12 +93,12 @@ def recognisers(
     model: AppearanceModel,
     detect: Detect,
     onnx: Path | None,
-) -> tuple[list[PictureRecogniser], list[str]]:
+) -> tuple[list[NamedRecogniser], list[str]]:
     """All recognisers that can be had here, and a line for each that was not run and why.
 
     gallery: pictures and landmarks that the attacker holds. Raises InputError for an ONNX file that cannot be used.
     """
-    found: list[PictureRecogniser] = [PixelEigenfaces(*gallery), Refit(model, detect)]
+    found: list[NamedRecogniser] = [PixelEigenfaces(*gallery), Refit(model, detect)]
     missing = []
     try:
         found.append(DlibResnet())

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.appearance_model import AppearanceModel
-from streamdeid.core.arrays import Points, Vector
+from streamdeid.core.arrays import Vector
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
 from streamdeid.errors import FailedClosed, InputError, SettingsError
-from streamdeid.identity.picture_recognisers import DlibResnet, OnnxRecogniser, PictureRecogniser
-from streamdeid.identity.recognised_faces import Describe, Known, Recogniser, sharpness_of, unfit, vector_of
+from streamdeid.identity.picture_recognisers import DlibResnet, OnnxRecogniser
+from streamdeid.identity.recognised_faces import Known, Recogniser, sharpness_of, unfit, vector_of
 from streamdeid.identity.upper_face import ACCEPT, UpperFace
 from streamdeid.observe.signals import Sharpness
 from streamdeid.protect.fixed_regions import FixedRegions
@@ -42,10 +42,10 @@ def recogniser_of(settings: Settings, model: AppearanceModel) -> Recogniser:
     if settings.whitelist_recogniser == BUILT_IN:
         return Recogniser(UpperFace(model), ACCEPT if accept is None else accept)
     if settings.whitelist_recogniser == DLIB:
-        return Recogniser(_of_pictures(DlibResnet()), DLIB_ACCEPT if accept is None else accept)
+        return Recogniser(DlibResnet(), DLIB_ACCEPT if accept is None else accept)
     assert accept is not None  # `Settings` insists on it
     try:
-        return Recogniser(_of_pictures(OnnxRecogniser(Path(settings.whitelist_recogniser))), accept)
+        return Recogniser(OnnxRecogniser(Path(settings.whitelist_recogniser)), accept)
     except InputError as error:
         raise SettingsError(str(error)) from error
 
@@ -89,15 +89,6 @@ def _vector(path: Path, recogniser: Recogniser, model: AppearanceModel, detect: 
     if vector is None:
         raise SettingsError(f"the face in {where} cannot be recognised")
     return vector
-
-
-def _of_pictures(recognise: PictureRecogniser) -> Describe:
-    """A recogniser of the laboratory for one face."""
-
-    def describe(image: NDArray[np.uint8], landmarks: Points) -> Vector:
-        return np.asarray(recognise([image], [landmarks[:68]])[0], np.float64)
-
-    return describe
 
 
 def laid_around(

@@ -11,9 +11,8 @@ import pytest
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import Photograph
-from streamdeid.core.arrays import Picture, Vectors
+from streamdeid.core.arrays import Picture, Points, Vector, Vectors
 from streamdeid.core.faces import Keypoints
-from streamdeid.identity.picture_recognisers import Points
 from streamdeid.lab.picture_attacks import posed_recognition
 from streamdeid.lab.picture_attacks.laboratory import Subjects, key_of
 from streamdeid.lab.picture_attacks.other_photographs import OTHERS, People
@@ -99,9 +98,8 @@ class _Pixels:
 
     name = "pixels"
 
-    def __call__(self, pictures: list[Picture], landmarks: list[Points]) -> Vectors:
-        small_ones = [cv2.resize(picture, (16, 16), interpolation=cv2.INTER_AREA).ravel() for picture in pictures]
-        return np.array(small_ones, np.float64)
+    def __call__(self, picture: Picture, points: Points) -> Vector:
+        return cv2.resize(picture, (16, 16), interpolation=cv2.INTER_AREA).ravel().astype(np.float64)
 
 
 def test_the_chapter_has_every_size_against_the_same_and_other_photographs(
@@ -115,7 +113,7 @@ def test_the_chapter_has_every_size_against_the_same_and_other_photographs(
     )
     shares: list[float] = []
     chapter = posed_chapter(
-        [_Pixels()],  # type: ignore[list-item]
+        [_Pixels()],
         Subjects(unseen, donors), others, fitting, gallery, [key_of(0)], lambda share, text: shares.append(share),
     )  # fmt: skip
     assert shares == sorted(shares) and [table.title for table in chapter.tables] == ["pixels", f"pixels: {OTHERS}"]

@@ -12,17 +12,19 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.procrustes import align
 from streamdeid.core.faces import Face
 from streamdeid.errors import InputError
-from streamdeid.identity.picture_recognisers import DlibResnet, OnnxRecogniser, PictureRecogniser, registered
+from streamdeid.identity.face_recogniser import FaceRecogniser
+from streamdeid.identity.picture_recognisers import DlibResnet, OnnxRecogniser, registered
+from streamdeid.lab.picture_attacks.laboratory import described
 from streamdeid.lab.picture_attacks.picture_sets import black_hull, compressed, originals
 from streamdeid.lab.recognisers import PixelEigenfaces, Refit, recognisers
 from tests.drawn_photographs import photographs
 from tests.tiny_onnx import averaging_network
 
 
-def _knows_again(recogniser: PictureRecogniser, model: AppearanceModel) -> bool:
+def _knows_again(recogniser: FaceRecogniser, model: AppearanceModel) -> bool:
     people = photographs(model, range(8))
     known, again = originals(people, "known"), compressed(people, "again")
-    a, b = recogniser(known.pictures, known.landmarks), recogniser(again.pictures, again.landmarks)
+    a, b = described(recogniser, known), described(recogniser, again)
     apart = np.linalg.norm(b[:, None] - a[None], axis=2)
     return bool((apart.argmin(axis=1) == np.arange(8)).all())
 
@@ -33,7 +35,8 @@ def test_pixel_eigenfaces_know_faces_again_and_see_no_background(model: Appearan
     eigenfaces = PixelEigenfaces(held.pictures, held.landmarks)
     assert _knows_again(eigenfaces, model)
     blank = [np.where(np.arange(320)[:, None, None] < 60, 0, picture).astype(np.uint8) for picture in held.pictures]
-    assert np.allclose(eigenfaces(held.pictures, held.landmarks), eigenfaces(blank, held.landmarks))
+    for picture, without, points in zip(held.pictures, blank, held.landmarks, strict=True):
+        assert np.allclose(eigenfaces(picture, points), eigenfaces(without, points))
 
 
 def test_the_refitted_model_knows_faces_again_and_loses_what_shows_none(model: AppearanceModel) -> None:
@@ -45,10 +48,10 @@ def test_the_refitted_model_knows_faces_again_and_loses_what_shows_none(model: A
         return [face] if face is not None else []
 
     known = originals(people, "known")
-    rows = Refit(model, detect)(known.pictures, known.landmarks)
+    rows = described(Refit(model, detect), known)
     assert np.isfinite(rows).all() and len(np.unique(rows, axis=0)) == 8
     hidden = black_hull(people)
-    assert np.isnan(Refit(model, detect)(hidden.pictures, hidden.landmarks)).all()
+    assert np.isnan(described(Refit(model, detect), hidden)).all()
 
 
 def test_dlib_knows_faces_again_and_nobody_behind_a_black_hull(model: AppearanceModel) -> None:
@@ -56,7 +59,7 @@ def test_dlib_knows_faces_again_and_nobody_behind_a_black_hull(model: Appearance
     resnet = DlibResnet()
     assert _knows_again(resnet, model)
     hidden = black_hull(photographs(model, range(2)))
-    assert resnet(hidden.pictures, hidden.landmarks).shape == (2, 128)
+    assert described(resnet, hidden).shape == (2, 128)
 
 
 def test_a_network_of_the_users_own_runs_and_gives_unit_vectors(tmp_path: Path, model: AppearanceModel) -> None:
@@ -64,7 +67,7 @@ def test_a_network_of_the_users_own_runs_and_gives_unit_vectors(tmp_path: Path, 
     path.write_bytes(averaging_network())
     own = OnnxRecogniser(path)
     held = originals(photographs(model, range(3)), "held")
-    rows = own(held.pictures, held.landmarks)
+    rows = described(own, held)
     assert own.name == "mine" and rows.shape == (3, 3)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1.0)
     # The network averages each channel of (x - 127.5) / 127.5 over the aligned picture.

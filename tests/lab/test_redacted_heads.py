@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -12,7 +10,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.photographs import Photograph
 from streamdeid.core.arrays import Points
 from streamdeid.lab.picture_attacks import redactions
-from streamdeid.lab.picture_attacks.laboratory import Subjects
+from streamdeid.lab.picture_attacks.laboratory import Subjects, known_to
 from streamdeid.lab.picture_attacks.redacted_heads import (
     BLUR,
     COLOURS,
@@ -116,8 +114,8 @@ class _Pixels:
 
     name = "pixels"
 
-    def __call__(self, pictures: Sequence[NDArray[np.uint8]], landmarks: Sequence[Points]) -> NDArray[np.float64]:
-        return np.stack([picture[::16, ::16].astype(float).ravel() for picture in pictures])
+    def __call__(self, picture: NDArray[np.uint8], points: Points) -> NDArray[np.float64]:
+        return picture[::16, ::16].astype(float).ravel()
 
 
 def test_the_chapter_on_drawn_people(model: AppearanceModel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +126,7 @@ def test_the_chapter_on_drawn_people(model: AppearanceModel, monkeypatch: pytest
     donors += photographs(model, range(20, 32), group="donors", expression="open")
     subjects = Subjects(unseen, tuple(donors))
     recogniser = _Pixels()
-    known = Known(recogniser([p.image for p in subjects.known], []), tuple(p.person for p in subjects.known))
+    known = known_to(recogniser, subjects.known)
     shares: list[float] = []
     chapter = redactions_chapter(recogniser, known, subjects, lambda share, text: shares.append(share))
     assert chapter is not None and shares == sorted(shares)

@@ -12,7 +12,6 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import NEUTRAL, Detect, Photograph, reduced
 from streamdeid.core.arrays import Vectors
 from streamdeid.errors import FailedClosed
-from streamdeid.identity.picture_recognisers import PictureRecogniser
 from streamdeid.lab.picture_attacks.donors import donors_chapter
 from streamdeid.lab.picture_attacks.laboratory import (
     BLACK_HULL,
@@ -42,7 +41,7 @@ from streamdeid.lab.picture_attacks.scores import Known, Score
 from streamdeid.lab.picture_attacks.sessions import Described, sessions_chapter
 from streamdeid.lab.picture_attacks.soft_biometrics import soft_biometrics_chapter
 from streamdeid.lab.published_pictures import MEAN_FACE
-from streamdeid.lab.recognisers import Refit, recognisers
+from streamdeid.lab.recognisers import NamedRecogniser, Refit, recognisers
 from streamdeid.lab.tables import Chapter
 from streamdeid.protect.mask_faces import MASKS
 from streamdeid.surrogates.choice import SAMPLED, SurrogateSettings
@@ -145,7 +144,7 @@ def _fewer(people: People, most: int | None) -> People:
 
 
 def _measure(
-    attackers: Sequence[PictureRecogniser],
+    attackers: Sequence[NamedRecogniser],
     subjects: Subjects,
     sets: Mapping[str, PictureSet],
     spread: Vectors,
@@ -168,7 +167,7 @@ def _measure(
 
 
 def _posed(
-    attackers: Sequence[PictureRecogniser],
+    attackers: Sequence[NamedRecogniser],
     subjects: Subjects,
     people: People,
     fitting: FitModel,
@@ -184,7 +183,7 @@ def _posed(
 
 
 def _other_photographs(
-    attackers: Sequence[PictureRecogniser],
+    attackers: Sequence[NamedRecogniser],
     measured: _Measured,
     people: People,
     filtered: Mapping[str, PictureSet],
@@ -206,7 +205,7 @@ def _other_photographs(
     return other_photographs_chapter(by_light, by_photograph, filtered, len(known), strongest)
 
 
-def _redactions(recogniser: PictureRecogniser, measured: _Measured, progress: Progress) -> list[Chapter]:
+def _redactions(recogniser: NamedRecogniser, measured: _Measured, progress: Progress) -> list[Chapter]:
     def tell(share: float, text: str) -> None:
         progress(_OTHERS + (_REDACTING - _OTHERS) * share, text)
 
@@ -215,7 +214,7 @@ def _redactions(recogniser: PictureRecogniser, measured: _Measured, progress: Pr
 
 
 def _sessions(
-    recogniser: PictureRecogniser,
+    recogniser: NamedRecogniser,
     measured: _Measured,
     fitting: FitModel,
     gallery: Gallery,
@@ -261,7 +260,7 @@ def _donors(name: str, measured: _Measured, synthetic: Sequence[str]) -> Chapter
 
 
 def _soft_biometrics(
-    recogniser: PictureRecogniser, measured: _Measured, labels: Mapping[str, Mapping[str, str]]
+    recogniser: NamedRecogniser, measured: _Measured, labels: Mapping[str, Mapping[str, str]]
 ) -> list[Chapter]:
     gender = {person: row["face_gender"] for person, row in labels.items() if row.get("face_gender")}
     if len({gender.get(p.person) for p in measured.subjects.donors} - {None}) < 2:

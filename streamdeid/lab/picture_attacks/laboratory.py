@@ -15,7 +15,7 @@ import numpy as np
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import NEUTRAL, Photograph
 from streamdeid.core.arrays import Vectors
-from streamdeid.identity.picture_recognisers import PictureRecogniser
+from streamdeid.identity.face_recogniser import FaceRecogniser
 from streamdeid.lab.picture_attacks.picture_sets import (
     PictureSet,
     black_hull,
@@ -137,12 +137,12 @@ def from_another_photograph(method: str) -> str:
     return f"{method}, from another photograph"
 
 
-def described(recogniser: PictureRecogniser, given: PictureSet) -> Vectors:
+def described(recogniser: FaceRecogniser, given: PictureSet) -> Vectors:
     """Vectors (n, d) of a set of pictures."""
-    return recogniser(given.pictures, given.landmarks)
+    return np.array([recogniser(*pair) for pair in zip(given.pictures, given.landmarks, strict=True)], np.float64)
 
 
-def known_to(recogniser: PictureRecogniser, photographs: Sequence[Photograph]) -> Known:
+def known_to(recogniser: FaceRecogniser, photographs: Sequence[Photograph]) -> Known:
     """The attacker's gallery as a recogniser sees it."""
     held = originals(photographs, "gallery")
     return Known(described(recogniser, held), tuple(held.people))

@@ -13,7 +13,6 @@ import numpy as np
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import Photograph
-from streamdeid.identity.picture_recognisers import PictureRecogniser
 from streamdeid.lab.picture_attacks.laboratory import Subjects, described, known_to
 from streamdeid.lab.picture_attacks.other_photographs import OTHERS, People
 from streamdeid.lab.picture_attacks.posed_faces import (
@@ -27,6 +26,7 @@ from streamdeid.lab.picture_attacks.posed_faces import (
 )
 from streamdeid.lab.picture_attacks.recognition import beside
 from streamdeid.lab.picture_attacks.scores import COLUMNS, Score, score
+from streamdeid.lab.recognisers import NamedRecogniser
 from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
 from streamdeid.surrogates.gallery import Gallery
 
@@ -56,7 +56,7 @@ class _Side:
 
 
 def posed_chapter(
-    recognisers: Sequence[PictureRecogniser],
+    recognisers: Sequence[NamedRecogniser],
     subjects: Subjects,
     people: People,
     fitting: FitModel,
@@ -83,7 +83,7 @@ def posed_chapter(
     return _chapter(found, sides, refused)
 
 
-def _scored(recogniser: PictureRecogniser, sets: PosedSets, known: Sequence[Photograph]) -> Scores:
+def _scored(recogniser: NamedRecogniser, sets: PosedSets, known: Sequence[Photograph]) -> Scores:
     """The score of each set; a set none of whose pictures the recogniser can use names nobody."""
     rng = np.random.default_rng(_SEED)
     held = known_to(recogniser, known)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.photographs import NEUTRAL, Photograph
 from streamdeid.core.arrays import Vectors
-from streamdeid.identity.picture_recognisers import PictureRecogniser
 from streamdeid.lab.identification import Interval, bootstrap, identified
 from streamdeid.lab.picture_attacks.laboratory import Subjects, described
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet
@@ -32,6 +31,7 @@ from streamdeid.lab.picture_attacks.redacted_heads import (
 )
 from streamdeid.lab.picture_attacks.redaction_inversion import AXES, Pairs, named_in_folds, named_in_samples
 from streamdeid.lab.picture_attacks.scores import Known, distances
+from streamdeid.lab.recognisers import NamedRecogniser
 from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
 
 SLUG = "redacted-heads"
@@ -84,7 +84,7 @@ class _Group:
 
 
 def redactions_chapter(
-    recogniser: PictureRecogniser, known: Known, subjects: Subjects, progress: Report
+    recogniser: NamedRecogniser, known: Known, subjects: Subjects, progress: Report
 ) -> Chapter | None:
     """The chapter, under a recogniser and the unaltered faces that it knows; None without two photographs of donors."""
     neutral = {p.person: p for p in subjects.neutral_donors}
@@ -119,7 +119,7 @@ def _surrounded(kind: str) -> str:
 
 
 def _attacked(
-    recogniser: PictureRecogniser, known: Known, groups: Sequence[_Group], sets: Sequence[PictureSet], reach: float
+    recogniser: NamedRecogniser, known: Known, groups: Sequence[_Group], sets: Sequence[PictureSet], reach: float
 ) -> Hits:
     """All attacks on one kind of picture: of donors neutral and smiling, and of unseen people. reach: that of the small
     pictures."""
