@@ -1,4 +1,4 @@
-"""`streamdeid audit`: what a finished run promises and what it counted, on one screen."""
+"""`streamdeid audit`: what a finished run guarantees and what it counted, on one screen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from streamdeid.report.redaction_report import (
 )
 
 DESCRIPTION = """\
-Say in plain words what a finished run promises and what it counted, from the report that `streamdeid filter --report`
+Say in plain words what a finished run guarantees and what it counted, from the report that `streamdeid filter --report`
 wrote. Files that lie beside the report, or in the directories given, are compared with the hashes in it.
 
 A report is no proof: whoever can change the video can write another report. The exit code is 0 when all is well, 1 when

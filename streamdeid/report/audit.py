@@ -1,4 +1,4 @@
-"""A finished run's report read again: what it promises and counted, what to mind, and whether its files are these.
+"""A finished run's report read again: what it guarantees and counted, what to mind, and whether its files are these.
 
 A report is no proof: whoever can change a video can write a report for it. What is checked is that it is whole, that
 its counts agree with each other, and that files at hand are those whose hashes it names.

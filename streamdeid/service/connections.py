@@ -1,6 +1,6 @@
 """Visitors' connections: so many at a time, none that only sits there, and none that writes the log.
 
-uvicorn waits for ever for the rest of a request, and for a visitor that reads nothing; each such connection holds a
+uvicorn waits for ever for the rest of a request, and for a client that reads nothing; each such connection holds a
 file descriptor, and the service needs those to start camera processes. No token is needed to open a connection.
 Its options do not help (0.54): `limit_concurrency` answers 503 to a request that came whole, and `timeout_keep_alive`
 begins after the first answer. A body that is no HTTP, of a request that is being answered or was, ends in tracebacks of
@@ -21,7 +21,7 @@ def bounded(most: int, patience: float) -> Callable[..., H11Protocol]:
     """What uvicorn makes for each connection. Where more than `most` are open, one is cut off: of those from which a
     request is awaited the one that waits longest; where all are being answered, the newest.
 
-    patience: seconds in which a visitor must have sent a whole request, or taken a piece of what is sent to it; it is
+    patience: seconds in which a client must have sent a whole request, or taken a piece of what is sent to it; it is
     cut off within twice as long.
     """
     since: dict[H11Protocol, None] = {}

@@ -88,7 +88,7 @@ class Supervisor:
             finally:
                 self._notify.stopping()
                 if server is not None:
-                    server.stop()  # at the same time: a visitor that reads nothing holds it up for a second
+                    server.stop()  # at the same time: a client that reads nothing holds it up for a second
                 await self._end()
                 if web is not None:
                     await asyncio.wait([web], timeout=0.1)

@@ -17,7 +17,7 @@ from streamdeid.service.http_settings import HttpSettings
 
 MOST_CONNECTIONS = 128
 PATIENCE = 10.0
-"""Seconds for a request to arrive, and for a visitor to take what is sent."""
+"""Seconds for a request to arrive, and for a client to take what is sent."""
 _GRACE = 0.5
 """Seconds that visitors have at the end; uvicorn counts in whole ones."""
 
@@ -41,7 +41,7 @@ class WebServer:
             proxy_headers=False,
             timeout_graceful_shutdown=1,
         )
-        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # visitors do not write the log
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # clients do not write the log
         self._server = uvicorn.Server(config)
         # The service has signals of its own; uvicorn would take them and raise them again at its end.
         self._server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
@@ -62,7 +62,7 @@ class WebServer:
             await asyncio.sleep(0.01)
 
     def stop(self) -> None:
-        """Let `run` end: pictures that are being sent break off, and visitors that read nothing are cut off."""
+        """Let `run` end: pictures that are being sent break off, and clients that read nothing are cut off."""
         self._over.set()
         self._server.should_exit = True
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # what breaks off now is no news

@@ -40,7 +40,7 @@ who holds the session's key; they are reported, no method is meant to withstand 
 bank and every person's exact identity; its average cannot be more than chance / (1 - q).
 
 Surrogates of one person in two sessions are both drawn from what is far from that person, so a drawn method with a
-large q links sessions a little, within its promise: when pairs are at most 1 / (1 - q) times as likely for one person
+large q links sessions a little, within its guarantee: when pairs are at most 1 / (1 - q) times as likely for one person
 as for two, rank-1 is at most chance / (1 - q), the area under the curve (1 + q) / 2, and D_sys q / (2 - q).
 
 "{unaltered}" publishes the capture itself, "{unrelated}" a vector drawn with no regard to the person: the two ends of
