@@ -38,7 +38,7 @@ _LISTED = 12
 _LABEL = 10
 _SHORT = 12
 """Hex digits of a hash that are shown."""
-_REST = "(--json has the whole promise.)"
+_REST = "(--json has the whole guarantee.)"
 _NOT_COVERED = "This does not cover"
 
 

@@ -37,7 +37,7 @@ _COMMANDS = {
     "compare": "draw a sheet of faces before and after",
     "train": "train the models from photographs",
     "evaluate": "reproduce the papers, attack the methods, measure what is kept",
-    "audit": "say what a finished run promises and counted",
+    "audit": "say what a finished run guarantees and what it counted",
     "warmup": "compile everything once, for read-only images and a quick first frame",
 }
 

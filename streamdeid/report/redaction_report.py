@@ -1,4 +1,4 @@
-"""The report of a run: what was done, to which bytes, with which promise. Versioned JSON.
+"""The report of a run: what was done, to which bytes, with which guarantee. Versioned JSON.
 
 It holds names, hashes, counts and timings. No vector, no key, no path of a key, no directory: a report can be handed on
 with its video. Fields are only ever added within a version.
@@ -35,7 +35,7 @@ _LIBRARIES = ("streamdeid", "ai-edge-litert", "mediapipe", "numpy", "numba", "av
 
 @dataclass(frozen=True)
 class Choice:
-    """What was asked for, and what it promises."""
+    """What was asked for, and what it guarantees."""
 
     method: str
     k: int | None
