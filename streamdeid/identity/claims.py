@@ -5,6 +5,9 @@ and a tracklet to one person. A claim is torn, and its tracklet is nobody's, whe
 the person meant, and who is therefore somebody else, is nearly as near: mistakes are not symmetric, for a split costs
 a change of the synthetic face, and a merge gives two people one.
 
+`settled` tells who is a known person (`persons`) and who is nobody yet (`torn`); a tracklet in neither is like none of
+those known, and its caller makes a new person of it once it is known well enough.
+
 The callers differ in what they know: `reentry` of the frames so far, `registered` of a register and one person,
 `whole_recording` and `runs.segments.registered_faces` of a whole recording. The rule is the same, and stands only here.
 """
@@ -31,7 +34,8 @@ class Settled:
     """What became of claims."""
 
     persons: dict[int, int]
-    """By tracklet; one without a person claimed nobody, was torn, or came too late."""
+    """By tracklet. One without a person claimed nobody, was torn, or was farther from those whom it claimed than others
+    who got them."""
     torn: frozenset[int]
     """Tracklets that could as well be two people."""
 

@@ -2,8 +2,8 @@
 
 Sun, Meng and Ariyaeeinia, fig. 2, as repaired in docs/methods.md 1.8. With Δ = c_c − c_f, faces of the close cluster
 become Λ − Δ and faces of the far one Λ + Δ (lines 30 to 38): all outputs differ, and in the metric of `faces` no core
-member's output is nearest to its own original (theorem 1). Other metrics undo the shift; the stream's default method
-(`surrogates`) therefore samples the residual with a key.
+member's output is nearest to its own original (theorem 1). Other metrics undo the shift; `--method k-diff-furthest`
+therefore is not this file, but `surrogates/choice.py`, which samples the residual with a key.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 """How each face is protected, fail closed: levels, replacement, soft and solid redactions, regions, self-test.
 
-`levels` decides; the only room that builds a `DeidentifiedFrame`. A new mask or redaction goes here.
+`replace_faces` gives each face its level, by the rules in `levels`. The only room that builds a `DeidentifiedFrame`. A
+new mask or redaction goes here.
 """

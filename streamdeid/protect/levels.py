@@ -1,4 +1,4 @@
-"""Protection levels: how a face is protected in a frame, by measured rules (docs/architecture.md 4).
+"""Protection levels, and the measured rules by which `replace_faces` gives a face one (docs/architecture.md 4).
 
 Two questions that were one once are kept apart. *Is this frame good to know somebody by?* (`recognisable`): light from
 aside, a raised eyebrow or a worse fit than a second ago say nothing against who it is. *How is a known person shown?*

@@ -1,7 +1,7 @@
 """A frame that waits to be rendered: one value that carries everything known about it.
 
 `analyse` makes it, later frames may still settle a doubt about it, `decide` and `render` use it up. Nothing else
-remembers a frame.
+holds what is to be decided of it; the look-ahead keeps a small copy of its picture, to follow heads in.
 """
 
 from __future__ import annotations

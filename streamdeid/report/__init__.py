@@ -1,4 +1,4 @@
-"""What a run says of itself: the redaction report, its audit, the contact sheet.
+"""What a run says of itself: what is counted (`counts`), the redaction report, its audit, the contact sheet.
 
 Names, hashes, counts and times. No vector, no key, no path, no password.
 """
