@@ -18,7 +18,7 @@ from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.errors import FailedClosed
-from streamdeid.identity.looks import Break, Verdict
+from streamdeid.identity.looks import Break, LooksVerdict
 from streamdeid.identity.register import PersonRegister, new_persons
 from streamdeid.observe.keypoint_pose import points_of_mesh
 from streamdeid.protect.levels import Level
@@ -60,9 +60,9 @@ class Judged:
         self.leading: dict[int, list[int]] = {}
         self.looks: Mapping[int, Any] = {}
 
-    def __call__(self, frame: Frame, tracks: Sequence[Track], looks: Mapping[int, Any]) -> Verdict:
+    def __call__(self, frame: Frame, tracks: Sequence[Track], looks: Mapping[int, Any]) -> LooksVerdict:
         self.looks = looks
-        verdict = Verdict(list(tracks), self.broken, self.groundless, self.leading)
+        verdict = LooksVerdict(list(tracks), self.broken, self.groundless, self.leading)
         self.broken, self.groundless, self.leading = {}, {}, {}
         return verdict
 

@@ -24,7 +24,7 @@ from benchmarks.command_line import parser_of
 from benchmarks.models.photographs import Annotator, held_out
 from streamdeid.aam.appearance_model import AppearanceModel, save_model
 from streamdeid.aam.reconstruction import reconstruction_error
-from streamdeid.aam.train import Sample, Settings, train
+from streamdeid.aam.train import Sample, TrainingSettings, train
 from streamdeid.errors import StreamdeidError
 
 COMPONENTS = (10, 20, 40, 60, 80, 100, 120)
@@ -53,7 +53,7 @@ def decode_ms(model: AppearanceModel) -> float:
 
 def rows_of(width: int, training: Sequence[Sample], unseen: Sequence[Sample]) -> list[dict[str, object]]:
     """One row for each number of components at a width."""
-    whole = train(training, Settings(width=width, share=1.0, most_texture=10**6))
+    whole = train(training, TrainingSettings(width=width, share=1.0, most_texture=10**6))
     most = len(whole.texture_variances)
     rows: list[dict[str, object]] = []
     for components in [*(c for c in COMPONENTS if c < most), most]:
@@ -81,7 +81,7 @@ def rows_of(width: int, training: Sequence[Sample], unseen: Sequence[Sample]) ->
 
 def shape_rows(training: Sequence[Sample], unseen: Sequence[Sample]) -> list[dict[str, object]]:
     """Shape error by number of shape components, in pixels of a frame 200 pixels wide."""
-    model = train(training, Settings(width=64, share=1.0, most_texture=2))
+    model = train(training, TrainingSettings(width=64, share=1.0, most_texture=2))
     rows: list[dict[str, object]] = []
     for components in (5, 10, 15, 20, 30, 40, 60, len(model.shape_variances)):
         fewer = replace(

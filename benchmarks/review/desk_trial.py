@@ -36,7 +36,7 @@ from benchmarks.review.seeded import without
 from streamdeid.analysis.edits import CoverPlace, Edit, Edits, RemoveRedaction, Span
 from streamdeid.analysis.edits_file import read_edits, write_edits
 from streamdeid.analysis.read_analysis import read_analysis
-from streamdeid.analysis.records import Analysis, Decision, Side
+from streamdeid.analysis.records import Analysis, RecordedDecision, Side
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
@@ -112,7 +112,7 @@ def seeded(video: Path, clip: Clip, place: Path, seed: int) -> Seeded:
     return Seeded(recording, output, target, settings, misses, false, shown.most_common(1)[0][0])
 
 
-def _gone(before: Analysis, after: Analysis, frame: int) -> list[Decision]:
+def _gone(before: Analysis, after: Analysis, frame: int) -> list[RecordedDecision]:
     left = {one.track for one in after.frames[frame].decisions}
     return [one for one in before.frames[frame].decisions if one.track not in left]
 
@@ -136,7 +136,7 @@ def _with_false(analysis: Analysis, track: int, box: Box, first: int) -> Analysi
     for index in range(first, first + _LASTS):
         record = frames[index]
         face = Face(box, _EVIDENCE, evidence=_EVIDENCE)
-        decision = Decision(
+        decision = RecordedDecision(
             track, track, 0, "soft redaction", "no landmarks", box, box, len(record.found), 0, False, False
         )
         frames[index] = replace(record, found=[*record.found, face], decisions=[*record.decisions, decision])

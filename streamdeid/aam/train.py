@@ -33,7 +33,7 @@ Annotate = Callable[[NDArray[np.uint8]], Sequence[Face]]
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingSettings:
     """Sizes of a model, chosen by the tables in models/CARD.md."""
 
     width: int = 200
@@ -92,7 +92,7 @@ def mirrored(given: Sample) -> Sample:
 
 
 def train(
-    samples: Sequence[Sample], settings: Settings = Settings(), smiles: Sequence[tuple[int, int]] = ()
+    samples: Sequence[Sample], settings: TrainingSettings = TrainingSettings(), smiles: Sequence[tuple[int, int]] = ()
 ) -> AppearanceModel:
     """Train a model on photographs; mirror images are added here, so the mean face is symmetric.
 
@@ -228,7 +228,7 @@ def learn_folds(textures: Sequence[Pixels], smiles: Sequence[tuple[int, int]]) -
     return (total / max(2 * len(smiles), 1)).astype(np.float32)
 
 
-def _fit_model(textures: Sequence[Pixels], settings: Settings) -> tuple[Pixels, Pixels, Points]:
+def _fit_model(textures: Sequence[Pixels], settings: TrainingSettings) -> tuple[Pixels, Pixels, Points]:
     """Grey of textures (f, 3) in a small frame, of zero mean and unit norm, so that gain and bias of light drop out."""
     rows = np.stack([normalised_grey(texture.mean(axis=1)) for texture in textures]).astype(np.float64)
     mean = rows.mean(axis=0)

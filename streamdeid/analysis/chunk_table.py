@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.analysis.point_coding import from_planes, planes
-from streamdeid.analysis.records import VERSION, Decision, FrameRecord
+from streamdeid.analysis.records import VERSION, FrameRecord, RecordedDecision
 from streamdeid.analysis.stored_faces import (
     AGAIN,
     BOX_STEPS,
@@ -201,12 +201,14 @@ def check_table(table: Table, levels: int, causes: int, version: int = VERSION) 
             raise BadTable(f"a {name} does not exist")
 
 
-def decisions_of(table: Table, first: int, last: int, levels: Sequence[str], causes: Sequence[str]) -> list[Decision]:
+def decisions_of(
+    table: Table, first: int, last: int, levels: Sequence[str], causes: Sequence[str]
+) -> list[RecordedDecision]:
     """The decisions from one number of the chunk up to another."""
     part = {name: column[first:last].tolist() for name, column in table.decisions.items()}
     rows = zip(*(part[name] for name in _DECISIONS), strict=True)
     return [
-        Decision(
+        RecordedDecision(
             track=track,
             tracklet=tracklet,
             person=person,

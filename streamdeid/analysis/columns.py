@@ -43,7 +43,7 @@ class FoundColumns:
 
 @dataclass(frozen=True)
 class DecisionColumns:
-    """The decisions, in the order of the frames and in each frame as they were made; as in `records.Decision`."""
+    """The decisions, in the order of the frames and in each frame as they were made (`records.RecordedDecision`)."""
 
     frame: Numbers
     """Number of the frame, int32 (d,)."""

@@ -46,7 +46,7 @@ class Places:
     cut: Flags
     """Whether a redaction of a lost face was cut to the largest size that one may have."""
     level: NDArray[np.str_]
-    """Protection level (`records.Decision.level`)."""
+    """Protection level (`records.RecordedDecision.level`)."""
     part: Ints
     """Row of `persons` and `begins`; -1 for a place that is nobody's."""
     persons: Ints

@@ -19,7 +19,7 @@ faces that were found by looking again."""
 
 
 @dataclass(frozen=True)
-class Decision:
+class RecordedDecision:
     """How one place of a frame was protected."""
 
     track: int
@@ -58,7 +58,7 @@ class FrameRecord:
     """Number of its scene, from 0: it rises by one at each cut."""
     found: Sequence[Face]
     """All that the detector found, in its order, with candidates that nothing came of."""
-    decisions: Sequence[Decision]
+    decisions: Sequence[RecordedDecision]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from streamdeid.core.shown_text import say as say_plainly
 from streamdeid.errors import ExitCode, SettingsError
 from streamdeid.service.cameras_file import read_cameras
-from streamdeid.service.running import Place
+from streamdeid.service.running import RunningPlace
 from streamdeid.service.supervisor import Supervisor, say
 from streamdeid.surrogates.models import load_models
 
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return _served(arguments.file, place)
 
 
-def _served(file: Path, place: Place | None) -> ExitCode:
+def _served(file: Path, place: RunningPlace | None) -> ExitCode:
     async def supervise() -> int:
         return await Supervisor(file, place=place).run()
 
@@ -81,7 +81,7 @@ def _served(file: Path, place: Place | None) -> ExitCode:
 
 
 @contextlib.contextmanager
-def _placed(address: str) -> Iterator[Place]:
+def _placed(address: str) -> Iterator[RunningPlace]:
     """The machines of a cluster. Raises SettingsError."""
     from streamdeid.runs.cluster import connected  # the only part that needs Ray
     from streamdeid.service.placed_child import ClusterPlace

@@ -21,7 +21,7 @@ from streamdeid.aam.procrustes import align
 from streamdeid.aam.reconstruction import ReconstructionError, reconstruction_error
 from streamdeid.aam.same_space import in_space_of
 from streamdeid.aam.smile import amounts_left_out
-from streamdeid.aam.train import Annotate, Sample, Settings, annotate, pairs_of, texture_of_sample, train
+from streamdeid.aam.train import Annotate, Sample, TrainingSettings, annotate, pairs_of, texture_of_sample, train
 from streamdeid.aam.variations import variation
 from streamdeid.core.arrays import Points
 from streamdeid.core.atomic_file import check_paths, write_whole
@@ -171,7 +171,7 @@ def train_models(
     detect: Annotate,
     *,
     source: str = "not stated",
-    settings: Settings = Settings(),
+    settings: TrainingSettings = TrainingSettings(),
     space: Path | None = None,
 ) -> tuple[Path, Path]:
     """Train on a directory and write model, gallery, hashes and card; returns the two model files.
@@ -221,7 +221,9 @@ def train_models(
     return out / MODEL, out / GALLERY
 
 
-def held_out(samples: Mapping[Path, Sample], neutral: Sequence[Path], settings: Settings) -> ReconstructionError:
+def held_out(
+    samples: Mapping[Path, Sample], neutral: Sequence[Path], settings: TrainingSettings
+) -> ReconstructionError:
     """Error on the neutral photographs of a fifth of the people, whom a training on the others never saw."""
     names = sorted(path.stem for path in neutral)
     unseen = set(np.random.default_rng(_SPLIT).permutation(names)[: max(1, len(names) // 5)])
@@ -301,7 +303,7 @@ def gallery_of(neutral: Sequence[Sample], donors: Sequence[Donor], model: Appear
     )
 
 
-def model_facts(model: AppearanceModel, settings: Settings) -> list[tuple[str, str]]:
+def model_facts(model: AppearanceModel, settings: TrainingSettings) -> list[tuple[str, str]]:
     """Sizes of a model, for its card."""
     width, height = model.frame_size
     shape, texture = len(model.shape_variances), len(model.texture_variances)

@@ -18,7 +18,7 @@ from streamdeid.core.kernel_cache import kernel
 from streamdeid.core.shipped_models import LANDMARKS, network
 from streamdeid.detection.litert import Network, Unusable
 from streamdeid.detection.model_parts import Model
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 from streamdeid.detection.sampling import rotated
 
 INPUT = 192
@@ -77,10 +77,12 @@ class LandmarkNetwork:
         self._input = np.zeros((INPUT, INPUT, 3), np.float32)
         self._crops = np.zeros((len(_CROPS), _CROP, _CROP, 32), np.float32)
         self._least = 0.0
-        self(np.zeros((48, 64, 3), np.uint8), Region((32.0, 24.0), 48.0, 0.0))  # kernels are ready before a first frame
+        self(
+            np.zeros((48, 64, 3), np.uint8), LandmarkRegion((32.0, 24.0), 48.0, 0.0)
+        )  # kernels are ready before a first frame
         self._least = least
 
-    def __call__(self, rgb: NDArray[np.uint8], region: Region) -> tuple[NDArray[np.float64] | None, float]:
+    def __call__(self, rgb: NDArray[np.uint8], region: LandmarkRegion) -> tuple[NDArray[np.float64] | None, float]:
         """Mesh of the face in the region of an RGB picture, uint8 (h, w, 3), two pixels or more each way.
 
         Returns points (478, 3) in pixels (x right, y down, z away from the camera), or None, and the presence score.
@@ -118,7 +120,7 @@ class LandmarkNetwork:
             mesh[rows, 2] = mesh[lids, 2].mean()
 
 
-def placed(mesh: NDArray[np.float64], region: Region) -> NDArray[np.float64]:
+def placed(mesh: NDArray[np.float64], region: LandmarkRegion) -> NDArray[np.float64]:
     """A mesh (478, 3) in pixels of the input, in those of the picture that the region (of the same) was taken from."""
     scale = region.side / INPUT
     x, y = (mesh[:, :2].T - INPUT / 2) * scale

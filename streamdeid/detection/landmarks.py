@@ -15,7 +15,7 @@ from streamdeid.core.ibug68 import LANDMARKS
 from streamdeid.core.ibug68_from_mesh import forehead_from_mesh, ibug68_from_mesh, iris_from_mesh
 from streamdeid.detection.landmark_network import POINTS
 from streamdeid.detection.networks import Networks
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 
 _SIZE = 256
 """Side, pixels, that a region of a photograph is reduced to before the landmark model (its input is 192)."""
@@ -38,7 +38,7 @@ class Landmarks:
         self._quick = quick
         ibug68_from_mesh(np.zeros((POINTS, 3)))  # its kernel is ready before a first frame, which has a deadline
 
-    def __call__(self, planes: Planes, region: Region) -> tuple[Points, float, Region] | None:
+    def __call__(self, planes: Planes, region: LandmarkRegion) -> tuple[Points, float, LandmarkRegion] | None:
         """The mesh in a region, its presence, and the region to look into next; None when there is no face.
 
         Where the region does not fit the mesh well the model looks once more, into one that does.
@@ -57,7 +57,7 @@ class Landmarks:
         """Stop the model."""
         self._find.close()
 
-    def _mesh(self, planes: Planes, region: Region) -> tuple[Points | None, float]:
+    def _mesh(self, planes: Planes, region: LandmarkRegion) -> tuple[Points | None, float]:
         """Mesh (478, 3) in pixels of the frame, and presence. Only the region's rectangle is converted to RGB."""
         halvings = max(0, math.ceil(math.log2(max(region.side, 1.0) / _LARGEST))) if self._quick else 0
         scale = 0.5**halvings if self._quick else min(1.0, _SIZE / region.side)
@@ -77,19 +77,21 @@ class Landmarks:
         # another surrogate under the same key: what is halved is put as much aside as 256 pixels were.
         rest = (0.5 / scale - 0.5 / min(1.0, _SIZE / region.side)) * self._quick
         x, y = x0 + rest, y0 + rest
-        inside = Region(((region.centre[0] - x) * sx, (region.centre[1] - y) * sy), region.side * sx, region.angle)
+        inside = LandmarkRegion(
+            ((region.centre[0] - x) * sx, (region.centre[1] - y) * sy), region.side * sx, region.angle
+        )
         mesh, presence = self._find(rgb, inside)
         return (None if mesh is None else mesh / (sx, sy, sx) + (x, y, 0)), presence
 
 
-def region_of_box(box: Box, keypoints: Points | None = None) -> Region:
+def region_of_box(box: Box, keypoints: Points | None = None) -> LandmarkRegion:
     """Where to look for the face in a detector's box; keypoints float64 (n, 2), eyes first, tell its roll."""
     x0, y0, x1, y1 = box
     angle = 0.0
     if keypoints is not None:
         dx, dy = keypoints[1] - keypoints[0]
         angle = math.atan2(float(dy), float(dx))
-    return Region(((x0 + x1) / 2, (y0 + y1) / 2), _MARGIN * max(x1 - x0, y1 - y0), angle)
+    return LandmarkRegion(((x0 + x1) / 2, (y0 + y1) / 2), _MARGIN * max(x1 - x0, y1 - y0), angle)
 
 
 def outline_of(mesh: Points) -> Points:
@@ -111,17 +113,17 @@ def face_of(box: Box, score: float, evidence: float, mesh: Points | None, presen
     return Face(whole, score, landmarks, forehead, iris, presence, points[:, 2], evidence, skin)
 
 
-def _region_of_mesh(mesh: Points) -> Region:
+def _region_of_mesh(mesh: Points) -> LandmarkRegion:
     dx, dy, _ = mesh[263] - mesh[33]  # outer eye corners
     angle = math.atan2(float(dy), float(dx))
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
     level = mesh[:MESH, :2] @ turn
     low, high = level.min(axis=0), level.max(axis=0)
     x, y = turn @ ((low + high) / 2)
-    return Region((float(x), float(y)), _MARGIN * float((high - low).max()), angle)
+    return LandmarkRegion((float(x), float(y)), _MARGIN * float((high - low).max()), angle)
 
 
-def _differ(a: Region, b: Region, shift: float = 0.08, turn: float = 0.15) -> bool:
+def _differ(a: LandmarkRegion, b: LandmarkRegion, shift: float = 0.08, turn: float = 0.15) -> bool:
     """Whether two regions differ by more than a share of their side, or by more than an angle (radians)."""
     moved = math.hypot(a.centre[0] - b.centre[0], a.centre[1] - b.centre[1])
     angle = abs(math.remainder(a.angle - b.angle, 2 * math.pi))

@@ -12,7 +12,7 @@ from streamdeid.core.arrays import Points
 from streamdeid.core.heads import seconds
 from streamdeid.detection.candidates import Candidate, middle_in, overlap
 from streamdeid.detection.places import Place
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 
 SURE = 0.5
 """Evidence from which a face is larger than its parts: nose and mouth look like a face in a fine tile."""
@@ -92,7 +92,7 @@ def _astray(place: Place) -> bool:
     return place.outline is not None and not middle_in(place.raw, place.outline)
 
 
-def _one(a: Region, b: Region) -> bool:
+def _one(a: LandmarkRegion, b: LandmarkRegion) -> bool:
     side = min(a.side, b.side)
     apart = math.hypot(a.centre[0] - b.centre[0], a.centre[1] - b.centre[1])
     return apart < 0.15 * side and abs(a.side - b.side) < 0.3 * side

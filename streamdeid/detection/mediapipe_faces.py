@@ -27,7 +27,7 @@ from streamdeid.detection.matching import SURE, matched, one_to_a_head, without_
 from streamdeid.detection.networks import Networks
 from streamdeid.detection.places import WAITED_FOR, Place, remembered
 from streamdeid.detection.quarter_turns import TURNS, aside, boxes_turned_back, turned, turned_back
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 from streamdeid.detection.second_look import SecondLook, likeness
 from streamdeid.detection.survey import Survey
 from streamdeid.detection.survey_beside import SurveyBeside, There, found_now
@@ -378,7 +378,7 @@ class MediapipeFaces:
         upright = self._close_look(planes, there) if turn else None
         return found if upright is None or said >= upright + _CLEARER else None
 
-    def _mesh(self, planes: Planes, place: Place, region: Region) -> None:
+    def _mesh(self, planes: Planes, place: Place, region: LandmarkRegion) -> None:
         """Ask for landmarks in a region. Those of a head that lies otherwise than the place's are of nobody's."""
         found = self._landmarks(planes, region)
         if found is not None and aside(found[2].angle, place.turn) < _ASKEW:

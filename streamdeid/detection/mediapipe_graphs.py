@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.detection.quiet_libraries import quiet
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 
 _MATPLOTLIB = ("matplotlib", "matplotlib.pyplot")
 
@@ -129,9 +129,9 @@ class LandmarkGraph:
                 side_inputs={"with_attention": True},
                 calculator_params={"facelandmarkcpu__ThresholdingCalculator.threshold": float(threshold)},
             )
-            self(_BLANK, Region((32.0, 24.0), 48.0, 0.0))
+            self(_BLANK, LandmarkRegion((32.0, 24.0), 48.0, 0.0))
 
-    def __call__(self, rgb: NDArray[np.uint8], region: Region) -> tuple[NDArray[np.float64] | None, float]:
+    def __call__(self, rgb: NDArray[np.uint8], region: LandmarkRegion) -> tuple[NDArray[np.float64] | None, float]:
         """Mesh of the face in the region of an RGB picture, uint8 (h, w, 3).
 
         Returns points (478, 3) in pixels (x right, y down, z away from the camera), or None, and the presence score.

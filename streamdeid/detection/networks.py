@@ -22,7 +22,7 @@ from streamdeid.detection.detection_network import DetectionNetwork
 from streamdeid.detection.landmark_network import LandmarkNetwork
 from streamdeid.detection.litert import Unusable
 from streamdeid.detection.mediapipe_graphs import DetectionGraph, LandmarkGraph
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 from streamdeid.errors import SettingsError
 
 CHOICE = "STREAMDEID_NETWORKS"
@@ -50,7 +50,7 @@ class Detects(Protocol):
 class FindsMesh(Protocol):
     """The attention mesh."""
 
-    def __call__(self, rgb: NDArray[np.uint8], region: Region, /) -> tuple[NDArray[np.float64] | None, float]:
+    def __call__(self, rgb: NDArray[np.uint8], region: LandmarkRegion, /) -> tuple[NDArray[np.float64] | None, float]:
         """Mesh (478, 3) of the face in a region of an RGB picture, uint8 (h, w, 3), in its pixels, and presence."""
         ...
 

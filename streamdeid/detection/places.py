@@ -13,7 +13,7 @@ from streamdeid.detection.candidates import Candidate, middle_in
 from streamdeid.detection.five_points import apart, as_detected, moved_points
 from streamdeid.detection.landmarks import outline_of
 from streamdeid.detection.quarter_turns import turn_of
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 
 _FORGOTTEN = 50
 """Frames after which a place where nothing is seen any more is forgotten."""
@@ -91,7 +91,7 @@ class Place:
     """Corners (2, 2) of the box of that mesh's landmarks."""
     second: bool = False
     """Whether it lies on the head of a face that is seen, with no points of its own (`heads`)."""
-    region: Region | None = None
+    region: LandmarkRegion | None = None
     """Where the landmark model finds the face in the next frame; None while there are no landmarks."""
     missed: int = 0
     """Frames since something was seen here."""
@@ -168,7 +168,7 @@ class Place:
         self._without += 1
         return self._without <= _REFUSED or self._without % _RETRIED == 0
 
-    def meshed(self, mesh: Points, presence: float, region: Region) -> None:
+    def meshed(self, mesh: Points, presence: float, region: LandmarkRegion) -> None:
         """The landmark model sees it: a mesh (478, 3), and where to look in the next frame."""
         self.mesh, self.region, self._without, self.outline = (mesh, presence), region, 0, outline_of(mesh)
         self.turn = turn_of(region.angle)

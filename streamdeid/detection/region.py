@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Region:
+class LandmarkRegion:
     """A rotated square in pixels, the landmark model's field of view."""
 
     centre: tuple[float, float]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.kernel_cache import kernel
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 
 
 @kernel
@@ -57,7 +57,7 @@ def letterboxed(rgb: NDArray[np.uint8], out: NDArray[np.float32]) -> tuple[float
     return step, x0, y0
 
 
-def rotated(rgb: NDArray[np.uint8], region: Region, out: NDArray[np.float32]) -> None:
+def rotated(rgb: NDArray[np.uint8], region: LandmarkRegion, out: NDArray[np.float32]) -> None:
     """A region of an RGB picture (h, w, 3), 0 to 1, its border repeated, as an input (side, side, 3)."""
     side = out.shape[0]
     corners = cv2.boxPoints((region.centre, (region.side, region.side), math.degrees(region.angle)))

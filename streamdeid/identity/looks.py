@@ -69,7 +69,7 @@ _MOST_WAITING = 4096
 """More frames than ever wait to be shown (10 s at 240 a second): a doubt may last for days."""
 
 
-class Cause(enum.Enum):
+class BreakCause(enum.Enum):
     """Why a tracklet was broken."""
 
     CROSSING = "crossing"
@@ -86,13 +86,13 @@ class Cause(enum.Enum):
 class Break:
     """The end of a tracklet in the middle of a track."""
 
-    cause: Cause
+    cause: BreakCause
     likely: bool
     """Whether the same person most likely goes on: nobody was near, and nothing but geometry was in doubt."""
 
 
 @dataclass(frozen=True)
-class Verdict:
+class LooksVerdict:
     """What looks say of the tracks of a frame."""
 
     tracks: list[Track]
@@ -121,7 +121,7 @@ class _State:
     tries: int = 0
     running: int = 0
     """Frames running in which a face looked the same that was never seen without doubt."""
-    cause: Cause = Cause.CROSSING
+    cause: BreakCause = BreakCause.CROSSING
     changed: bool = False
     lost: bool = False
     alone: bool = True
@@ -169,7 +169,7 @@ class Looks:
         self._before: Small | None = None
         self._states: dict[int, _State] = {}
 
-    def __call__(self, frame: Frame, tracks: Sequence[Track], looks: Mapping[int, Look | None]) -> Verdict:
+    def __call__(self, frame: Frame, tracks: Sequence[Track], looks: Mapping[int, Look | None]) -> LooksVerdict:
         """Judge the tracks of a frame, in order of the frames.
 
         looks: by number of the track, of faces that can be described; unit vectors (n,), whose product is their
@@ -178,7 +178,7 @@ class Looks:
         now = float(frame.time)
         picture = small(frame.luma_levels) if self._patches else None
         self._states = {track.number: self._states.get(track.number) or _State(now) for track in tracks}
-        verdict = Verdict([], {}, {}, {})
+        verdict = LooksVerdict([], {}, {}, {})
         several = sum(track.face is not None for track in tracks) > 1
         for track in tracks:
             state = self._states[track.number]
@@ -188,7 +188,7 @@ class Looks:
                 state.box, state.unbroken = None, False
                 state.leading.clear()
                 if track.ambiguous and not state.pending:
-                    state.pending, state.cause = True, Cause.CROSSING
+                    state.pending, state.cause = True, BreakCause.CROSSING
                 if state.pending:
                     state.episode.append(frame.index)
                 verdict.tracks.append(replace(track, ambiguous=state.pending))
@@ -248,13 +248,15 @@ class Looks:
         return found[1] if found is not None and _one_place(found[0], box, most) else None
 
     def _doubted(
-        self, index: int, now: float, track: Track, state: _State, look: Look | None, verdict: Verdict
+        self, index: int, now: float, track: Track, state: _State, look: Look | None, verdict: LooksVerdict
     ) -> Track:
         """A face in doubt: cleared, broken, or still in doubt."""
         if not state.kept and track.ambiguous:
             return self._unsettled(now, track, state, look)
         if not state.pending:
-            state.cause = Cause.CHANGED if state.changed else Cause.LOST if state.lost else Cause.CROSSING
+            state.cause = (
+                BreakCause.CHANGED if state.changed else BreakCause.LOST if state.lost else BreakCause.CROSSING
+            )
         state.pending = True
         own, rival = self._own_and_rival(track, state, look)
         slid = not state.alone and own < max(_UNLIKE, rival + _MARGIN)
@@ -269,7 +271,7 @@ class Looks:
             state.tries += 1
             if state.tries >= _TRIES or not state.kept:
                 likely = state.alone and not state.changed
-                verdict.broken[track.number] = Break(state.cause if state.kept else Cause.UNKNOWN, likely)
+                verdict.broken[track.number] = Break(state.cause if state.kept else BreakCause.UNKNOWN, likely)
                 leading = [] if state.unbroken else [one for one in state.leading if one > state.company]
                 verdict.leading[track.number] = leading
                 self._states[track.number] = fresh = _State(now, box=state.box)
@@ -286,7 +288,7 @@ class Looks:
 
     def _unsettled(self, now: float, track: Track, state: _State, look: Look | None) -> Track:
         """A face that was never seen without doubt: known once it looks the same in so many frames running."""
-        state.pending, state.cause = True, Cause.UNKNOWN
+        state.pending, state.cause = True, BreakCause.UNKNOWN
         same = False
         if look is not None and state.latest is not None:
             others = [one.best(look) for number, one in self._states.items() if number != track.number]
@@ -307,7 +309,7 @@ class Looks:
         others = [] if state.alone else [one for number, one in self._states.items() if number != track.number]
         return state.best(look), max((one.best(look) for one in others), default=-1.0)
 
-    def _cleared(self, now: float, track: Track, state: _State, look: Look | None, verdict: Verdict) -> Track:
+    def _cleared(self, now: float, track: Track, state: _State, look: Look | None, verdict: LooksVerdict) -> Track:
         """The doubt had no ground, or is over."""
         state.pending, state.tries, state.lost, state.changed, state.unbroken = False, 0, False, False, True
         groundless = {*state.led, *state.leading, *(state.episode if state.alone else ())}

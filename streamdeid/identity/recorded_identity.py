@@ -14,7 +14,7 @@ from streamdeid.identity.identity_check import Broken
 
 
 @dataclass(frozen=True)
-class KnownTrack:
+class RecordedTrack:
     """A track in one frame."""
 
     tracklet: int
@@ -29,7 +29,9 @@ class RecordedIdentity:
     known: the tracks of a frame, by its number. named: called with a person, and no identity, when he is first shown.
     """
 
-    def __init__(self, known: Callable[[int], Mapping[int, KnownTrack]], named: Callable[[int, Points], None]) -> None:
+    def __init__(
+        self, known: Callable[[int], Mapping[int, RecordedTrack]], named: Callable[[int, Points], None]
+    ) -> None:
         self._known, self._named = known, named
         self._persons: dict[int, int] = {}
         """By tracklet: the person, as its newest frame says."""
@@ -45,7 +47,7 @@ class RecordedIdentity:
     def update(self, frame: Frame, tracks: Sequence[Track], broken: Mapping[int, Broken] | None = None) -> list[Track]:
         """The tracks of a new frame under the numbers of their tracklets, in the same order."""
         known = self._known(frame.index)
-        here = [known.get(track.number, KnownTrack(0, 0)) for track in tracks]
+        here = [known.get(track.number, RecordedTrack(0, 0)) for track in tracks]
         self._present = {one.tracklet for one in here if one.tracklet}
         self._persons.update((one.tracklet, one.person) for one in here if one.tracklet)
         return [replace(track, number=one.tracklet) for track, one in zip(tracks, here, strict=True)]

@@ -21,7 +21,7 @@ from streamdeid.core.frames import Frame
 from streamdeid.identity.face_look import LEAST_WIDTH, FaceLook, Look
 from streamdeid.identity.identity_check import LEAST, Broken, Estimate, IdentityCheck, Register
 from streamdeid.identity.person_templates import FusedTemplates, Templates
-from streamdeid.identity.recorded_identity import KnownTrack, RecordedIdentity
+from streamdeid.identity.recorded_identity import RecordedIdentity, RecordedTrack
 from streamdeid.observe.keypoint_pose import MeanHead
 from streamdeid.observe.neutral import NeutralEstimator
 from streamdeid.observe.observation import Observation, Observer, SampledFace, reduced_face, sampled_face
@@ -36,7 +36,7 @@ _WEAK_KEPT = 12
 
 
 class Verdict(Protocol):
-    """What looks say of the tracks of a frame: `identity.looks.Verdict`."""
+    """What looks say of the tracks of a frame: `identity.looks.LooksVerdict`."""
 
     @property
     def tracks(self) -> Sequence[Track]: ...
@@ -88,7 +88,7 @@ class MeasuredFaces:
         judge: Judge | None = None,
         templates: Templates | None = None,
         first: int = 0,
-        recorded: Callable[[int], Mapping[int, KnownTrack]] | None = None,
+        recorded: Callable[[int], Mapping[int, RecordedTrack]] | None = None,
         identities_only: bool = False,
     ) -> None:
         """mean: float32 (f, 3), the mean face's small texture. named: called with a person and an identity vector y

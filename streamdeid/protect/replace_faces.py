@@ -21,7 +21,7 @@ from streamdeid.core.whose import Whose
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.identity_check import Register
 from streamdeid.identity.person_templates import Templates
-from streamdeid.identity.recorded_identity import KnownTrack
+from streamdeid.identity.recorded_identity import RecordedTrack
 from streamdeid.protect.choices import Choice, Chosen, ForgettingChoice, ProvisionalChoice
 from streamdeid.protect.held_poses import Going, HeldPoses
 from streamdeid.protect.levels import FACES, Cause, Level, as_drawn, astray, shows_a_face, turned_away, unblemished
@@ -60,7 +60,7 @@ class ReplaceFaces:
         strict: bool = False,
         first: int = 0,
         decoded: DecodedFaces | None = None,
-        recorded: Callable[[int], Mapping[int, KnownTrack]] | None = None,
+        recorded: Callable[[int], Mapping[int, RecordedTrack]] | None = None,
     ) -> None:
         """judge: of doubts, None where every doubt counts. templates: what people are recognised by, None for the fused
         vector. transfer: P4's own transfer instead of docs/methods.md 4.0's. copy_eyes: show the person's own eyes.

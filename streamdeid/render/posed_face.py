@@ -36,7 +36,7 @@ from streamdeid.render.posed_region import HeadOutline, posed_region
 from streamdeid.render.scene_grain import SceneGrain
 from streamdeid.render.turned_face import LitFace, TurnedPatch, plain_sides
 from streamdeid.render.turned_mouth import render_inside
-from streamdeid.render.turned_rim import Profile
+from streamdeid.render.turned_rim import RimProfile
 from streamdeid.render.turned_shape import RestingSolid, gestured
 
 STILL = Gesture(0.0, 0.0, 0.0, 0.0, (1.0, 1.0), (0.0, 0.0))
@@ -175,7 +175,7 @@ def render_posed_face(
         _render_eyes(patch, shape, view, lit, narrowed(pose.yaw), frame.fitting.model)
     if head.gesture.gape > 0:
         _render_mouth(patch, head.gesture, view, frame.fitting.model)
-    whole = filled(rendered, mesh, out, region, rim, Profile.of(mesh, pose.yaw), others)
+    whole = filled(rendered, mesh, out, region, rim, RimProfile.of(mesh, pose.yaw), others)
     if whole is None:
         return None
     if pose.size >= _GRAIN_FROM:

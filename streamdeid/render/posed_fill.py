@@ -17,7 +17,7 @@ from streamdeid.aam.synthesise import Mask, Patch
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.frames import Planes
 from streamdeid.core.kernel_cache import kernel
-from streamdeid.render.turned_rim import Profile, share_beyond, without_steps
+from streamdeid.render.turned_rim import RimProfile, share_beyond, without_steps
 
 _ANGLES = 64
 _INSET = 0.05
@@ -60,7 +60,7 @@ def filled(
     out: Planes,
     region: Points,
     rim: float,
-    profile: Profile,
+    profile: RimProfile,
     others: Sequence[Points] = (),
 ) -> Filled | None:
     """A rendered head with the rest of its region filled; None when nothing of its skin is to be seen.

@@ -39,7 +39,7 @@ from streamdeid.render.lit_face import at_eye, lit_eye, lit_texture
 from streamdeid.render.mouth import render_mouth
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.turned_mouth import render_inside
-from streamdeid.render.turned_rim import Profile, Reach, covering, weights
+from streamdeid.render.turned_rim import Reach, RimProfile, covering, weights
 from streamdeid.render.turned_shape import Growth, RestingSolid, gestured
 
 _BEHIND, _BEFORE = 0.035, 0.11
@@ -219,7 +219,7 @@ def _rendered(
     drawn = render_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, original.size, corners)
     if drawn is None:
         return None
-    profile = Profile.of(mesh, view.pose.yaw)
+    profile = RimProfile.of(mesh, view.pose.yaw)
     patch = covering(drawn, original, Reach(outline, behind, before, profile, soon), width)
     soft = weights(patch, profile, share, _FEATHER * view.width, _SHARP_FEATHER * view.width)
     return TurnedPatch(patch, points, soft, drawn.owner, drawn.owner_chroma)

@@ -43,7 +43,7 @@ _BACKGROUND = np.deg2rad(24.0), np.deg2rad(31.0)
 
 
 @dataclass(frozen=True)
-class Profile:
+class RimProfile:
     """Where in the picture the profile of a turned face is."""
 
     top: Points
@@ -55,7 +55,7 @@ class Profile:
     """How much of what lies there is background: 0 to 1."""
 
     @classmethod
-    def of(cls, mesh: Points, yaw: float) -> Profile:
+    def of(cls, mesh: Points, yaw: float) -> RimProfile:
         """Of a mesh (468, d) in a picture, and its yaw in radians."""
         top, chin, nose = (mesh[vertex, :2] for vertex in (TOP, CHIN, NOSE_TIP))
         line, away = chin - top, nose - top
@@ -83,7 +83,7 @@ class Reach:
     """Pixels beyond it."""
     before: float
     """The same beyond the profile."""
-    profile: Profile
+    profile: RimProfile
     softness: float
     """How much of its rim the rendered face gives to the skin beside it, 0 to 1."""
 
@@ -171,13 +171,13 @@ def _filled(
 
 @kernel
 def _beyond(x, y, line):  # type: ignore[no-untyped-def]
-    """How far a place lies beyond the line of a profile, and how far down it (`Profile.line`)."""
+    """How far a place lies beyond the line of a profile, and how far down it (`RimProfile.line`)."""
     return line[0] * x + line[1] * y + line[2], line[3] * x + line[4] * y + line[5]
 
 
 @kernel
 def share_beyond(x, y, line, edge, farther):  # type: ignore[no-untyped-def]
-    """How much a place lies beyond a profile (`Profile.line`), 0 to 1, whose line is so many pixels broad; farther:
+    """How much a place lies beyond a profile (`RimProfile.line`), 0 to 1, whose line is so many pixels broad; farther:
     its ends do not fade."""
     side, down = _beyond(x, y, line)
     before = 1.0 if farther else min(max(min(down - _LENGTH[0], _LENGTH[1] - down) / _FADES, 0.0), 1.0)
@@ -262,7 +262,7 @@ def without_steps(filled, inside, depth, whole, out):  # type: ignore[no-untyped
                 out[y, x, c] = total / number
 
 
-def weights(patch: Patch, profile: Profile, share: float, feather: float, sharp: float) -> Pixels:
+def weights(patch: Patch, profile: RimProfile, share: float, feather: float, sharp: float) -> Pixels:
     """Weights float32 (ceil(h / 2), ceil(w / 2)) for blending a covering patch: a feather of so many pixels where skin
     meets hair and neck; a sharp one beyond the profile, where background meets background and the person's own profile
     may lie. share: how solid the face is drawn, 0 to 1."""

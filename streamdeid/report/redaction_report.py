@@ -121,7 +121,7 @@ class ProvisionalCounts:
 
 
 @dataclass(frozen=True)
-class Picture:
+class PictureFormat:
     """The video of the input."""
 
     codec: str
@@ -191,7 +191,7 @@ class FileReport:
 
     input: FileSide
     output: FileSide
-    picture: Picture
+    picture: PictureFormat
     frames: int
     faces: int
     """Covered places, summed over the frames."""

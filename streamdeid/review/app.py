@@ -49,7 +49,7 @@ class Open:
 
 
 @dataclass
-class Opening:
+class DeskOpening:
     """A desk that opens: `open` is set when everything is read, `failed` when it cannot be."""
 
     open: Open | None = None
@@ -59,7 +59,7 @@ class Opening:
 class DeskPages:
     """The application's answers. Edits are made one at a time, in the loop; pictures in threads."""
 
-    def __init__(self, opening: Opening, finish: Callable[[], None]) -> None:
+    def __init__(self, opening: DeskOpening, finish: Callable[[], None]) -> None:
         """finish: ends the server."""
         self._opening, self._finish = opening, finish
         self._threads = ThreadPoolExecutor(2, "pictures")

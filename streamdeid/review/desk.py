@@ -22,7 +22,7 @@ STATES = (*LEVELS, "left visible", "redaction removed", "covered by hand")
 """What a run of the timeline shows, by its number."""
 
 
-class Doubt(Protocol):
+class DoubtRange(Protocol):
     """What to look at, as `review.doubts` ranks it."""
 
     @property
@@ -66,7 +66,12 @@ class Desk:
     """One recording under review. Used by one thread."""
 
     def __init__(
-        self, names: Names, recorded: Recorded, doubts: Sequence[Doubt], edits: Edits, save: Callable[[Edits], None]
+        self,
+        names: Names,
+        recorded: Recorded,
+        doubts: Sequence[DoubtRange],
+        edits: Edits,
+        save: Callable[[Edits], None],
     ) -> None:
         """save: writes the edits; raises OutputError, and then nothing changes here either."""
         self.names, self.recorded, self.doubts = names, recorded, doubts
@@ -263,7 +268,7 @@ class Desk:
         }
 
 
-def _told(doubt: Doubt, looked: bool) -> dict[str, Any]:
+def _told(doubt: DoubtRange, looked: bool) -> dict[str, Any]:
     return {
         "id": doubt.name,
         "kind": doubt.kind,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from streamdeid.core.shown_text import plain
 from streamdeid.errors import StreamdeidError
-from streamdeid.review.app import DeskPages, Open, Opening
+from streamdeid.review.app import DeskOpening, DeskPages, Open
 from streamdeid.service.http_settings import HttpSettings
 from streamdeid.service.web_server import WebServer
 
@@ -37,7 +37,7 @@ async def serve_desk(
         if not ended.done():
             ended.set_result(number)
 
-    opening = Opening()
+    opening = DeskOpening()
     pages = DeskPages(opening, lambda: end(0))
     with contextlib.ExitStack() as safe:
         for number in signals:
@@ -62,7 +62,7 @@ async def serve_desk(
     return ended.result()
 
 
-def _opened(opening: Opening, read: Callable[[], Open]) -> None:
+def _opened(opening: DeskOpening, read: Callable[[], Open]) -> None:
     try:
         opening.open = read()
     except StreamdeidError as error:

@@ -23,7 +23,7 @@ from streamdeid.core.faces import Face, Track
 from streamdeid.core.file_identity import FileIdentity
 from streamdeid.core.frames import Frame
 from streamdeid.errors import FailedClosed, InputError
-from streamdeid.identity.recorded_identity import KnownTrack
+from streamdeid.identity.recorded_identity import RecordedTrack
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.report.counts import Counts
 from streamdeid.runs.scratch import scratch
@@ -49,10 +49,10 @@ class RecordedFrames:
 
     analysis: Analysis
 
-    def known(self, index: int) -> Mapping[int, KnownTrack]:
+    def known(self, index: int) -> Mapping[int, RecordedTrack]:
         """The tracks of a frame."""
         decisions = self.analysis.frames[index].decisions
-        return {one.track: KnownTrack(one.tracklet, one.person) for one in decisions}
+        return {one.track: RecordedTrack(one.tracklet, one.person) for one in decisions}
 
     def faces(self, frame: Frame, /) -> Sequence[Face]:
         """What was found in a frame. Raises FailedClosed when the recording is another one."""

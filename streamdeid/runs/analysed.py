@@ -16,7 +16,15 @@ from typing import Any
 
 from streamdeid.analysis.places import SHOWN
 from streamdeid.analysis.read_analysis import sealed_with
-from streamdeid.analysis.records import VERSION, Analysis, AnalysisHeader, ChosenSurrogate, Decision, FrameRecord, Side
+from streamdeid.analysis.records import (
+    VERSION,
+    Analysis,
+    AnalysisHeader,
+    ChosenSurrogate,
+    FrameRecord,
+    RecordedDecision,
+    Side,
+)
 from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
@@ -166,7 +174,7 @@ def record_of(done: Done[Any]) -> FrameRecord:
         level = SHOWN if redaction is None else redaction.level
         cause = "" if plan is None or plan.cause is None else plan.cause.value
         decisions.append(
-            Decision(
+            RecordedDecision(
                 track=track.number,
                 tracklet=pending.tracklet(track.number),
                 person=0 if plan is None else plan.person,

@@ -11,7 +11,7 @@ from streamdeid.report.counts import Counts
 from streamdeid.report.redaction_report import (
     FileReport,
     FileSide,
-    Picture,
+    PictureFormat,
     ProvisionalCounts,
     ReviewReport,
     Timings,
@@ -42,7 +42,7 @@ def file_report(
     info, people = source.info, settings.synthesises
     return FileReport(
         *sides,
-        picture=Picture(info.codec, *info.stored_size, float(info.average_rate)),
+        picture=PictureFormat(info.codec, *info.stored_size, float(info.average_rate)),
         frames=counts.frames,
         faces=counts.faces,
         people=counts.people if people else None,

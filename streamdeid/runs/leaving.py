@@ -31,7 +31,7 @@ _FIRST_SIZE = (640, 480)
 """Size of a placeholder before the first picture came."""
 
 
-class LiveOutput(Protocol):
+class ClosableOutput(Protocol):
     """Where frames go, as `video.live.sink.LiveSink`."""
 
     def write(self, frame: DeidentifiedFrame, rate: float, arrived: float | None = None) -> None: ...
@@ -53,7 +53,7 @@ class Leaving:
 
     def __init__(
         self,
-        output: LiveOutput,
+        output: ClosableOutput,
         reason: Callable[[], str],
         *,
         repeat: float,

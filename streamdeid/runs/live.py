@@ -20,7 +20,7 @@ from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.core.process_usage import own_usage
 from streamdeid.core.status import LATENCY_BOUNDS, Arrival, LiveStatus, SourceState
 from streamdeid.errors import FailedClosed, OutputError, StreamdeidError
-from streamdeid.runs.leaving import Leaving, LiveOutput
+from streamdeid.runs.leaving import ClosableOutput, Leaving
 from streamdeid.runs.step import Step
 
 _WAIT = 0.25
@@ -84,7 +84,7 @@ class LiveFilter:
     def __init__(
         self,
         source: LiveInput,
-        output: LiveOutput,
+        output: ClosableOutput,
         parts: PartsBuilder,
         *,
         close_parts: Callable[[], None] = lambda: None,

@@ -23,7 +23,7 @@ from streamdeid.errors import OutputError
 from streamdeid.observe.outline import reaching
 from streamdeid.protect.soft_redaction import SoftMemory, head_of, soft_redaction
 from streamdeid.render.scene_grain import SceneGrain
-from streamdeid.render.turned_rim import Profile, Reach, covering
+from streamdeid.render.turned_rim import Reach, RimProfile, covering
 from streamdeid.runs import compiled_beside
 from streamdeid.runs.pictures import Filter
 from streamdeid.settings import Settings
@@ -112,5 +112,5 @@ def _draw_what_is_seldom(fitting: FitModel, planes: Planes) -> None:
     drawn = render_turned(texture, solid.mesh[:, :2], mesh, TRIANGLES, planes.size, corners)
     if drawn is not None:
         outline = cv2.convexHull(mesh[:, :2].astype(np.float32)).reshape(-1, 2).astype(np.float64)
-        patch = covering(drawn, planes, Reach(outline, 3.0, 5.0, Profile.of(mesh, yaw), 1.0), 40.0)
+        patch = covering(drawn, planes, Reach(outline, 3.0, 5.0, RimProfile.of(mesh, yaw), 1.0), 40.0)
         SceneGrain(grain=np.ones((3, 2))).apply(patch)

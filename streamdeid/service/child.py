@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from streamdeid.core.status import LiveStatus
 from streamdeid.service.camera import Camera
-from streamdeid.service.pipe_messages import LONGEST_LINE, Picture, order_line
+from streamdeid.service.pipe_messages import LONGEST_LINE, PipePicture, order_line
 from streamdeid.service.running import Streams
 
 _MOST_UNREAD = 1 << 16
@@ -49,7 +49,7 @@ class Child:
     free_at = 0.0
     """When `end` has returned, it is gone."""
 
-    async def message(self) -> LiveStatus | Picture | None:
+    async def message(self) -> LiveStatus | PipePicture | None:
         """The next message, None at the end. Raises ValueError for anything that is none."""
         return await self._streams.message()
 

@@ -56,7 +56,7 @@ class Lease:
         return self._over
 
 
-class Claim:
+class LeaseClaim:
     """The same lease as the service sees it."""
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True)
-class Picture:
+class PipePicture:
     """A JPEG file made from a filtered frame."""
 
     kind: str
@@ -78,7 +78,7 @@ def picture_head(kind: str, length: int) -> bytes:
     return json.dumps({"picture": kind, "length": length}).encode() + b"\n"
 
 
-async def read_message(reader: Reader) -> LiveStatus | Picture | None:
+async def read_message(reader: Reader) -> LiveStatus | PipePicture | None:
     """The next message, None at the end. Raises ValueError for anything that is none."""
     line = await reader.readline()
     if not line:
@@ -94,4 +94,4 @@ async def read_message(reader: Reader) -> LiveStatus | Picture | None:
     data = await reader.readexactly(length)
     if not data.startswith(_JPEG):
         raise ValueError("no JPEG")
-    return Picture(kind, data)
+    return PipePicture(kind, data)

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 from streamdeid.core.status import LiveStatus
 from streamdeid.errors import ExitCode, StreamdeidError
 from streamdeid.service.camera import Camera
-from streamdeid.service.lease import LEASE, Claim
-from streamdeid.service.pipe_messages import LONGEST_LINE, Picture
+from streamdeid.service.lease import LEASE, LeaseClaim
+from streamdeid.service.pipe_messages import LONGEST_LINE, PipePicture
 from streamdeid.service.placed_order import check_placeable, placed_order
 from streamdeid.service.relay import Told
 from streamdeid.service.running import Streams
@@ -110,7 +110,7 @@ class PlacedChild:
         """From when on another one may hold its output: at once where its relay told its end."""
         return 0.0 if self._link.confirmed else self._link.claim.free_at
 
-    async def message(self) -> LiveStatus | Picture | None:
+    async def message(self) -> LiveStatus | PipePicture | None:
         """The next message, None at the end. Raises ValueError for anything that is none."""
         return await self._link.streams.message()
 
@@ -145,7 +145,7 @@ class _Link:
         self.code: asyncio.Future[int] = self._loop.create_future()
         """The exit code."""
         self.wishes: deque[bytes] = deque(maxlen=_MOST_WISHES)
-        self.claim = Claim()
+        self.claim = LeaseClaim()
         self.node: str | None = None
         self.lost: str | None = None
         self.confirmed = False

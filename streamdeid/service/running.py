@@ -9,7 +9,7 @@ from typing import Protocol
 
 from streamdeid.core.status import LiveStatus
 from streamdeid.service.camera import Camera
-from streamdeid.service.pipe_messages import Picture, read_message
+from streamdeid.service.pipe_messages import PipePicture, read_message
 
 
 class Running(Protocol):
@@ -27,7 +27,7 @@ class Running(Protocol):
     def free_at(self) -> float:
         """The time of `time.monotonic` from when on another one may hold its output, once `end` has returned."""
 
-    async def message(self) -> LiveStatus | Picture | None:
+    async def message(self) -> LiveStatus | PipePicture | None:
         """The next message, None at the end. Raises ValueError for anything that is none."""
 
     async def complaint(self) -> str | None:
@@ -40,7 +40,7 @@ class Running(Protocol):
         """Its exit code (below 0: a signal's) after up to `grace` s of waiting, SIGTERM, `patience` s, and SIGKILL."""
 
 
-class Place(Protocol):
+class RunningPlace(Protocol):
     """Where processes are started: this machine (`child.ThisMachine`), or a cluster (`placed_child.ClusterPlace`)."""
 
     def check(self, camera: Camera) -> None:
@@ -60,7 +60,7 @@ class Streams:
     output: asyncio.StreamReader
     errors: asyncio.StreamReader
 
-    async def message(self) -> LiveStatus | Picture | None:
+    async def message(self) -> LiveStatus | PipePicture | None:
         """The next message, None at the end. Raises ValueError for anything that is none."""
         try:
             return await read_message(self.output)

@@ -13,7 +13,7 @@ from streamdeid.core.status import LiveStatus
 from streamdeid.errors import ExitCode, StreamdeidError
 from streamdeid.service.camera import Camera
 from streamdeid.service.camera_report import CameraReport, RecentLatency
-from streamdeid.service.pipe_messages import Picture
+from streamdeid.service.pipe_messages import PipePicture
 from streamdeid.service.preview import MOST_AGE
 from streamdeid.service.restarts import Restarts, left
 from streamdeid.service.running import Running
@@ -38,8 +38,8 @@ _LINE = 300
 class SupervisedCamera:
     """Keeps one camera's process running until `stop`.
 
-    start: starts the process (`running.Place`). say: shows a line to the user. before: the same camera with earlier
-    settings, whose counts go on.
+    start: starts the process (`running.RunningPlace`). say: shows a line to the user. before: the same camera with
+    earlier settings, whose counts go on.
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class SupervisedCamera:
         """Take its messages until it ends, or says what cannot be understood."""
         try:
             while (message := await child.message()) is not None:
-                if isinstance(message, Picture):
+                if isinstance(message, PipePicture):
                     self._show(message)
                 else:
                     self._status, self._heard = never_back(self._status, message), time.monotonic()
@@ -259,7 +259,7 @@ class SupervisedCamera:
                 if line != f"{self.camera.name}: {self._trouble}":
                     self._trouble = line.removeprefix(f"{self.camera.name}: ")
 
-    def _show(self, picture: Picture) -> None:
+    def _show(self, picture: PipePicture) -> None:
         if picture.kind == PREVIEW:
             self._picture = (self._picture[0] + 1, time.monotonic(), picture.data)
             self._pictured.set()

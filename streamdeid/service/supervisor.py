@@ -23,7 +23,7 @@ from streamdeid.service.cameras_file import CamerasFile, read_cameras
 from streamdeid.service.child import ThisMachine
 from streamdeid.service.notify import VARIABLES, Notify
 from streamdeid.service.relay import COMMAND
-from streamdeid.service.running import Place
+from streamdeid.service.running import RunningPlace
 from streamdeid.service.supervised_camera import SupervisedCamera
 from streamdeid.service.web_server import WebServer
 from streamdeid.surrogates.key import new_key
@@ -45,7 +45,7 @@ class Supervisor:
         file: Path,
         command: Sequence[str] = COMMAND,
         environment: Mapping[str, str] = os.environ,
-        place: Place | None = None,
+        place: RunningPlace | None = None,
     ) -> None:
         self._path, self._environment = file, environment
         self._place = ThisMachine(command) if place is None else place

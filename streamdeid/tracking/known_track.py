@@ -10,7 +10,7 @@ from itertools import islice
 
 from streamdeid.core.arrays import Floats
 from streamdeid.core.faces import NO_FACE
-from streamdeid.tracking.lost_faces import MOTION, Place
+from streamdeid.tracking.lost_faces import MOTION, LostPlace
 
 _OPINIONS = 4
 """Opinions of the third network whose better half tells whether there is a face (`NO_FACE`)."""
@@ -35,7 +35,7 @@ class Sighting:
     """A track's face in one frame."""
 
     index: int
-    place: Place
+    place: LostPlace
     evidence: float
     surveyed: float | None = None
     """What the third network said of it."""
@@ -68,7 +68,7 @@ class KnownTrack:
     """Tracks whose faces, of which two networks were sure, its own was seen on or near."""
     unlooked: int = -1
     """The last frame in which nobody looked where it was expected, since nothing had been seen in the one before."""
-    path: deque[Place] = field(default_factory=lambda: deque(maxlen=MOTION))
+    path: deque[LostPlace] = field(default_factory=lambda: deque(maxlen=MOTION))
     """Its last places in frames that were shown, by sightings and patches."""
     seen: float = 0.0
     """When its face was last seen in a frame that was shown."""
@@ -101,7 +101,7 @@ class KnownTrack:
         """Usual sides of its first faces after a frame, of which there is one at least, pixels."""
         return usual([one.place.sides for one in self.to_come(index, USUAL)])
 
-    def sighted(self, place: Place, again: bool = False) -> None:
+    def sighted(self, place: LostPlace, again: bool = False) -> None:
         """Note a face in a frame that is shown. again: it was seen when that frame was looked at again."""
         self.path.append(place)
         self.seen, self.lost = place.time, False

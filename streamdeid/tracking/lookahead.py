@@ -38,7 +38,7 @@ from streamdeid.tracking.evident import evident, refuted
 from streamdeid.tracking.known_track import CERTAIN, KnownTrack, Sighting
 from streamdeid.tracking.lost_faces import (
     Bounded,
-    Place,
+    LostPlace,
     between,
     bounded,
     corners,
@@ -141,7 +141,7 @@ class LookAhead:
         for track in tracks:
             known = self._known.setdefault(track.number, KnownTrack(self._index, self._scene))
             if track.face is not None:
-                place = Place(self._clock, np.array(track.face.box, dtype=np.float64))
+                place = LostPlace(self._clock, np.array(track.face.box, dtype=np.float64))
                 surveyed = track.face.surveyed
                 known.sightings.append(Sighting(self._index, place, track.face.evidence, surveyed))
                 known.sure += track.face.evidence >= self._threshold
@@ -210,7 +210,7 @@ class LookAhead:
                     seen_here[track.number] = np.array(found.box, dtype=np.float64)
                     if known.unlooked == now.index - 1 and not self._on_a_head(track, self._heads):
                         self.unlooked.append(track)
-                    known.sighted(Place(now.time, seen_here[track.number]), again=True)
+                    known.sighted(LostPlace(now.time, seen_here[track.number]), again=True)
                     covered.append(seen)
             elif found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(track.box):
                 covered.append(replace(track, face=found))
@@ -266,7 +266,7 @@ class LookAhead:
         known = self._known[track.number]
         known.held = False
         if track.face is not None:
-            known.sighted(Place(now.time, faces[track.number]))
+            known.sighted(LostPlace(now.time, faces[track.number]))
             return track
         if not known.path:  # lost before it was known to be a face: where it is seen again tells where it was
             early = self._before(known, now, later)
@@ -276,7 +276,7 @@ class LookAhead:
         after = known.to_come(now.index)
         known.held = found is not None and bool(after)
         if found is not None:
-            known.path.append(Place(now.time, found))
+            known.path.append(LostPlace(now.time, found))
             wide = Bounded(slack(found, now.time - known.seen))
             if after:
                 bridged = self._bridged(known, now, later, after)
@@ -327,10 +327,10 @@ class LookAhead:
             return Bounded(slack(known.back[now.time], next_one.place.time - now.time))
         nearest = min(known.back, default=None)
         if nearest is not None:  # where the patch was last found is nearer than the sighting
-            places = [Place(nearest, known.back[nearest])]
+            places = [LostPlace(nearest, known.back[nearest])]
         return between(list(known.path), places, now.time)
 
-    def _backwards(self, waiting: Sequence[Noted], start: int, places: Sequence[Place]) -> dict[float, Floats]:
+    def _backwards(self, waiting: Sequence[Noted], start: int, places: Sequence[LostPlace]) -> dict[float, Floats]:
         """By time, where the patch of the first of some places, seen in the frame `start`, was in those waiting."""
         frames = [one for one in waiting if one.index <= start]
         frames.reverse()

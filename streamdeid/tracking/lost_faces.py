@@ -30,7 +30,7 @@ _NOTHING = 1e-6
 
 
 @dataclass(frozen=True)
-class Place:
+class LostPlace:
     """Where a face was."""
 
     time: float
@@ -54,7 +54,7 @@ class Bounded(NamedTuple):
     """Whether it would have been larger."""
 
 
-def motion_of(places: Sequence[Place]) -> kalman.Motion:
+def motion_of(places: Sequence[LostPlace]) -> kalman.Motion:
     """The motion after one or more places, forwards or backwards in time."""
     motion = kalman.begin(places[0].box[None])
     for last, one in itertools.pairwise(places):
@@ -63,7 +63,7 @@ def motion_of(places: Sequence[Place]) -> kalman.Motion:
     return motion
 
 
-def rate_of(places: Sequence[Place]) -> Floats:
+def rate_of(places: Sequence[LostPlace]) -> Floats:
     """Pixels per second, float64 (2,), at the last of one or more places."""
     rate: Floats = motion_of(places).mean[0, :2, 1]
     return rate
@@ -92,7 +92,7 @@ def within(box: Floats, most: Floats, cut: bool = False) -> Bounded:
     return Bounded(np.concatenate([centre - half, centre + half]), cut or bool((sides > most + _NOTHING).any()))
 
 
-def moved(places: Sequence[Place], time: float) -> Floats:
+def moved(places: Sequence[LostPlace], time: float) -> Floats:
     """Where one or more places lead to some time after (or, reversed, before) the last of them, in its size, (4,)."""
     motion = kalman.predict(motion_of(places), abs(time - places[-1].time))
     last = places[-1].box  # what it seemed to grow by is not believed: it would be half the picture in a second
@@ -100,7 +100,7 @@ def moved(places: Sequence[Place], time: float) -> Floats:
     return np.concatenate([centre - half, centre + half])
 
 
-def predicted(places: Sequence[Place], time: float) -> Bounded:
+def predicted(places: Sequence[LostPlace], time: float) -> Bounded:
     """Where a face may be some time after its last place, which is lost and not found again.
 
     The last place is covered with the one it moves to as long as one box of the largest size holds both: people stop as
@@ -114,7 +114,7 @@ def predicted(places: Sequence[Place], time: float) -> Bounded:
     return bounded(union(box + np.concatenate([-reach, reach]), last), last)
 
 
-def between(before: Sequence[Place], after: Sequence[Place], time: float) -> Bounded:
+def between(before: Sequence[LostPlace], after: Sequence[LostPlace], time: float) -> Bounded:
     """A place between sightings on either side, each one or more, in order of time."""
     length = after[0].time - before[-1].time
     share = (time - before[-1].time) / length if length > 0 else 0.5
@@ -126,7 +126,7 @@ def between(before: Sequence[Place], after: Sequence[Place], time: float) -> Bou
     return bounded(slack(union(straight, going), nearer, straight[2:] - straight[:2]), straight)
 
 
-def trail(pictures: Sequence[Small], times: Sequence[float], places: Sequence[Place]) -> Iterator[Floats]:
+def trail(pictures: Sequence[Small], times: Sequence[float], places: Sequence[LostPlace]) -> Iterator[Floats]:
     """Where a patch was before its first place, frame by frame, float64 (4,): as far back as it is found again.
 
     pictures and times: the frames from that of the first place backwards. places: the first ones, in order.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from streamdeid.analysis import edits as e
 from streamdeid.analysis.applied import FrameEdits
-from streamdeid.analysis.records import Analysis, Decision
+from streamdeid.analysis.records import Analysis, RecordedDecision
 from streamdeid.core.arrays import Box
 
 
@@ -66,7 +66,7 @@ def picture(analysis: Analysis, edits: Sequence[e.Edit], frame: int) -> object:
     return done.open, sorted(done.places), set(done.regions), faces
 
 
-def _person(analysis: Analysis, edits: Sequence[e.Edit], one: Decision) -> int:
+def _person(analysis: Analysis, edits: Sequence[e.Edit], one: RecordedDecision) -> int:
     """The person of a decision after joining and parting."""
     everything = [(index, other) for index, record in enumerate(analysis.frames) for other in record.decisions]
     tracklet = one.tracklet
@@ -97,7 +97,7 @@ def _within(span: e.Span, frame: int) -> bool:
     return span.first <= frame and (span.last is None or frame <= span.last)
 
 
-def _extent(one: Decision) -> Box:
+def _extent(one: RecordedDecision) -> Box:
     return (
         min(one.box[0], one.place[0]),
         min(one.box[1], one.place[1]),

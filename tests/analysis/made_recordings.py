@@ -21,7 +21,14 @@ from streamdeid.analysis.edits import (
     ShowPerson,
     Span,
 )
-from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, ChosenSurrogate, Decision, FrameRecord, Side
+from streamdeid.analysis.records import (
+    AnalysisEnd,
+    AnalysisHeader,
+    ChosenSurrogate,
+    FrameRecord,
+    RecordedDecision,
+    Side,
+)
 from streamdeid.analysis.stored_faces import points_from_mesh, stored
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.core.faces import Face, Keypoints
@@ -85,12 +92,12 @@ def made_record(rng: np.random.Generator, number: int, faces: int) -> FrameRecor
     """A frame with some faces, of which the last comes of nothing, and a lost one."""
     found = [made_face(rng, 40.0 + 30 * i, 100.0 + 120 * i + number, 80.0) for i in range(faces)]
     decisions = [
-        Decision(
+        RecordedDecision(
             i + 1, i + 1, i + 1, ("own face", "soft redaction")[i % 2], "", face.box, face.box, i, 0, i == 1, i == 0
         )
         for i, face in enumerate(found[:-1])
     ]
-    lost = Decision(
+    lost = RecordedDecision(
         9, 0, 0, "soft redaction", "doubt", (-3.5, 2.25, 40.0, 41.0), (0.0, 1.0, 2.0, 3.0), None, 3, False, True,
         (30.3, 41.7) if number % 3 else None, True,
     )  # fmt: skip
@@ -133,7 +140,7 @@ def assert_kept(record: FrameRecord, read: FrameRecord) -> None:
     for one, other in zip(record.found, read.found, strict=True):
         assert_same_face(stored(one), other)
     for made, kept in zip(record.decisions, read.decisions, strict=True):
-        for field in fields(Decision):
+        for field in fields(RecordedDecision):
             first, second = getattr(made, field.name), getattr(kept, field.name)
             if field.name in ("box", "place"):
                 assert all(0 <= a - b < 1 / 64 for a, b in zip(first[:2], second[:2], strict=True))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from streamdeid.analysis import edits as e
-from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Decision, FrameRecord, Side
+from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, FrameRecord, RecordedDecision, Side
 from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
 
@@ -28,13 +28,13 @@ def decision(
     face: int | None = None,
     missed: int = 0,
     near: bool = False,
-) -> Decision:
+) -> RecordedDecision:
     """A decision; place: as the box where it is not given."""
-    return Decision(track, tracklet, person, level, "", box, place or box, face, missed, ambiguous, near)
+    return RecordedDecision(track, tracklet, person, level, "", box, place or box, face, missed, ambiguous, near)
 
 
 def analysis_of(
-    frames: Sequence[Sequence[Decision]],
+    frames: Sequence[Sequence[RecordedDecision]],
     found: Sequence[Sequence[Face]] | None = None,
     scenes: Sequence[int] | None = None,
     size: tuple[int, int] = SIZE,
@@ -72,7 +72,7 @@ def boxes(draw: st.DrawFn) -> Box:
 @st.composite
 def analyses(draw: st.DrawFn) -> Analysis:
     """Up to ten frames with up to four tracks: tracklets change, persons are known late, places come first."""
-    frames: list[list[Decision]] = [[] for _ in range(draw(st.integers(1, 10)))]
+    frames: list[list[RecordedDecision]] = [[] for _ in range(draw(st.integers(1, 10)))]
     tracklet = 0
     for track in range(1, draw(st.integers(1, 4)) + 1):
         tracklet += 1

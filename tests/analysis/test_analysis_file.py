@@ -17,7 +17,7 @@ from streamdeid.analysis import layout
 from streamdeid.analysis.columns import columns_of
 from streamdeid.analysis.places import Places
 from streamdeid.analysis.read_analysis import AnalysisFrames, read_analysis
-from streamdeid.analysis.records import VERSION, AnalysisEnd, AnalysisHeader, Decision, FrameRecord
+from streamdeid.analysis.records import VERSION, AnalysisEnd, AnalysisHeader, FrameRecord, RecordedDecision
 from streamdeid.analysis.stored_faces import numbers_of
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.core.atomic_file import Growing
@@ -182,7 +182,7 @@ def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 _FACE = Face((0.0, 0.0, 9.0, 9.0), 1.0)
-_DECISION = Decision(1, 1, 1, "solid", "", (0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 1.0, 1.0), None, 0, False, False)
+_DECISION = RecordedDecision(1, 1, 1, "solid", "", (0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 1.0, 1.0), None, 0, False, False)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,9 @@ def _told(path: Path) -> str:
             told.update(repr((face.box, face.score, face.presence, face.evidence, face.parts)).encode())
             told.update(face.points.astype("<i8").tobytes())
         for one in record.decisions:
-            known = [getattr(one, field.name) for field in fields(Decision) if field.name not in ("sides", "cut")]
+            known = [
+                getattr(one, field.name) for field in fields(RecordedDecision) if field.name not in ("sides", "cut")
+            ]
             told.update(repr(tuple(known)).encode())
     return told.hexdigest()
 

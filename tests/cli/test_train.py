@@ -16,7 +16,7 @@ from streamdeid.aam.procrustes import align
 from streamdeid.aam.smile import amount
 from streamdeid.aam.train import (
     Sample,
-    Settings,
+    TrainingSettings,
     annotate,
     learn_folds,
     mirrored,
@@ -30,7 +30,7 @@ from streamdeid.core.ibug68 import MIRROR
 from streamdeid.errors import InputError
 from tests.drawn_faces import face_at, pose_at, scene, some_identity
 
-_SETTINGS = Settings(width=80, most_texture=12, fit_width=40, fit_components=8)
+_SETTINGS = TrainingSettings(width=80, most_texture=12, fit_width=40, fit_components=8)
 _PEOPLE = 8
 _NOSE_TIP, _TEMPLES = 4, [162, 389]
 _MESH_POINTS, _VERTICES = [33, 133, 362, 263, 4, 10], [36, 39, 42, 45, 30, 74]

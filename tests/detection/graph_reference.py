@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.core.arrays import Pixels
 from streamdeid.detection.mediapipe_graphs import DetectionGraph, LandmarkGraph
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 from streamdeid.surrogates.models import load_models
 from tests import drawn_faces
 
@@ -25,7 +25,7 @@ SIZES = ((192, 192), (384, 216), (384, 163), (215, 384), (192, 100), (301, 260))
 """Of the pictures in which faces are found, (width, height)."""
 FILE = Path(__file__).with_suffix(".npz")
 Detect = Callable[[NDArray[np.uint8]], tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]
-FindMesh = Callable[[NDArray[np.uint8], Region], tuple[NDArray[np.float64] | None, float]]
+FindMesh = Callable[[NDArray[np.uint8], LandmarkRegion], tuple[NDArray[np.float64] | None, float]]
 
 
 def portrait(model: AppearanceModel, seed: int, width: float, size: tuple[int, int]) -> Pixels:
@@ -43,16 +43,16 @@ def detected(model: AppearanceModel, detect: Detect, size: tuple[int, int]) -> l
     return [np.column_stack([boxes, points.reshape(-1, 12), scores]) for boxes, points, scores in found]
 
 
-def regions() -> Iterator[tuple[int, Region]]:
+def regions() -> Iterator[tuple[int, LandmarkRegion]]:
     """Seeds of portraits, 110 pixels wide in 320 x 300, and regions about them, beyond the picture's border too."""
     random = np.random.default_rng(5)
     for seed in range(6):
         side = 110 * 1.5 * random.uniform(0.6, 1.3)
         centre = 160 + 40 * random.normal(), 165 + 40 * random.normal()
-        yield seed, Region(centre, side, 0.4 * random.normal())
+        yield seed, LandmarkRegion(centre, side, 0.4 * random.normal())
 
 
-def meshes(model: AppearanceModel, find: FindMesh) -> Iterator[tuple[Region, NDArray[np.float64], float]]:
+def meshes(model: AppearanceModel, find: FindMesh) -> Iterator[tuple[LandmarkRegion, NDArray[np.float64], float]]:
     """Each region, and the mesh (478, 3) and presence that are found there."""
     for seed, region in regions():
         mesh, presence = find(portrait(model, seed, 110, (320, 300)), region)

@@ -12,7 +12,7 @@ from streamdeid.core.faces import Keypoints
 from streamdeid.detection.candidates import Candidate
 from streamdeid.detection.matching import matched, one_to_a_head, without_twins
 from streamdeid.detection.places import Place
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 from tests.detection.meshes import mesh_in
 
 
@@ -24,7 +24,7 @@ def place(box: Box, face: Box | None = None) -> Place:
     """Where the detector saw a box, with a mesh that fills `face` in this frame."""
     one = Place(box, 0.9, 3)
     if face is not None:
-        one.meshed(mesh_in(face), 0.99, Region(((face[0] + face[2]) / 2, (face[1] + face[3]) / 2), 60.0, 0.0))
+        one.meshed(mesh_in(face), 0.99, LandmarkRegion(((face[0] + face[2]) / 2, (face[1] + face[3]) / 2), 60.0, 0.0))
     return one
 
 
@@ -61,8 +61,8 @@ def test_two_places_followed_onto_one_face_are_one() -> None:
     one, other, far = place(near), place(near), place((400.0, 100.0, 460.0, 160.0))
     for each, evidence in ((one, 0.9), (other, 0.5), (far, 0.9)):
         each.looked(evidence)
-    one.region, other.region = Region((130.0, 130.0), 90.0, 0.0), Region((134.0, 130.0), 92.0, 0.0)
-    far.region = Region((430.0, 130.0), 90.0, 0.0)
+    one.region, other.region = LandmarkRegion((130.0, 130.0), 90.0, 0.0), LandmarkRegion((134.0, 130.0), 92.0, 0.0)
+    far.region = LandmarkRegion((430.0, 130.0), 90.0, 0.0)
     assert set(map(id, without_twins([other, one, far]))) == {id(one), id(far)}
 
 

@@ -30,7 +30,7 @@ from streamdeid.detection.litert import Network, Unusable
 from streamdeid.detection.mediapipe_graphs import DetectionGraph, LandmarkGraph
 from streamdeid.detection.model_parts import Model
 from streamdeid.detection.networks import CHOICE, Networks
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 from streamdeid.detection.sampling import letterboxed
 from streamdeid.errors import ModelError, SettingsError
 from tests import network_twins
@@ -94,7 +94,7 @@ def test_the_mesh_is_the_graphs_wherever_the_region_lies(model: AppearanceModel,
 @here
 def test_below_the_presence_that_is_wanted_there_is_no_mesh(model: AppearanceModel) -> None:
     blank = np.full((120, 120, 3), 128, np.uint8)
-    region = Region((60.0, 60.0), 100.0, 0.0)
+    region = LandmarkRegion((60.0, 60.0), 100.0, 0.0)
     mesh, presence = LandmarkNetwork(0.5)(blank, region)
     assert mesh is None
     assert presence < 0.5
@@ -104,7 +104,7 @@ def test_below_the_presence_that_is_wanted_there_is_no_mesh(model: AppearanceMod
 @here
 def test_the_same_picture_gives_the_same_bits_whatever_came_before(model: AppearanceModel) -> None:
     picture, other = (portrait(model, seed, 90, (256, 256)) for seed in (1, 2))
-    region = Region((128.0, 128.0), 160.0, 0.1)
+    region = LandmarkRegion((128.0, 128.0), 160.0, 0.1)
     detect, find = DetectionNetwork(), LandmarkNetwork()
     detect(other, 0.3), find(other, region)
     for one, again in zip(detect(picture, 0.3), DetectionNetwork()(picture, 0.3), strict=True):
@@ -118,7 +118,7 @@ def test_the_same_picture_gives_the_same_bits_whatever_came_before(model: Appear
 @here
 def test_a_result_is_not_overwritten_by_the_next_one(model: AppearanceModel) -> None:
     find = LandmarkNetwork()
-    region = Region((128.0, 128.0), 160.0, 0.0)
+    region = LandmarkRegion((128.0, 128.0), 160.0, 0.0)
     mesh = find(portrait(model, 1, 90, (256, 256)), region)[0]
     assert mesh is not None
     kept = mesh.copy()
@@ -132,7 +132,7 @@ def test_a_large_face_is_found_where_it_lies_though_its_picture_is_halved(
 ) -> None:
     planes = planes_from_rgb(portrait(model, 1, width, size))
     find = Landmarks(Networks(), quick=True)
-    region = Region((size[0] / 2 + 7, size[1] / 2 - 9), 1.5 * width, 0.05)
+    region = LandmarkRegion((size[0] / 2 + 7, size[1] / 2 - 9), 1.5 * width, 0.05)
     halved = find(planes, region)
     monkeypatch.setattr(landmarks, "_LARGEST", 1e9)
     whole = find(planes, region)
@@ -147,7 +147,7 @@ def test_a_large_face_is_found_where_it_lies_though_its_picture_is_halved(
 @pytest.mark.parametrize("size", [(1400, 1400), (1401, 1399)])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_halving_shifts_nothing_against_256_pixels(side: float, size: tuple[int, int], axis: int) -> None:
-    region = Region((711.3, 688.8), side, 0.2)
+    region = LandmarkRegion((711.3, 688.8), side, 0.2)
     period, height = 160.0, 100.0  # a wave that is at its middle, and steepest, in the middle of the region
     wave = 128 + height * np.sin(2 * np.pi / period * (np.arange(size[axis]) - region.centre[axis]))
     luma = np.tile(wave, (size[1], 1)) if axis == 0 else np.tile(wave[:, None], (1, size[0]))
@@ -155,7 +155,7 @@ def test_halving_shifts_nothing_against_256_pixels(side: float, size: tuple[int,
     planes = Planes(luma.round().astype(np.uint8), chroma, chroma, Colour(full_range=True))
     seen: list[float] = []
 
-    def find(rgb: Pixels, inside: Region) -> tuple[Pixels, float]:
+    def find(rgb: Pixels, inside: LandmarkRegion) -> tuple[Pixels, float]:
         x, y = inside.centre
         seen.append(float(cv2.getRectSubPix(rgb[:, :, 0].astype(np.float32), (1, 1), (x, y))[0, 0]))
         return np.tile([x, y, 0.0], (478, 1)), 1.0

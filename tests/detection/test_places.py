@@ -8,7 +8,7 @@ import pytest
 from streamdeid.core.faces import Keypoints
 from streamdeid.detection.candidates import Candidate
 from streamdeid.detection.places import Place, remembered
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 from tests.detection.meshes import mesh_in
 
 
@@ -29,7 +29,7 @@ def test_a_new_place_is_looked_at_and_a_settled_face_is_not() -> None:
     one = place(0.9)
     assert one.look_due()
     one.looked(0.9)
-    one.region = Region((130.0, 130.0), 90.0, 0.0)
+    one.region = LandmarkRegion((130.0, 130.0), 90.0, 0.0)
     for _ in range(100):
         one.next_frame()
         one.sighted(sighting(0.9))
@@ -88,7 +88,7 @@ def test_a_lost_face_is_searched_for_in_each_frame_for_a_while() -> None:
 def test_a_face_that_its_landmarks_follow_needs_no_detector() -> None:
     one = place(0.8)
     one.looked(0.8)
-    one.region = Region((130.0, 130.0), 90.0, 0.0)
+    one.region = LandmarkRegion((130.0, 130.0), 90.0, 0.0)
     assert not one.wanted
     for _ in range(9):
         one.next_frame()
@@ -142,7 +142,7 @@ def test_who_had_landmarks_or_turns_to_the_camera_is_asked_for_them_at_once() ->
     one = place(0.8)
     one.looked(0.5)
     sightings_with_landmarks_due(one, 9)
-    one.meshed(np.zeros((478, 3)), 0.9, Region((130.0, 130.0), 90.0, 0.0))
+    one.meshed(np.zeros((478, 3)), 0.9, LandmarkRegion((130.0, 130.0), 90.0, 0.0))
     one.region = None
     assert sightings_with_landmarks_due(one, 5) == [1, 2, 3, 4]
     one.looked(0.9)
@@ -216,7 +216,7 @@ def test_points_tell_how_large_the_face_is_in_a_generous_box_and_go_along_with_i
 def test_points_go_along_with_the_mesh_however_the_detectors_box_jumps() -> None:
     one = place(0.9, side=40.0)
     mesh = mesh_in((105.0, 102.0, 135.0, 138.0))
-    here = Region((120.0, 120.0), 60.0, 0.0)
+    here = LandmarkRegion((120.0, 120.0), 60.0, 0.0)
     one.keyed(Keypoints((104.0, 100.0, 136.0, 140.0), np.full((5, 2), 120.0), 0.9))
     one.meshed(mesh, 0.99, here)
     one.next_frame()
@@ -234,9 +234,9 @@ def test_points_do_not_shrink_with_a_mesh_that_collapses() -> None:
     one = place(0.9, side=50.0)
     mesh = mesh_in((105.0, 105.0, 145.0, 145.0))
     one.keyed(Keypoints((103.0, 103.0, 147.0, 147.0), np.full((5, 2), 125.0), 0.9))
-    one.meshed(mesh, 0.5, Region((125.0, 125.0), 60.0, 0.0))
+    one.meshed(mesh, 0.5, LandmarkRegion((125.0, 125.0), 60.0, 0.0))
     one.next_frame()
-    one.meshed((mesh - 125) * 0.3 + 125, 0.5, Region((125.0, 125.0), 60.0, 0.0))
+    one.meshed((mesh - 125) * 0.3 + 125, 0.5, LandmarkRegion((125.0, 125.0), 60.0, 0.0))
     one.sighted(sighting(0.9, side=50.0))
     assert one.keypoints is not None and one.keypoints.box == (103.0, 103.0, 147.0, 147.0)
 
@@ -245,9 +245,9 @@ def test_points_beside_a_neighbours_mesh_go_along_with_the_detectors_box() -> No
     one = place(0.9, side=40.0)
     mesh = mesh_in((205.0, 102.0, 235.0, 138.0))
     one.keyed(Keypoints((104.0, 100.0, 136.0, 140.0), np.full((5, 2), 120.0), 0.9))
-    one.meshed(mesh, 0.5, Region((220.0, 120.0), 60.0, 0.0))
+    one.meshed(mesh, 0.5, LandmarkRegion((220.0, 120.0), 60.0, 0.0))
     one.next_frame()
-    one.meshed(mesh + np.array((20.0, 0.0, 0.0)), 0.5, Region((240.0, 120.0), 60.0, 0.0))
+    one.meshed(mesh + np.array((20.0, 0.0, 0.0)), 0.5, LandmarkRegion((240.0, 120.0), 60.0, 0.0))
     one.sighted(sighting(0.4, side=40.0, x=103.0))
     assert one.keypoints is not None
     np.testing.assert_allclose(one.keypoints.box, (107.0, 100.0, 139.0, 140.0), atol=1e-6)

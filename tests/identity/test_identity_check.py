@@ -13,11 +13,11 @@ from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.identity.identity_check import Estimate, IdentityCheck, ManyPersons
-from streamdeid.identity.looks import Break, Cause
+from streamdeid.identity.looks import Break, BreakCause
 
 FACE = Face((0, 0, 50, 50), 0.9)
 EMPTY = np.zeros((2, 2), np.uint8)
-LIKELY, UNLIKELY = Break(Cause.CROSSING, True), Break(Cause.CROSSING, False)
+LIKELY, UNLIKELY = Break(BreakCause.CROSSING, True), Break(BreakCause.CROSSING, False)
 Y = np.arange(3.0)
 TEMPLATE = np.ones(2)
 Asked = dict[int, tuple[int, bool]]

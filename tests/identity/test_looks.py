@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
-from streamdeid.identity.looks import Break, Cause, Look, Looks, Verdict
+from streamdeid.identity.looks import Break, BreakCause, Look, Looks, LooksVerdict
 
 RATE = 25
 BOX = (100.0, 100.0, 160.0, 160.0)
@@ -60,7 +60,7 @@ class Played:
         self.looks = Looks(patches)
         self.index = -1
 
-    def frame(self, *shown: Shown, luma: NDArray[np.uint8] = EMPTY) -> Verdict:
+    def frame(self, *shown: Shown, luma: NDArray[np.uint8] = EMPTY) -> LooksVerdict:
         """The verdict on the next frame."""
         self.index += 1
         tracks = [
@@ -74,14 +74,14 @@ class Played:
         assert [track.number for track in verdict.tracks] == [track.number for track in tracks]
         return verdict
 
-    def frames(self, shown: Shown, count: int) -> Verdict:
+    def frames(self, shown: Shown, count: int) -> LooksVerdict:
         """The verdict on the last of so many frames that show the same."""
         for _ in range(count - 1):
             self.frame(shown)
         return self.frame(shown)
 
 
-def doubted(verdict: Verdict) -> list[bool]:
+def doubted(verdict: LooksVerdict) -> list[bool]:
     return [track.ambiguous for track in verdict.tracks]
 
 
@@ -139,7 +139,7 @@ def test_a_stranger_who_slides_in_while_templates_are_frozen_is_not_learned() ->
     assert lefts == sorted(lefts), "cleared at first, and never again"
     assert 10 < lefts.count(False) < 30
     assert played.frames(Shown(B), 4).broken == {}
-    assert played.frame(Shown(B)).broken == {1: Break(Cause.CROSSING, likely=False)}
+    assert played.frame(Shown(B)).broken == {1: Break(BreakCause.CROSSING, likely=False)}
 
 
 def test_five_failed_looks_without_geometric_doubt_break_a_tracklet_and_four_do_not() -> None:
@@ -187,7 +187,7 @@ def test_who_comes_back_as_somebody_else_breaks_the_tracklet() -> None:
     played = known()
     played.frames(GONE, 20)
     assert played.frames(Shown(alike((A, 0.7))), 4).broken == {}
-    assert played.frame(Shown(alike((A, 0.7)))).broken == {1: Break(Cause.LOST, likely=True)}
+    assert played.frame(Shown(alike((A, 0.7)))).broken == {1: Break(BreakCause.LOST, likely=True)}
 
 
 @pytest.mark.parametrize(("rival", "near", "left"), [(0.75, True, True), (0.66, True, False), (0.75, False, False)])
@@ -208,7 +208,7 @@ def test_a_change_from_one_frame_to_the_next_is_a_doubt_without_any_other() -> N
     for _ in range(4):
         verdict = played.frame(Shown(B))
         assert doubted(verdict) == [True] and not verdict.broken
-    assert played.frame(Shown(B)).broken == {1: Break(Cause.CHANGED, likely=False)}
+    assert played.frame(Shown(B)).broken == {1: Break(BreakCause.CHANGED, likely=False)}
     played = known()
     assert doubted(played.frame(Shown(alike((A, 0.5))))) == [True]
     assert doubted(played.frame(Shown(alike((A, 0.7))))) == [True], "after a change .65 is not enough"
@@ -270,30 +270,30 @@ def test_a_face_without_a_look_breaks_at_the_end_of_a_doubt() -> None:
         verdict = played.frame(doubt(None))
         assert doubted(verdict) == [True] and not verdict.broken
     verdict = played.frame(Shown(None))
-    assert verdict.broken == {1: Break(Cause.UNKNOWN, likely=True)} and doubted(verdict) == [True]
+    assert verdict.broken == {1: Break(BreakCause.UNKNOWN, likely=True)} and doubted(verdict) == [True]
     assert doubted(played.frame(Shown(None))) == [False]
     played.frames(GONE, 8)
-    assert played.frame(Shown(None)).broken == {1: Break(Cause.UNKNOWN, likely=True)}
+    assert played.frame(Shown(None)).broken == {1: Break(BreakCause.UNKNOWN, likely=True)}
     played.frame(doubt(None, near=True))
-    assert played.frame(Shown(None)).broken == {1: Break(Cause.UNKNOWN, likely=False)}
+    assert played.frame(Shown(None)).broken == {1: Break(BreakCause.UNKNOWN, likely=False)}
 
 
 @pytest.mark.parametrize(
     ("begun", "cause", "likely"),
     [
-        (doubt(B), Cause.CHANGED, False),
-        (Shown(B), Cause.CHANGED, False),
-        (doubt(alike((A, 0.62))), Cause.CROSSING, True),
-        (doubt(alike((A, 0.62)), near=True), Cause.CROSSING, False),
-        (GONE, Cause.LOST, True),
-        (Shown(None, lost=True, near=True), Cause.LOST, False),
+        (doubt(B), BreakCause.CHANGED, False),
+        (Shown(B), BreakCause.CHANGED, False),
+        (doubt(alike((A, 0.62))), BreakCause.CROSSING, True),
+        (doubt(alike((A, 0.62)), near=True), BreakCause.CROSSING, False),
+        (GONE, BreakCause.LOST, True),
+        (Shown(None, lost=True, near=True), BreakCause.LOST, False),
     ],
 )
 def test_causes_are_named_and_the_same_person_is_likely_only_if_nothing_but_geometry_speaks_against_it(
-    begun: Shown, cause: Cause, likely: bool
+    begun: Shown, cause: BreakCause, likely: bool
 ) -> None:
     played = known()
-    going_on = Shown(alike((A, 0.62)) if cause is not Cause.CHANGED else B)
+    going_on = Shown(alike((A, 0.62)) if cause is not BreakCause.CHANGED else B)
     broken = [played.frame(shown).broken for shown in [begun] * 8 + [going_on] * 5]
     assert [each for each in broken if each] == [{1: Break(cause, likely)}]
 
@@ -303,7 +303,7 @@ def test_the_cause_of_an_earlier_doubt_is_not_that_of_a_later_one() -> None:
     assert doubted(played.frame(Shown(B))) == [True]  # a change, which was none
     assert doubted(played.frames(Shown(A), 10)) == [False]
     played.frame(Shown(None, lost=True, ambiguous=True, near=True))
-    assert played.frames(Shown(alike((A, 0.62))), 5).broken == {1: Break(Cause.CROSSING, likely=False)}
+    assert played.frames(Shown(alike((A, 0.62))), 5).broken == {1: Break(BreakCause.CROSSING, likely=False)}
 
 
 def test_a_track_that_ended_is_forgotten() -> None:
@@ -320,7 +320,7 @@ def test_a_track_that_ended_is_forgotten() -> None:
 
 
 def test_the_same_frames_give_the_same_verdicts() -> None:
-    def verdicts() -> list[Verdict]:
+    def verdicts() -> list[LooksVerdict]:
         rng = np.random.default_rng(9)
         played = Played()
         found = []
@@ -380,7 +380,7 @@ def test_a_head_that_is_not_where_its_patch_was_becomes_a_doubt(
 
 
 def test_a_head_that_is_elsewhere_but_looks_like_itself_is_cleared_and_one_that_does_not_breaks() -> None:
-    for share, broken in ((0.77, {}), (0.7, {1: Break(Cause.CHANGED, likely=False)})):
+    for share, broken in ((0.77, {}), (0.7, {1: Break(BreakCause.CHANGED, likely=False)})):
         played = Played(patches=True)
         for _ in range(10):
             played.frame(Shown(A), luma=moved(0))

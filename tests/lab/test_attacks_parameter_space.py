@@ -14,8 +14,8 @@ from streamdeid.lab.attacks import metrics
 from streamdeid.lab.attacks.bayes import named_by, suspects
 from streamdeid.lab.attacks.experiment import (
     LEARNERS,
+    AttackSession,
     Scene,
-    Session,
     attacks,
     attacks_on_sampled,
     holds_key,
@@ -74,7 +74,7 @@ def independent(seen: Floats, key: bytes) -> Floats:
     return POPULATION.sample(len(seen), seeded(key))
 
 
-def session(publish: Callable[[Floats, bytes], Floats], seed: int = 5) -> Session:
+def session(publish: Callable[[Floats, bytes], Floats], seed: int = 5) -> AttackSession:
     return new_session(publish, SCENE, np.random.default_rng(seed))
 
 
@@ -83,7 +83,7 @@ def share(distances: Floats, known: NDArray[np.intp] | None = None) -> float:
 
 
 @pytest.fixture(scope="module")
-def paper() -> Session:
+def paper() -> AttackSession:
     return session(publisher("k-diff-furthest-paper"))
 
 
@@ -128,7 +128,7 @@ def test_who_gets_no_surrogate_is_a_row_of_nan_and_nobody_s_hit() -> None:
     assert np.isnan(scored(metrics.euclid(result, people), np.random.default_rng(0)).rank_1[2])
 
 
-def test_the_map_of_a_session_is_the_one_that_it_used(paper: Session) -> None:
+def test_the_map_of_a_session_is_the_one_that_it_used(paper: AttackSession) -> None:
     fixed = publisher("k-diff-furthest-paper").map_of(paper.key)
     assert fixed is not None and set(MAPS) == set(METHODS[1:])
     moved = paper.seen - paper.published
@@ -161,7 +161,7 @@ def test_people_known_already_are_neither_attacked_nor_suspected() -> None:
 # Every attack breaks what leaks to it
 
 
-def test_the_paper_s_map_falls_to_attackers_without_the_key(paper: Session) -> None:
+def test_the_paper_s_map_falls_to_attackers_without_the_key(paper: AttackSession) -> None:
     whitened = metrics.whitened(POPULATION)
     own = SCENE.own_map
     p, g = POPULATION.whitened(paper.published), POPULATION.whitened(paper.photographs)
@@ -179,7 +179,7 @@ def test_the_paper_s_map_falls_to_attackers_without_the_key(paper: Session) -> N
     assert share(metrics.euclid(paper.published, paper.photographs)) < 0.3
 
 
-def test_the_right_shifts_undo_the_map_and_a_wrong_sign_does_not(paper: Session) -> None:
+def test_the_right_shifts_undo_the_map_and_a_wrong_sign_does_not(paper: AttackSession) -> None:
     fixed = publisher("k-diff-furthest-paper").map_of(paper.key)
     assert fixed is not None
     assert share(inverted(paper.published, paper.photographs, shifts_of(fixed))) > 0.9
@@ -317,7 +317,7 @@ def test_bayes_gains_just_what_the_default_promises() -> None:
     assert np.mean(rates) == pytest.approx(2.0, abs=0.15)
 
 
-def test_bayes_refuses_what_is_not_from_the_bank(paper: Session) -> None:
+def test_bayes_refuses_what_is_not_from_the_bank(paper: AttackSession) -> None:
     with pytest.raises(SettingsError, match="not from the bank"):
         suspects(publisher(METHODS[0]), paper.seen, paper.published, paper.key)
     with pytest.raises(SettingsError, match="does not draw"):

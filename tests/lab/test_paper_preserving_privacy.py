@@ -24,7 +24,14 @@ from streamdeid.lab.papers import ad_hoc_masks, k_same_recognition
 from streamdeid.lab.papers.attacker import Shares, attacker_on, flat
 from streamdeid.lab.papers.guessing import guessed
 from streamdeid.lab.papers.preserving_privacy import face_set, reproduce
-from streamdeid.lab.papers.registered_faces import P2_CHIN, P2_INNER, P2_WHOLE, P5_FRAME, Frame, registered_faces
+from streamdeid.lab.papers.registered_faces import (
+    P2_CHIN,
+    P2_INNER,
+    P2_WHOLE,
+    P5_FRAME,
+    RegisteredFrame,
+    registered_faces,
+)
 from streamdeid.lab.tables import Chapter, Verdict
 from tests import drawn_people
 
@@ -57,7 +64,7 @@ def spots(scale: float, angle: float) -> Photograph:
 
 @pytest.mark.parametrize("frame", [P5_FRAME, P2_CHIN, P2_INNER, P2_WHOLE])
 @pytest.mark.parametrize(("scale", "angle"), [(1.0, 0.0), (4.0, 0.3), (0.6, -0.4)])
-def test_eyes_and_mouth_come_to_their_places(frame: Frame, scale: float, angle: float) -> None:
+def test_eyes_and_mouth_come_to_their_places(frame: RegisteredFrame, scale: float, angle: float) -> None:
     image = registered_faces([spots(scale, angle)], frame)[0]
     assert image.shape == (frame.rows, frame.columns)
     for x, y in frame.places():

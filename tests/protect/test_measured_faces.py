@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Picture, Points
-from streamdeid.identity.looks import Break, Looks
-from streamdeid.identity.looks import Cause as BreakCause
+from streamdeid.identity.looks import Break, BreakCause, Looks
 from streamdeid.identity.person_recogniser import PersonRecogniser
 from streamdeid.identity.person_templates import FusedTemplates, RecognisedTemplates
 from streamdeid.identity.tracklet_vectors import TrackletVectors

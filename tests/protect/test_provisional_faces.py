@@ -13,7 +13,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Points
 from streamdeid.errors import FailedClosed
-from streamdeid.identity.looks import Break, Cause
+from streamdeid.identity.looks import Break, BreakCause
 from streamdeid.protect.provisional_faces import ProvisionalFaces
 from streamdeid.render.new_face import NewFace
 from tests import drawn_faces
@@ -206,7 +206,7 @@ def test_after_a_break_there_is_half_a_second_to_know_who_it_is(fitting: FitMode
     tracks = track(left.face), track(both.face, 2)
     filmed.show(both.planes, *tracks, times=2)
     kept = filmed.choice.shown[1].vector
-    judged.broken = {1: Break(Cause.LOST, False)}
+    judged.broken = {1: Break(BreakCause.LOST, False)}
     after = [filmed.vectors(both.planes, *tracks)[1] for _ in range(3)]
     assert after[0] is None and not any(one is not None and np.array_equal(one, kept) for one in after)
     assert ("provisional", 3, 0) not in filmed.choice.told
@@ -222,7 +222,7 @@ def test_what_was_observed_after_a_break_counts_and_not_what_was_shown(
     filmed = Provisional(fitting, judge=judged)
     tracks = track(bared(left)), track(both.face, 2)  # nobody is known by five points
     filmed.show(both.planes, *tracks, times=2)
-    judged.broken = {1: Break(Cause.LOST, False)}
+    judged.broken = {1: Break(BreakCause.LOST, False)}
     frames = [filmed.observe(both.planes, *tracks) for _ in range(ahead)]
     plans = filmed.filter.decide(frames[0], tracks, frames[1:])
     assert (plans[0].face is not None) == shown

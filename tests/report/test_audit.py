@@ -21,7 +21,7 @@ from streamdeid.report.redaction_report import (
     FileFailure,
     FileReport,
     FileSide,
-    Picture,
+    PictureFormat,
     ProvisionalCounts,
     Report,
     Timings,
@@ -68,7 +68,7 @@ def one_file(place: Path, name: str = "clip", **changes: Any) -> FileReport:
     plain = FileReport(
         FileSide.of(before),
         FileSide.of(after),
-        Picture("h264", 640, 360, 25.0),
+        PictureFormat("h264", 640, 360, 25.0),
         frames=120,
         faces=100,
         people=1,

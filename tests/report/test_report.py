@@ -15,7 +15,7 @@ from streamdeid.report.redaction_report import (
     FileFailure,
     FileReport,
     FileSide,
-    Picture,
+    PictureFormat,
     ProvisionalCounts,
     Report,
     Timings,
@@ -162,7 +162,7 @@ def report(tmp_path: Path) -> Report:
     side = FileSide.of(tmp_path / "a.mp4")
     timings = Timings(1.5, 4.0, 31.25, 25.0, None)
     one = FileReport(
-        side, side, Picture("h264", 640, 360, 25.0), 100, 90, 1, {"own face": 80, "posed face": 10},
+        side, side, PictureFormat("h264", 640, 360, 25.0), 100, 90, 1, {"own face": 80, "posed face": 10},
         {"1": {"own face": 80, "posed face": 10}}, {"new": 1}, {"chosen": 1}, 0, 0, ("data stream 2",), timings,
     )  # fmt: skip
     words = guarantee("k-diff-furthest", q=0.5, factor=2.0, worst_bits=1.0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.analysis.edits import Edits
-from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, Decision, FrameRecord, Side
+from streamdeid.analysis.records import Analysis, AnalysisEnd, AnalysisHeader, FrameRecord, RecordedDecision, Side
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.core.arrays import Box
 from streamdeid.core.frames import Planes
@@ -121,10 +121,10 @@ def _level(person: int, n: int) -> str:
     return "own face" if (n // 7 + person) % 4 else "posed face" if person else "soft redaction"
 
 
-def _decision(track: int, level: str, box: Box, person: int | None = None) -> Decision:
+def _decision(track: int, level: str, box: Box, person: int | None = None) -> RecordedDecision:
     who = track if person is None else person
     cause = "" if level == "own face" else "turned"
-    return Decision(track, track, who, level, cause, box, box, None, 0, False, False)
+    return RecordedDecision(track, track, who, level, cause, box, box, None, 0, False, False)
 
 
 def _covered(planes: Planes, record: FrameRecord) -> Planes:

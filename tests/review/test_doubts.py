@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from streamdeid.analysis.columns import columns_of
-from streamdeid.analysis.records import Analysis, Decision
+from streamdeid.analysis.records import Analysis, RecordedDecision
 from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
 from streamdeid.review.doubts import Doubt, doubts
@@ -31,7 +31,7 @@ class Scene:
     """Frames at 25 a second that tracks and sightings are put into."""
 
     def __init__(self, frames: int, cuts: Sequence[int] = ()) -> None:
-        self.rows: list[list[Decision]] = [[] for _ in range(frames)]
+        self.rows: list[list[RecordedDecision]] = [[] for _ in range(frames)]
         self.found: list[list[Face]] = [[] for _ in range(frames)]
         self.scenes = [sum(cut <= index for cut in cuts) for index in range(frames)]
 

@@ -26,7 +26,15 @@ from streamdeid.analysis.edits import (
 )
 from streamdeid.analysis.edits_check import check_edits
 from streamdeid.analysis.read_analysis import read_analysis
-from streamdeid.analysis.records import VERSION, Analysis, AnalysisEnd, AnalysisHeader, Decision, FrameRecord, Side
+from streamdeid.analysis.records import (
+    VERSION,
+    Analysis,
+    AnalysisEnd,
+    AnalysisHeader,
+    FrameRecord,
+    RecordedDecision,
+    Side,
+)
 from streamdeid.errors import SettingsError
 from streamdeid.review.desk import Desk, Names
 from streamdeid.review.doubts import doubts
@@ -68,7 +76,7 @@ def _long(frames: int, people: int) -> Analysis:
             box = (100.0 * person, 50.0, 100.0 * person + 80, 150.0)
             track = 1 + person + people * (n // 900)
             decisions.append(
-                Decision(track, track, person + 1, names[state[person]], "", box, box, None, 0, False, False)
+                RecordedDecision(track, track, person + 1, names[state[person]], "", box, box, None, 0, False, False)
             )
         records.append(FrameRecord(Fraction(n, 25), n // 500, (), decisions))
     header = AnalysisHeader(Side(SHA, 1), 1280, 720, Fraction(25), {}, SHA, SHA)
@@ -79,7 +87,9 @@ def test_levels_of_earlier_versions_are_shown_as_what_they_were() -> None:
     """A name that nobody knows counts as a mask; the earlier posed face is none."""
     names = ("own face", "own face quiet", "posed face", "soft redaction", "solid", "something else")
     box = (10.0, 10.0, 50.0, 60.0)
-    rows = [Decision(1 + n, 1 + n, 1 + n, name, "", box, box, None, 0, False, False) for n, name in enumerate(names)]
+    rows = [
+        RecordedDecision(1 + n, 1 + n, 1 + n, name, "", box, box, None, 0, False, False) for n, name in enumerate(names)
+    ]
     header = AnalysisHeader(Side(SHA, 1), 1280, 720, Fraction(25), {}, SHA, SHA)
     analysis = Analysis(header, [FrameRecord(Fraction(0), 0, (), rows)], AnalysisEnd({}, None, ""))
     recorded = Recorded.of(analysis)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from streamdeid.analysis.read_analysis import read_analysis
-from streamdeid.analysis.records import Decision, FrameRecord
+from streamdeid.analysis.records import FrameRecord, RecordedDecision
 from streamdeid.analysis.stored_faces import stored
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.core.faces import Face, Track
@@ -70,8 +70,8 @@ def test_tracks_that_were_read_are_those_that_were_decided_on(tmp_path: Path) ->
         0,
         [seen],
         [
-            Decision(1, 1, 1, "own face", "", seen.box, seen.box, 0, 0, False, False),
-            Decision(2, 2, 0, "soft redaction", "lost", place, place, None, 5, False, True, (12.5, 14.25)),
+            RecordedDecision(1, 1, 1, "own face", "", seen.box, seen.box, 0, 0, False, False),
+            RecordedDecision(2, 2, 0, "soft redaction", "lost", place, place, None, 5, False, True, (12.5, 14.25)),
         ],
     )
     first, second = _read_again(tmp_path / "a", [record]).tracks(0)

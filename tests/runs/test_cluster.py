@@ -21,7 +21,7 @@ from benchmarks.processes import COMMAND
 from streamdeid.aam.fit import FitModel
 from streamdeid.cli.main import main
 from streamdeid.errors import ExitCode, FailedClosed, SettingsError
-from streamdeid.report.redaction_report import FileFailure, FileReport, FileSide, Picture, Timings
+from streamdeid.report.redaction_report import FileFailure, FileReport, FileSide, PictureFormat, Timings
 from streamdeid.runs import cluster
 from streamdeid.runs.batch import Result
 from streamdeid.runs.fetched import ArchiveTask, Attempt
@@ -106,7 +106,7 @@ def words(name: str) -> Filtered:
     side = FileSide(name, "0" * 64, 5)
     timings = Timings(1.0, 1.0, 1.0, 1.0, None)
     report = FileReport(
-        input=side, output=side, picture=Picture("h264", 320, 240, 10.0), frames=8, faces=0, people=0, levels={},
+        input=side, output=side, picture=PictureFormat("h264", 320, 240, 10.0), frames=8, faces=0, people=0, levels={},
         persons={}, tracks={}, surrogates={}, scene_cuts=0, filled_regions=0, damaged_places=0, dropped_streams=(),
         timings=timings,
     )  # fmt: skip

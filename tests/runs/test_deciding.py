@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.analysis.records import Decision
+from streamdeid.analysis.records import RecordedDecision
 from streamdeid.core.whose import Whose
 from streamdeid.identity.gathered import Gathered
 from streamdeid.identity.register import Distances
@@ -93,7 +93,9 @@ def test_a_doubt_is_long_from_half_a_second_on_end() -> None:
     summary = _Summary(SPANS[0])
     doubts = {1: range(4), 2: (0, 1, 2, 4, 5, 6), 3: range(9)}  # five frames a second
     for index in range(9):
-        decisions = [Decision(n, n, 0, "", "", LEFT, LEFT, None, 0, index in at, False) for n, at in doubts.items()]
+        decisions = [
+            RecordedDecision(n, n, 0, "", "", LEFT, LEFT, None, 0, index in at, False) for n, at in doubts.items()
+        ]
         summary.add(index, Fraction(index, 5), decisions, [])
     assert summary.doubted == {1, 3}
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from streamdeid.analysis.records import Decision
+from streamdeid.analysis.records import RecordedDecision
 from streamdeid.analysis.stored_faces import stored
 from streamdeid.core.arrays import Box
 from streamdeid.core.colour import planes_from_rgb
@@ -112,8 +112,8 @@ def test_a_track_that_was_found_by_looking_again_has_its_face_among_those_of_the
     assert faces == [first, again] and number == {id(first): 0, id(again): 1}
 
 
-def decision(track: int, face: int | None) -> Decision:
-    return Decision(track, 1, 1, "soft redaction", "lost", PLACE, PLACE, face, 1, False, False)
+def decision(track: int, face: int | None) -> RecordedDecision:
+    return RecordedDecision(track, 1, 1, "soft redaction", "lost", PLACE, PLACE, face, 1, False, False)
 
 
 def test_an_analysis_says_again_what_came_of_each_look() -> None:

@@ -31,7 +31,7 @@ from streamdeid.analysis.edits import (
 from streamdeid.analysis.edits_file import read_edits, write_edits
 from streamdeid.analysis.places import Places
 from streamdeid.analysis.read_analysis import read_analysis
-from streamdeid.analysis.records import VERSION, Analysis, Decision
+from streamdeid.analysis.records import VERSION, Analysis, RecordedDecision
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.cli.main import main
 from streamdeid.core.faces import Face, Keypoints, Track
@@ -296,7 +296,7 @@ def test_places_regions_and_false_redactions(recording: Recording) -> None:
     assert apart(after[3], recording.first[3], inside) > 2 * apart(after[8], recording.first[8], inside)
 
 
-def _soft(track: int, person: int, tracklet: int = 1) -> Decision:
+def _soft(track: int, person: int, tracklet: int = 1) -> RecordedDecision:
     return decision(track, tracklet, person, (10.0, 10.0, 50.0, 50.0), "soft redaction")
 
 

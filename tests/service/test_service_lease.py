@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamdeid.service.lease import ENCODER, ENDING, FREE, LEASE, Claim, Lease
+from streamdeid.service.lease import ENCODER, ENDING, FREE, LEASE, Lease, LeaseClaim
 
 SECONDS = st.floats(0, 30, allow_nan=False)
 
@@ -29,7 +29,7 @@ def test_nothing_begins_before_a_hello_or_long_after_it() -> None:
 
 
 def test_nobody_waits_for_what_never_began() -> None:
-    assert Claim().free_at == 0.0
+    assert LeaseClaim().free_at == 0.0
 
 
 @given(
@@ -44,7 +44,7 @@ def test_no_camera_runs_when_another_may(
 
     The clock of the camera's machine is another one.
     """
-    lease, claim, now, until = Lease(), Claim(), 0.0, None
+    lease, claim, now, until = Lease(), LeaseClaim(), 0.0, None
     lease.answered(now + offset)  # hello
     for under_way, at_work, back in rounds:
         claim.asking(now)

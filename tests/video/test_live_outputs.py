@@ -18,7 +18,7 @@ from streamdeid.video.live.encoder.pictures import encoder_picture
 from streamdeid.video.live.encoder.pipe import (
     FAILED,
     TAKEN,
-    Opening,
+    EncoderOpening,
     Replies,
     SentFrame,
     commands,
@@ -30,7 +30,7 @@ from streamdeid.video.live.encoder.pipe import (
 from streamdeid.video.live.files import FileNames, Playlist
 from streamdeid.video.live.outputs import live_encoder_options, output_for
 
-OPENING = Opening("rtsp://u:päss@h/x", "rtsp", {"a": "b"}, "libx264", {}, 6, 4, "bt601", False, 25.0, 2.0, 3.0)
+OPENING = EncoderOpening("rtsp://u:päss@h/x", "rtsp", {"a": "b"}, "libx264", {}, 6, 4, "bt601", False, 25.0, 2.0, 3.0)
 
 
 def _planes(width: int, height: int, colour: Colour = Colour()) -> Planes:

@@ -24,7 +24,7 @@ from streamdeid.errors import ExitCode, InputError
 from streamdeid.video.files.source import FileSource
 from streamdeid.video.live import camera as camera_module
 from streamdeid.video.live import source as live_source
-from streamdeid.video.live.camera import Camera, Lost, Picture
+from streamdeid.video.live.camera import CameraConnection, CodedPicture, Lost
 from streamdeid.video.live.source import LiveSource
 from tests.patience import PATIENCE, eventually
 from tests.rtsp import GstServer, gst_missing
@@ -349,7 +349,7 @@ def test_another_size_in_mid_stream_is_handed_on(tmp_path: Path) -> None:
 
 
 class DrawnCamera:
-    """Stands for `Camera`: each connection does what its number says."""
+    """Stands for `CameraConnection`: each connection does what its number says."""
 
     rate = 25.0
     damaged = 0
@@ -358,12 +358,12 @@ class DrawnCamera:
     def __init__(self, act: Callable[[], list[int]]) -> None:
         self._act = act
 
-    def read(self) -> list[Picture]:
+    def read(self) -> list[CodedPicture]:
         """Pictures with the stamps that `act` gives."""
         pictures = []
         for stamp in self._act():
             image = av.VideoFrame.from_ndarray(picture(0, 64 if stamp < 900 else 32, 48), format="rgb24")
-            pictures.append(Picture(image, Fraction(stamp, 25), time.monotonic()))
+            pictures.append(CodedPicture(image, Fraction(stamp, 25), time.monotonic()))
         return pictures
 
     def close(self) -> None:
@@ -467,7 +467,7 @@ def test_readers_that_hang_are_no_more_than_a_few(monkeypatch: pytest.MonkeyPatc
 def test_a_picture_that_cannot_be_converted_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     stamps = iter(range(20))
 
-    def planes(picture: Picture) -> object:
+    def planes(picture: CodedPicture) -> object:
         if picture.stamp == 0:
             raise MemoryError
         return convert(picture)
@@ -476,8 +476,8 @@ def test_a_picture_that_cannot_be_converted_is_left_out(monkeypatch: pytest.Monk
         time.sleep(0.05)
         return [next(stamps)]
 
-    convert = Picture.planes
-    monkeypatch.setattr(Picture, "planes", planes)
+    convert = CodedPicture.planes
+    monkeypatch.setattr(CodedPicture, "planes", planes)
     play(monkeypatch, lambda number: DrawnCamera(act))
     with opened("rtsp://drawn/x") as source:
         assert some(source, 2)[0].frame.index == 1
@@ -592,7 +592,7 @@ def test_a_killed_or_stopped_server_is_found_again(clips: tuple[Path, Path], tra
 
 def test_one_connection_leaves_nothing_behind(server: GstServer) -> None:
     before = len(os.listdir("/proc/self/fd"))
-    camera = Camera(server.url("/live"), "tcp", 2.0, 2.0, file=False)
+    camera = CameraConnection(server.url("/live"), "tcp", 2.0, 2.0, file=False)
     while not camera.read():
         pass
     camera.close()

@@ -12,7 +12,7 @@ import av
 import numpy as np
 import pytest
 
-from streamdeid.video.live.camera import Camera
+from streamdeid.video.live.camera import CameraConnection
 from streamdeid.video.live.camera_address import opening
 from streamdeid.video.live.picture_ends import CodedPicture, PictureEnds
 from tests.rtsp import GstServer, gst_missing
@@ -140,8 +140,8 @@ def test_h264_over_rtsp_is_given_when_its_last_packet_came(tmp_path: Path) -> No
         pytest.skip(missing)
     clip = encode(tmp_path / "camera.mp4", frames=50, size=(160, 120), options=LIVE)
 
-    def stamps(codec: str | None) -> tuple[Camera, list[tuple[Fraction, float]]]:
-        camera = Camera(server.url("/live"), "tcp", 3.0, 3.0, file=False, codec=codec)
+    def stamps(codec: str | None) -> tuple[CameraConnection, list[tuple[Fraction, float]]]:
+        camera = CameraConnection(server.url("/live"), "tcp", 3.0, 3.0, file=False, codec=codec)
         found: list[tuple[Fraction, float]] = []
         with contextlib.closing(camera):
             while len(found) < 100:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from streamdeid.video.live.camera import Camera, Lost
+from streamdeid.video.live.camera import CameraConnection, Lost
 from tests.synthetic_video import encode
 
 
@@ -56,7 +56,7 @@ def server(tmp_path: Path) -> Iterator[_Server]:
 
 def opened(server: _Server) -> int:
     """How many pictures come from /in."""
-    camera = Camera(f"{server.address}/in", "tcp", 10.0, 10.0, file=False)
+    camera = CameraConnection(f"{server.address}/in", "tcp", 10.0, 10.0, file=False)
     count = sum(len(camera.read()) for _ in range(10))
     camera.close()
     return count

@@ -53,7 +53,7 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Session:
+class AttackSession:
     """One trial's captures and what was published of them; rows are people, float64 (n, d)."""
 
     key: bytes
@@ -103,15 +103,15 @@ def pairs_of(
     return Pairs(seen[made], published[made], photographs[made])
 
 
-def new_session(publish: Publish, scene: Scene, rng: np.random.Generator) -> Session:
+def new_session(publish: Publish, scene: Scene, rng: np.random.Generator) -> AttackSession:
     """A session with a fresh key."""
     key = rng.bytes(32)
     seen = scene.population.capture(scene.identities, rng)
-    return Session(key, seen, scene.population.capture(scene.identities, rng), publish(seen, key))
+    return AttackSession(key, seen, scene.population.capture(scene.identities, rng), publish(seen, key))
 
 
 def attacks(
-    publish: Publish, scene: Scene, training: Training, session: Session, rng: np.random.Generator
+    publish: Publish, scene: Scene, training: Training, session: AttackSession, rng: np.random.Generator
 ) -> dict[str, Scored]:
     """A1 to A6 and A8 on one session, A7 with what other keys have taught; by name, in order."""
     population, published, photographs = scene.population, session.published, session.photographs
@@ -153,7 +153,7 @@ def attacks(
 
 
 def same_key_attacks(
-    publish: Publish, scene: Scene, session: Session, count: int, rng: np.random.Generator
+    publish: Publish, scene: Scene, session: AttackSession, count: int, rng: np.random.Generator
 ) -> dict[str, Scored]:
     """A7 with `count` pairs of others from the session under attack itself."""
     pairs = pairs_of(publish, scene.population, count, session.key, rng)
@@ -166,7 +166,7 @@ def same_key_attacks(
 
 
 def attacks_on_sampled(
-    publisher: Publisher, session: Session, replays: int, rng: np.random.Generator
+    publisher: Publisher, session: AttackSession, replays: int, rng: np.random.Generator
 ) -> dict[str, Scored]:
     """Attacks on the drawn default alone: the optimal attacker, and one who holds the key.
 
@@ -184,7 +184,7 @@ def attacks_on_sampled(
     return found
 
 
-def _with_insiders(session: Session, rng: np.random.Generator) -> dict[str, Scored]:
+def _with_insiders(session: AttackSession, rng: np.random.Generator) -> dict[str, Scored]:
     """A6 for each number of insiders; they come first in `order`, so that more insiders hold those of fewer."""
     ways: dict[str, Callable[[Vectors, Vectors, Vectors, Vectors], Vectors]] = {
         "any insider's shift": any_shift,

@@ -26,7 +26,7 @@ _MOUTH_BELOW = 1.08
 
 
 @dataclass(frozen=True)
-class Frame:
+class RegisteredFrame:
     """A frame and the place of the eyes in it, in pixels."""
 
     rows: int
@@ -43,17 +43,17 @@ class Frame:
         return np.array([[middle - half, self.down], [middle + half, self.down], [middle, mouth]])
 
 
-P5_FRAME = Frame(134, 99, 41.6, 49.6)
+P5_FRAME = RegisteredFrame(134, 99, 41.6, 49.6)
 """P5's 13,266 pixels: from the hairline to the chin, from ear to ear."""
-P2_WHOLE = Frame(95, 95, 33.0, 34.0)
+P2_WHOLE = RegisteredFrame(95, 95, 33.0, 34.0)
 """P2's 9,025 pixels with the whole face in them, and hair and background beside it."""
-P2_CHIN = Frame(95, 95, 38.0, 33.5)
+P2_CHIN = RegisteredFrame(95, 95, 38.0, 33.5)
 """P2's pixels, cropped at the chin and the cheeks."""
-P2_INNER = Frame(95, 95, 47.5, 31.0)
+P2_INNER = RegisteredFrame(95, 95, 47.5, 31.0)
 """P2's pixels filled by the face: from the brows to the lower lip, little else."""
 
 
-def registered_faces(photographs: Sequence[Photograph], frame: Frame = P5_FRAME) -> Floats:
+def registered_faces(photographs: Sequence[Photograph], frame: RegisteredFrame = P5_FRAME) -> Floats:
     """The faces of photographs, row for row, in one frame: float64 (n, rows, columns), 0 to 255.
 
     Beyond the border of a photograph its last pixels are repeated. Levels are whole numbers, as in P5's definition 2.1.
@@ -62,7 +62,7 @@ def registered_faces(photographs: Sequence[Photograph], frame: Frame = P5_FRAME)
     return np.array(rows, np.float64).reshape(-1, frame.rows, frame.columns)
 
 
-def _registered(photograph: Photograph, frame: Frame) -> NDArray[np.uint8]:
+def _registered(photograph: Photograph, frame: RegisteredFrame) -> NDArray[np.uint8]:
     points = photograph.sample.points
     found = np.stack([points[part].mean(axis=0) for part in (LEFT_EYE, RIGHT_EYE, np.array(MOUTH_CORNERS))])
     image = cv2.cvtColor(photograph.image, cv2.COLOR_RGB2GRAY)

@@ -49,7 +49,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Part:
+class FigurePart:
     """Tables, verdicts and plots of one figure."""
 
     tables: tuple[Table, ...]
@@ -57,7 +57,7 @@ class Part:
     plots: tuple[str, ...] = ()
 
 
-def figure_5(measured: Sequence[Measured], out: Path) -> Part:
+def figure_5(measured: Sequence[Measured], out: Path) -> FigurePart:
     """Projections of the gallery on the Fisherface, in half gaps, beside those of people outside it."""
     rows: list[tuple[Cell, ...]] = [("P2", "gallery", -1.0, 1.0, *(variance / _HALF_GAP**2 for variance in _VARIANCES))]
     series: dict[str, NDArray[np.float64]] = {}
@@ -87,10 +87,10 @@ def figure_5(measured: Sequence[Measured], out: Path) -> Part:
         f"are means over {len(measured)} splits. A variance that is tiny in the gallery and large outside is data "
         "piling: the small figures of P2 measure over-fitting, not a good classifier."
     )
-    return Part((Table("Fisherface projections (P2 figure 5)", columns, tuple(rows), note),), (verdict,), (plot,))
+    return FigurePart((Table("Fisherface projections (P2 figure 5)", columns, tuple(rows), note),), (verdict,), (plot,))
 
 
-def figure_8(measured: Sequence[Measured], levels: Sequence[int], out: Path) -> Part:
+def figure_8(measured: Sequence[Measured], levels: Sequence[int], out: Path) -> FigurePart:
     """Recognition risk over k, of seen (a) and unseen (b) probes."""
     columns = [*(("seen", way) for way in _WAYS), CONTROL, *(("unseen", way) for way in _WAYS)]
     risks = {column: _over_splits([each.risk[column] for each in measured]) for column in columns}
@@ -109,10 +109,12 @@ def figure_8(measured: Sequence[Measured], levels: Sequence[int], out: Path) -> 
         for way in _WAYS:
             verdicts += _risk_verdicts(f"figure {figure}, {probes}, {way}", risks[probes, way].mean(axis=0), levels)
     verdicts.append(_risk_verdicts("control, k-Same-Select", risks[CONTROL].max(axis=0), levels)[1])
-    return Part((Table("Recognition risk (P2 figure 8)", names, tuple(rows), note),), tuple(verdicts), tuple(plots))
+    return FigurePart(
+        (Table("Recognition risk (P2 figure 8)", names, tuple(rows), note),), tuple(verdicts), tuple(plots)
+    )
 
 
-def risk_by_frame(by_frame: Mapping[str, Sequence[Measured]], levels: Sequence[int]) -> Part:
+def risk_by_frame(by_frame: Mapping[str, Sequence[Measured]], levels: Sequence[int]) -> FigurePart:
     """Recognition and expression in every frame that was tried, each with its own choice of shrinkage."""
     rows: list[tuple[Cell, ...]] = []
     for frame, measured in by_frame.items():
@@ -122,7 +124,7 @@ def risk_by_frame(by_frame: Mapping[str, Sequence[Measured]], levels: Sequence[i
             rows.append((frame, probes, *(_range(column) for column in risks.T), _range(unseen)))
     names = ("frame", "probes", *(f"k = {k}" for k in levels), "Fisherface, unseen people")
     note = "Equation 2; mean (smallest to largest) over the splits; every frame has its own choice of shrinkage."
-    return Part((Table("Recognition risk by frame", names, tuple(rows), note),), ())
+    return FigurePart((Table("Recognition risk by frame", names, tuple(rows), note),), ())
 
 
 def _risk_verdicts(name: str, risk: NDArray[np.float64], levels: Sequence[int]) -> list[Verdict]:
@@ -136,7 +138,7 @@ def _risk_verdicts(name: str, risk: NDArray[np.float64], levels: Sequence[int]) 
     ]
 
 
-def figure_9(measured: Sequence[Measured], levels: Sequence[int], out: Path) -> Part:
+def figure_9(measured: Sequence[Measured], levels: Sequence[int], out: Path) -> FigurePart:
     """Expression accuracy in what is published, over k, and that of the Fisherface on photographs."""
     columns = [(probes, way) for probes in ("seen", "unseen") for way in _WAYS]
     right = {column: _over_splits([each.right[column] for each in measured]) for column in columns}
@@ -163,10 +165,12 @@ def figure_9(measured: Sequence[Measured], levels: Sequence[int], out: Path) -> 
     ]
     names = ("k", *(f"{probes}, {way}" for probes, way in columns), "unseen, as measured in the photograph")
     note = "Mean (smallest to largest) over the splits. P2: 100 % seen; 80 to 95 %, mean 86 %, unseen."
-    return Part((Table("Expression accuracy (P2 figure 9)", names, tuple(rows), note),), tuple(verdicts), (plot,))
+    return FigurePart((Table("Expression accuracy (P2 figure 9)", names, tuple(rows), note),), tuple(verdicts), (plot,))
 
 
-def trials(images: Mapping[str, Vectors], people: People, splits: Sequence[Split], chosen: Sequence[Chosen]) -> Part:
+def trials(
+    images: Mapping[str, Vectors], people: People, splits: Sequence[Split], chosen: Sequence[Chosen]
+) -> FigurePart:
     """Accuracy on gallery and unseen people with every frame, shrinkage and number of components that was tried."""
     settings = [(None, NO_SHRINKAGE), *((None, s) for s in SHRINKAGES), *((c, _FEWER_SHRINKAGE) for c in _FEWER)]
     rows: list[tuple[Cell, ...]] = []
@@ -192,7 +196,7 @@ def trials(images: Mapping[str, Vectors], people: People, splits: Sequence[Split
         f"Mean (smallest to largest) over {len(splits)} splits, all photographs. The verdicts use what cross-"
         "validation chose, not the best of these rows."
     )
-    return Part((Table("What was tried for the Fisherface", columns, tuple(rows), note),), ())
+    return FigurePart((Table("What was tried for the Fisherface", columns, tuple(rows), note),), ())
 
 
 def _unshrunk(each: Measured) -> Fisherface:

@@ -18,7 +18,7 @@ _AFTER = 0.5
 
 
 @dataclass(frozen=True)
-class Span:
+class SegmentSpan:
     """A segment: frames `first` to `last`, both included, and those around it that are looked at for its sake."""
 
     number: int
@@ -31,7 +31,9 @@ class Span:
     """Presentation times, seconds, of the frames `begin` to `end`."""
 
 
-def cut_up(times: Sequence[Fraction], keys: Sequence[int], lookahead: int, length: float = _LENGTH) -> list[Span]:
+def cut_up(
+    times: Sequence[Fraction], keys: Sequence[int], lookahead: int, length: float = _LENGTH
+) -> list[SegmentSpan]:
     """The segments of a recording, in order.
 
     times: of its frames, seconds. keys: numbers of the frames that decoding can begin at; a segment begins with one.
@@ -47,5 +49,5 @@ def cut_up(times: Sequence[Fraction], keys: Sequence[int], lookahead: int, lengt
     for number, (first, last) in enumerate(zip(starts, ends, strict=True)):
         begin = bisect_left(times, times[first] - _WARM)
         end = min(bisect_left(times, times[last] + Fraction(_AFTER)) + lookahead, len(times) - 1)
-        spans.append(Span(number, first, last, begin, end, tuple(times[begin : end + 1])))
+        spans.append(SegmentSpan(number, first, last, begin, end, tuple(times[begin : end + 1])))
     return spans

@@ -16,7 +16,7 @@ from streamdeid.identity.gathered import Gathered
 from streamdeid.identity.reentry import Outcome
 from streamdeid.identity.register import Distances
 from streamdeid.identity.whole_recording import Tracklet, Who, who_is_who
-from streamdeid.runs.segments.cutting import Span
+from streamdeid.runs.segments.cutting import SegmentSpan
 from streamdeid.runs.segments.registered_faces import RegisteredFaces, SharedRegister, WholePerson
 from streamdeid.runs.segments.study import AtJoint, Studied
 from streamdeid.surrogates.choice import Surrogate, Surrogates
@@ -51,7 +51,7 @@ class Whole:
 
 
 def decide(
-    spans: Sequence[Span],
+    spans: Sequence[SegmentSpan],
     studies: Sequence[Studied],
     distances: Distances,
     surrogates: Surrogates | None,

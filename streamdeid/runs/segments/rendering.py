@@ -16,7 +16,7 @@ from streamdeid.errors import FailedClosed
 from streamdeid.report.counts import Counts
 from streamdeid.runs.again import RecordedFrames, RecordedTracks
 from streamdeid.runs.parts import decided, lookahead_frames, open_sink, read_ahead, write_behind
-from streamdeid.runs.segments.cutting import Span
+from streamdeid.runs.segments.cutting import SegmentSpan
 from streamdeid.runs.segments.deciding import Numbers, Whole
 from streamdeid.runs.session import Session
 from streamdeid.runs.step import Done, Step, filtered
@@ -29,14 +29,14 @@ from streamdeid.video.files.source import FileSource, SourceInfo
 class Part:
     """The records of a segment that was studied, and what its numbers stand for."""
 
-    span: Span
+    span: SegmentSpan
     path: Path
     numbers: Numbers
     persons: Mapping[int, int]
     """By tracklet of the whole recording."""
 
 
-def parts_of(spans: Sequence[Span], files: Sequence[Path], whole: Whole) -> list[Part]:
+def parts_of(spans: Sequence[SegmentSpan], files: Sequence[Path], whole: Whole) -> list[Part]:
     """The segments of a recording that was decided. files: with their records."""
     parts = []
     for span, path, numbers in zip(spans, files, whole.numbers, strict=True):
@@ -45,7 +45,7 @@ def parts_of(spans: Sequence[Span], files: Sequence[Path], whole: Whole) -> list
     return parts
 
 
-def around(span: Span, parts: Sequence[Part]) -> list[Part]:
+def around(span: SegmentSpan, parts: Sequence[Part]) -> list[Part]:
     """The segments that the frames of one, and those that are looked at for its sake, are in."""
     return [part for part in parts if part.span.last >= span.begin and part.span.first <= span.end]
 
@@ -121,7 +121,7 @@ class _Given:
 
 def write(
     frames: Generator[Done[None], None, None],
-    span: Span,
+    span: SegmentSpan,
     info: SourceInfo,
     settings: Settings,
     path: Path,
@@ -145,7 +145,7 @@ def write(
 
 def rendered(
     parts: Sequence[Part],
-    span: Span,
+    span: SegmentSpan,
     source: FileSource,
     session: Session,
     header: AnalysisHeader,

@@ -20,7 +20,7 @@ from streamdeid.errors import InputError
 from streamdeid.report.counts import Counts
 from streamdeid.runs.parts import lookahead_frames
 from streamdeid.runs.scratch import scratch
-from streamdeid.runs.segments.cutting import Span, cut_up
+from streamdeid.runs.segments.cutting import SegmentSpan, cut_up
 from streamdeid.runs.segments.deciding import Whole, decide
 from streamdeid.runs.segments.processes import Processes
 from streamdeid.runs.segments.registered_faces import SharedRegister
@@ -42,7 +42,7 @@ class NotCutError(Exception):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SegmentsOutcome:
     """What came of a recording."""
 
     whole: Whole
@@ -78,7 +78,7 @@ def filter_segments(
     progress: Callable[[int, int, int], None],
     length: float | None = None,
     register: SharedRegister | None = None,
-) -> Outcome:
+) -> SegmentsOutcome:
     """Filter a recording in two passes; the output appears when it is whole.
 
     header: of an analysis of it. surrogates: None for a mask. workers: processes; 1 works in this one. progress: told
@@ -123,7 +123,7 @@ def filter_segments(
             overwrite=settings.overwrite,
             tolerant=settings.tolerant,
         )
-    return Outcome(whole, rendered, len(spans), sum(one.cuts for one in studies), dropped)
+    return SegmentsOutcome(whole, rendered, len(spans), sum(one.cuts for one in studies), dropped)
 
 
 class _Progress:
@@ -143,7 +143,7 @@ def _doing(recording: Recording, workers: int, safe: contextlib.ExitStack) -> _D
     return _Here(safe.enter_context(contextlib.closing(SegmentWork(recording))))
 
 
-def _studied(doing: _Doing, spans: Sequence[Span], place: Path, told: Told) -> list[Studied]:
+def _studied(doing: _Doing, spans: Sequence[SegmentSpan], place: Path, told: Told) -> list[Studied]:
     """The first pass."""
     found: dict[int, Studied] = {}
     try:
@@ -157,7 +157,7 @@ def _studied(doing: _Doing, spans: Sequence[Span], place: Path, told: Told) -> l
 
 def _rendered(
     doing: _Doing,
-    spans: Sequence[Span],
+    spans: Sequence[SegmentSpan],
     studies: Sequence[Studied],
     whole: Whole,
     place: Path,

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, Decision, FrameRecord
+from streamdeid.analysis.records import AnalysisEnd, AnalysisHeader, FrameRecord, RecordedDecision
 from streamdeid.analysis.write_analysis import AnalysisWriter
 from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
@@ -20,7 +20,7 @@ from streamdeid.protect.plan import Plans
 from streamdeid.protect.provisional_faces import LONG_DOUBT
 from streamdeid.runs.analysed import found_as_tracked
 from streamdeid.runs.parts import lookahead_frames, read_ahead, studied
-from streamdeid.runs.segments.cutting import Span
+from streamdeid.runs.segments.cutting import SegmentSpan
 from streamdeid.runs.session import Session
 from streamdeid.runs.step import analysed
 from streamdeid.video.files.source import FileSource
@@ -63,7 +63,7 @@ class Studied:
 class _Summary:
     """Grows with the frames of a segment."""
 
-    span: Span
+    span: SegmentSpan
     spans: dict[int, tuple[int, int]] = field(default_factory=dict)
     together: set[tuple[int, int]] = field(default_factory=set)
     at_start: list[AtJoint] = field(default_factory=list)
@@ -76,7 +76,7 @@ class _Summary:
     _since: dict[int, Fraction] = field(default_factory=dict)
     """By tracklet in doubt: since when, seconds."""
 
-    def add(self, index: int, time: Fraction, decisions: Sequence[Decision], found: Sequence[Face]) -> None:
+    def add(self, index: int, time: Fraction, decisions: Sequence[RecordedDecision], found: Sequence[Face]) -> None:
         """Note what was covered in a frame, and what was found in it. time: in seconds."""
         self.tracks = max([self.tracks, *(one.track for one in decisions)])
         self.tracklets = max([self.tracklets, *(one.tracklet for one in decisions)])
@@ -105,7 +105,7 @@ class _Summary:
 
 
 def study(
-    span: Span,
+    span: SegmentSpan,
     source: FileSource,
     session: Session,
     detect: TimedDetector,
@@ -167,7 +167,7 @@ def _record(pending: PendingFrame[Any], plans: Plans) -> FrameRecord:
         pending.noted.scene,
         found,
         [
-            Decision(
+            RecordedDecision(
                 track=plan.track.number,
                 tracklet=pending.tracklet(plan.track.number),
                 person=0,

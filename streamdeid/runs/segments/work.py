@@ -13,7 +13,7 @@ from streamdeid.core.whose import Whose
 from streamdeid.detection.deadline import TimedDetector
 from streamdeid.report.counts import Counts
 from streamdeid.runs.parts import default_detector, in_time, open_source, passes_self_test
-from streamdeid.runs.segments.cutting import Span
+from streamdeid.runs.segments.cutting import SegmentSpan
 from streamdeid.runs.segments.rendering import Part, rendered, write
 from streamdeid.runs.segments.study import Studied, study
 from streamdeid.runs.session import session_without_register
@@ -37,7 +37,7 @@ class Recording:
 class StudyTask:
     """Study a segment."""
 
-    span: Span
+    span: SegmentSpan
     path: Path
     """Where the records of its frames go."""
 
@@ -46,7 +46,7 @@ class StudyTask:
 class RenderTask:
     """Render a segment."""
 
-    span: Span
+    span: SegmentSpan
     path: Path
     """Where its pictures go."""
     parts: Sequence[Part] = field(repr=False)

@@ -43,7 +43,7 @@ class Lost(Exception):
 
 
 @dataclass(frozen=True)
-class Picture:
+class CodedPicture:
     """A decoded picture that may still be left out; it holds the decoder's memory, `planes` copies it."""
 
     picture: av.VideoFrame
@@ -65,7 +65,7 @@ class Picture:
         return None if self.aspect is None else upright(self.aspect, orientation_of(self.picture))
 
 
-class Camera:
+class CameraConnection:
     """One connection to a camera (URL, device), or one pass over a file.
 
     Timeouts in seconds; opening may take twice its own, reading and closing once each.
@@ -133,7 +133,7 @@ class Camera:
         rates = (float(rate) for rate in map(fraction_of, words) if rate)
         return next((rate for rate in rates if _SLOWEST_RATE <= rate <= _FASTEST_RATE), _DEFAULT_RATE)
 
-    def read(self) -> list[Picture]:
+    def read(self) -> list[CodedPicture]:
         """Wait for the next packet, up to the deadline, and return the pictures it completes: none, one or more.
 
         Pictures from a place of damage to the next key frame are left out; so are those before the first key frame.
@@ -142,7 +142,7 @@ class Camera:
         packet = self._next()
         now = time.monotonic()
         self._lag.read(begun, now)
-        found: list[Picture] = []
+        found: list[CodedPicture] = []
         if packet is None:
             found = [one for last in self._whole(None) for one in self._coded(last, now)] + self._pictures(None, now)
             if not found:
@@ -196,7 +196,7 @@ class Camera:
             made.append(whole)
         return made
 
-    def _coded(self, packet: Any, now: float) -> list[Picture]:
+    def _coded(self, packet: Any, now: float) -> list[CodedPicture]:
         """The pictures that a whole coded one completes."""
         if packet.pts is not None:
             self._arrivals[packet.pts] = now
@@ -206,7 +206,7 @@ class Camera:
             self._note()
         return self._pictures(packet, now)
 
-    def _pictures(self, packet: Any, now: float) -> list[Picture]:
+    def _pictures(self, packet: Any, now: float) -> list[CodedPicture]:
         try:
             decoded = self._stream.decode(packet)
         except av.EOFError:
@@ -232,10 +232,10 @@ class Camera:
             self.damaged += 1
         self._sound = False
 
-    def _picture(self, picture: av.VideoFrame, now: float) -> Picture:
+    def _picture(self, picture: av.VideoFrame, now: float) -> CodedPicture:
         stamp = None if picture.pts is None or self._base is None else picture.pts * self._base
         arrived = now if picture.pts is None else self._arrivals.pop(picture.pts, now)
-        found = Picture(picture, stamp, arrived, self._said.now())
+        found = CodedPicture(picture, stamp, arrived, self._said.now())
         if picture.format.name != self._format:
             try:
                 found.planes()

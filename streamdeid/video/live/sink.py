@@ -14,11 +14,11 @@ from pathlib import Path
 from streamdeid.core.frames import DeidentifiedFrame
 from streamdeid.core.status import SinkState
 from streamdeid.errors import FailedClosed
-from streamdeid.video.live.encoder.pipe import Opening
+from streamdeid.video.live.encoder.pipe import EncoderOpening
 from streamdeid.video.live.files import FileNames, Playlist
 from streamdeid.video.live.outputs import live_encoder_options, output_for
 from streamdeid.video.live.send_queue import SendQueue, Waiting
-from streamdeid.video.live.writer import LiveWriter, Plan
+from streamdeid.video.live.writer import LiveWriter, WriterPlan
 
 _CLOSE_TIMEOUT, _KILL_TIMEOUT = 3.0, 1.5
 _USUAL_RATE, _HIGHEST_RATE = 25.0, 240.0
@@ -66,7 +66,7 @@ class LiveSink:
             self._files = FileNames(
                 self._output.target, rotating=rotate is not None, keep=keep_files, overwrite=overwrite
             )
-        plan = Plan(
+        plan = WriterPlan(
             self._output.name,
             stdout=self._output.kind == "stdout",
             endless=keep_trying,
@@ -122,7 +122,7 @@ class LiveSink:
             self._playlist = None
         self._queue.raise_unseen()
 
-    def _opening(self, item: Waiting) -> Opening:
+    def _opening(self, item: Waiting) -> EncoderOpening:
         options = dict(self._output.options)
         target = self._output.target
         if self._playlist is not None:
@@ -135,7 +135,7 @@ class LiveSink:
         elif self._output.kind == "stdout":
             target = "pipe:1"
         planes = item.frame.planes
-        return Opening(
+        return EncoderOpening(
             target,
             self._output.muxer,
             options,

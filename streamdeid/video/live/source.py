@@ -17,7 +17,7 @@ from streamdeid.core.square_pixels import frame_of
 from streamdeid.core.status import Arrival, SourceState
 from streamdeid.errors import InputError
 from streamdeid.video.live.backoff import Backoff
-from streamdeid.video.live.camera import Camera, Lost, Picture
+from streamdeid.video.live.camera import CameraConnection, CodedPicture, Lost
 from streamdeid.video.live.clock import LiveClock
 from streamdeid.video.live.fewer import Fewer, smaller
 from streamdeid.video.live.pace import Pace
@@ -39,7 +39,7 @@ _LEAVE = 1.0
 
 @dataclass(frozen=True)
 class _Waiting:
-    picture: Picture
+    picture: CodedPicture
     time: Fraction
     index: int
     connection: int
@@ -212,7 +212,7 @@ class LiveSource:
         """Open the camera and read it until it is lost, which raises Lost, or until told to stop."""
         ticket.beat = time.monotonic()
         deadlines = self._open_timeout, self._read_timeout
-        camera = Camera(
+        camera = CameraConnection(
             self._address,
             self._transport,
             *deadlines,
@@ -241,7 +241,7 @@ class LiveSource:
             ticket.beat = time.monotonic()
             camera.close()
 
-    def _check_aspect(self, picture: Picture) -> None:
+    def _check_aspect(self, picture: CodedPicture) -> None:
         """Raise Lost for pixels of an impossible shape: nobody knows what faces look like in them."""
         try:
             squared_by(picture.aspect, self._handed.pixel_aspect)
@@ -255,7 +255,7 @@ class LiveSource:
                 self._clock.begin_anew()
         return True
 
-    def _deliver(self, ticket: _Ticket, picture: Picture, rate: float) -> None:
+    def _deliver(self, ticket: _Ticket, picture: CodedPicture, rate: float) -> None:
         with self._lock:
             if self._ticket is not ticket:
                 return

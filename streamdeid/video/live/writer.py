@@ -26,7 +26,7 @@ from streamdeid.video.live.encoder.pipe import (
     READY,
     TAKEN,
     WRONG_PASSWORD,
-    Opening,
+    EncoderOpening,
     Reply,
     end_command,
     frame_command,
@@ -54,7 +54,7 @@ class Phase(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Plan:
+class WriterPlan:
     """What the writer does not decide."""
 
     name: str
@@ -66,7 +66,7 @@ class Plan:
     open_timeout: float
     send_timeout: float
     rotate: float | None
-    opening: Callable[[Waiting], Opening]
+    opening: Callable[[Waiting], EncoderOpening]
     """The next opening, for the frame that will be its first. Raises OSError and OutputError."""
     opened: Callable[[], Path | None]
     """Called after an opening; the file that has to stay where it is."""
@@ -75,7 +75,7 @@ class Plan:
 class LiveWriter:
     """Runs in a thread of its own until the queue closes or it is over for good."""
 
-    def __init__(self, queue: SendQueue, plan: Plan) -> None:
+    def __init__(self, queue: SendQueue, plan: WriterPlan) -> None:
         self._queue, self._plan = queue, plan
         self.processes = EncoderProcesses(media_on_stdout=plan.stdout)
         self._phase, self._since = Phase.STARTING, 0.0

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import av
 
 from streamdeid.core.addresses import is_unknown_host
-from streamdeid.video.live.encoder.pipe import WRONG_PASSWORD, Opening
+from streamdeid.video.live.encoder.pipe import WRONG_PASSWORD, EncoderOpening
 
 _STATUS = (
     (av.error.HTTPUnauthorizedError, WRONG_PASSWORD),
@@ -31,7 +31,7 @@ _ERRNO = {
 }
 
 
-def reason_of(error: BaseException, opening: Opening | None) -> str:
+def reason_of(error: BaseException, opening: EncoderOpening | None) -> str:
     """One line that says why, without a password. opening: what was being opened or written."""
     network = opening is not None and opening.muxer == "rtsp"
     for kind, text in _STATUS:

@@ -1,7 +1,7 @@
 """What a live sink and its encoder process say to each other over pipes: small binary headers, never pickle.
 
-To the process: an `Opening` as JSON (it may hold a password, so it goes over the pipe and nowhere else), frames as a
-header and three raw planes, and the wish to end. Back: one reply for each of them, with its number.
+To the process: an `EncoderOpening` as JSON (it may hold a password, so it goes over the pipe and nowhere else), frames
+as a header and three raw planes, and the wish to end. Back: one reply for each of them, with its number.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MATRICES = ("bt601", "bt709")
 
 
 @dataclass(frozen=True)
-class Opening:
+class EncoderOpening:
     """Everything the process needs to open an encoder and an output."""
 
     target: str
@@ -79,7 +79,7 @@ class Reply:
     text: str
 
 
-def open_command(opening: Opening) -> list[memoryview]:
+def open_command(opening: EncoderOpening) -> list[memoryview]:
     """The bytes that ask for an opening."""
     text = json.dumps(asdict(opening)).encode()
     return [memoryview(_COMMAND.pack(OPEN, len(text)) + text)]
@@ -99,7 +99,7 @@ def frame_command(number: int, time: int, planes: Planes) -> list[memoryview]:
     return [memoryview(_COMMAND.pack(FRAME, 0) + header), *flat]
 
 
-def commands(handle: int) -> Iterator[Opening | SentFrame | None]:
+def commands(handle: int) -> Iterator[EncoderOpening | SentFrame | None]:
     """What the other side asks for, until it closes the pipe; None asks to finish the output.
 
     A command that was cut off is as good as none. Raises ValueError for a damaged one.
@@ -110,7 +110,7 @@ def commands(handle: int) -> Iterator[Opening | SentFrame | None]:
             text = _read(handle, length)
             if text is None:
                 return
-            yield Opening(**json.loads(bytes(text)))
+            yield EncoderOpening(**json.loads(bytes(text)))
         elif kind == FRAME:
             frame = _read_frame(handle)
             if frame is None:

@@ -30,7 +30,7 @@ from streamdeid.video.live.encoder.pipe import (
     OPENED,
     READY,
     TAKEN,
-    Opening,
+    EncoderOpening,
     SentFrame,
     commands,
     reply,
@@ -51,7 +51,7 @@ _LEAST_STEP = CLOCK // 1000
 class LiveEncoder:
     """An open output: pictures in, packets out at once. Raises av.FFmpegError, OSError and ValueError."""
 
-    def __init__(self, opening: Opening) -> None:
+    def __init__(self, opening: EncoderOpening) -> None:
         self._opening = opening
         self._start: int | None = None
         self._last: int | None = None
@@ -110,11 +110,11 @@ def serve(replies: int) -> None:
     After a failure to open it may ask again; after any other one the process has ended.
     """
     encoder: LiveEncoder | None = None
-    opening: Opening | None = None
+    opening: EncoderOpening | None = None
     reply(replies, READY)
     for command in commands(0):
         try:
-            if isinstance(command, Opening):
+            if isinstance(command, EncoderOpening):
                 opening = command
                 encoder = LiveEncoder(opening)
                 reply(replies, OPENED)
