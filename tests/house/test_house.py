@@ -197,3 +197,16 @@ def _named_types(path: Path) -> list[tuple[str, ast.expr]]:
         and isinstance(node.targets[0], ast.Name)
         and isinstance(node.value, ast.Subscript)
     ]
+
+
+def test_what_contributing_says_where_is_is_there() -> None:
+    """Files and names: `runs/files.py` (`FileRun`)."""
+    (section,) = re.findall(r"## Where is\n(.*?)\n## ", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    rows = [row.split("|")[2] for row in section.strip().splitlines()[2:]]
+    assert sum(row.count(".py`") for row in rows) > 25
+    for row in rows:
+        for path, names in re.findall(r"`([\w/]+(?:\.py|/))`(?: \(((?:`[\w.]+`(?:, )?)+)\))?", row):
+            place = ROOT / "streamdeid" / path
+            assert place.exists(), path
+            for name in re.findall(r"[\w.]+", names):
+                assert re.search(rf"(class|def) {name.rpartition('.')[2]}\b", place.read_text()), (path, name)
