@@ -1,6 +1,6 @@
 """One head, one face: what the detector sees on the hair, neck or ear of a head whose face is known is nobody.
 
-The geometry alone: `detection.matching` asks it of two faces that are seen, `tracking.lookahead` of a lost one.
+`detection.matching` asks it of two faces that are seen, `tracking.lookahead` of a lost one.
 
 A tile sees somebody's hair or collar as a faint face of its own; covered, it wipes out the hair beside a new face.
 Boxes alone do not tell it from a neighbour. A head does: about a face that two networks agree on lies an ellipse of 1.8

@@ -34,11 +34,11 @@ _LENGTH = struct.Struct("<Q")
 _LEAVE = 10.0
 """Seconds for a process to end when it is told to; then it is killed."""
 _TELL_EVERY = 25
-"""Frames between two words about how far a task is."""
+"""Frames between two words about how far a task is; what is left of them at its end is not told."""
 _Task = TypeVar("_Task")
 _Word = TypeVar("_Word")
 Told = Callable[[int], None]
-"""Called with the number of a frame that is done."""
+"""Called in the process with the number of a frame that is done. The run hears how many more are, so many at a time."""
 Begin = Callable[[], Callable[[_Task, Told], Any]]
 """Makes, in the process, what does its tasks; has to be picklable."""
 
@@ -77,8 +77,8 @@ class Worker(Generic[_Task]):
             raise DiedError from error
 
     def asked(self, task: _Task, stop: threading.Event) -> Iterator[Any]:
-        """What it says of a task: numbers of frames that are done, and in the end what came of it, a StreamdeidError
-        where that failed. stop: ends the process early. Raises DiedError."""
+        """What it says of a task: how many frames more are done, now and then, and in the end what came of it, a
+        StreamdeidError where that failed. stop: ends the process early. Raises DiedError."""
         ended = threading.Event()
         watching = threading.Thread(target=self._watch, args=(stop, ended), name="worker watched")
         watching.start()

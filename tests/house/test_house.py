@@ -205,7 +205,7 @@ def test_what_contributing_says_where_is_is_there() -> None:
     rows = [row.split("|")[2] for row in section.strip().splitlines()[2:]]
     assert sum(row.count(".py`") for row in rows) > 25
     for row in rows:
-        for path, names in re.findall(r"`([\w/]+(?:\.py|/))`(?: \(((?:`[\w.]+`(?:, )?)+)\))?", row):
+        for path, names in re.findall(r"`([\w/]+(?:\.py|/))`(?: \(((?:`[\w.]+`(?:, )?)+))?", row):
             place = ROOT / "streamdeid" / path
             assert place.exists(), path
             for name in re.findall(r"[\w.]+", names):
