@@ -54,10 +54,10 @@ frame = Frame(planes_from_rgb(np.full((480, 640, 3), 128, np.uint8)), Fraction(0
 before, began = resident(), time.process_time()
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.networks import Networks
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 faces = MediapipeFaces()
 faces(frame)
-faces._landmarks(frame.planes, Region((320.0, 240.0), 200.0, 0.0))
+faces._landmarks(frame.planes, LandmarkRegion((320.0, 240.0), 200.0, 0.0))
 print(time.process_time() - began, resident() - before)
 """
 

@@ -176,7 +176,7 @@ import numpy as np
 from fractions import Fraction
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
-from streamdeid.detection.region import Region
+from streamdeid.detection.region import LandmarkRegion
 from streamdeid.core.frames import Frame
 from streamdeid.core.kernel_cache import caches
 ready = lambda: sum(len(each.entries) for each in caches())
@@ -185,7 +185,7 @@ faces = MediapipeFaces()
 before = ready()
 faces(Frame(planes, Fraction(0), 0))
 faces._landmarks._find._least = 0.0
-faces._landmarks(planes, Region((60.0, 50.0), 80.0, 0.0))
+faces._landmarks(planes, LandmarkRegion((60.0, 50.0), 80.0, 0.0))
 faces._detect._threshold = 0.0
 faces(Frame(planes, Fraction(0), 0))
 print(before, ready())

@@ -378,7 +378,7 @@ def play(monkeypatch: pytest.MonkeyPatch, connect: Callable[[int], DrawnCamera])
         begun.append(time.monotonic())
         return connect(len(begun))
 
-    monkeypatch.setattr(live_source, "Camera", stand_in)
+    monkeypatch.setattr(live_source, "CameraConnection", stand_in)
     return begun
 
 
@@ -536,7 +536,7 @@ def test_the_parser_is_used_again_where_the_last_connection_had_another_codec(mo
         camera.codec = "hevc"
         return camera
 
-    monkeypatch.setattr(live_source, "Camera", stand_in)
+    monkeypatch.setattr(live_source, "CameraConnection", stand_in)
     with opened("rtsp://drawn/x") as source:
         some(source, 2)
     assert given[:2] == [None, "hevc"]
