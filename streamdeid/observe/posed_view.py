@@ -33,7 +33,7 @@ _SIZE_STEP, _PLACE_STEP, _YAW_STEP = 1.4, 0.6, 0.7
 """Ratio of sizes, distance in widths, and turn in radians, from one sighting to the next up to which it is one
 head's. The distance is what is left of it when the face is taken along with the detector's box: who walks by a camera
 of five frames a second goes farther than a width from one to the next, and is the same all the same (of 1,310 steps in
-six clips made so 123 are that far, and 5 without the box; of 8,340 at their own rate 161 and 27)."""
+six clips made so 124 are that far, and 5 without the box; of 8,340 at their own rate 161 and 27)."""
 _ASIDE = 0.45
 """How far the middle of a face by points may lie from that of the detector's box, shares of its sides."""
 _WIDER = 1.8
