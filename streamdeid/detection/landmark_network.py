@@ -77,9 +77,8 @@ class LandmarkNetwork:
         self._input = np.zeros((INPUT, INPUT, 3), np.float32)
         self._crops = np.zeros((len(_CROPS), _CROP, _CROP, 32), np.float32)
         self._least = 0.0
-        self(
-            np.zeros((48, 64, 3), np.uint8), LandmarkRegion((32.0, 24.0), 48.0, 0.0)
-        )  # kernels are ready before a first frame
+        # Kernels are ready before a first frame.
+        self(np.zeros((48, 64, 3), np.uint8), LandmarkRegion((32.0, 24.0), 48.0, 0.0))
         self._least = least
 
     def __call__(self, rgb: NDArray[np.uint8], region: LandmarkRegion) -> tuple[NDArray[np.float64] | None, float]:

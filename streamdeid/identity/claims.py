@@ -6,7 +6,7 @@ the person meant, and who is therefore somebody else, is nearly as near: mistake
 a change of the synthetic face, and a merge gives two people one.
 
 `settled` tells who is a known person (`persons`) and who is nobody yet (`torn`); a tracklet in neither is like none of
-those known, and its caller makes a new person of it once it is known well enough.
+those known, or others got them, and its caller makes a new person of it once it is known well enough.
 
 The callers differ in what they know: `reentry` of the frames so far, `registered` of a register and one person,
 `whole_recording` and `runs.segments.registered_faces` of a whole recording. The rule is the same, and stands only here.

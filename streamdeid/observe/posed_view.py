@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,7 +25,7 @@ from streamdeid.observe.keypoint_pose import (
     pose_of_keypoints,
 )
 
-_SIGHTINGS, _AGREED = 5, 3
+SIGHTINGS, _AGREED = 5, 3
 """Of so many sightings so many must agree before a face is shown ..."""
 _SPARSE, _SPARSE_SIGHTINGS, _SPARSE_AGREED = 0.09, 3, 2
 """... and of how many how many where frames are so many seconds apart, or more: two looks a tenth of a second apart say
@@ -116,7 +117,7 @@ class PosedReader:
     """The last view ..."""
     _held: int = 0
     """... and sightings since."""
-    _agreed: deque[bool] = field(default_factory=lambda: deque(maxlen=_SIGHTINGS))
+    _agreed: deque[bool] = field(default_factory=lambda: deque(maxlen=SIGHTINGS))
     _time: float = -math.inf
     """Of the last sighting, seconds ..."""
     _step: float = math.inf
@@ -143,9 +144,7 @@ class PosedReader:
 
     @property
     def _agree(self) -> bool:
-        if self._step >= _SPARSE and sum(list(self._agreed)[-_SPARSE_SIGHTINGS:]) >= _SPARSE_AGREED:
-            return True
-        return sum(self._agreed) >= _AGREED
+        return enough([*reversed(self._agreed)], self._step)
 
     def _hold(self, face: Face) -> PosedView | None:
         """The last view, gone along with the detector's box: no points were seen in this frame."""
@@ -167,6 +166,13 @@ class PosedReader:
             return None  # a neighbour's
         pose = pose_of_keypoints(np.asarray(points, np.float64), box, self.head)
         return None if pose is None else (pose, box)
+
+
+def enough(told: Sequence[bool], step: float) -> bool:
+    """Whether so many sightings tell a face that it is shown: `SIGHTINGS` of them at the most, the nearest first. step:
+    seconds from one to the next."""
+    sparse = step >= _SPARSE and sum(told[:_SPARSE_SIGHTINGS]) >= _SPARSE_AGREED
+    return sparse or sum(told) >= _AGREED
 
 
 def _grown(box: Box, share: float) -> Box:

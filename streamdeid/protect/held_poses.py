@@ -23,7 +23,7 @@ from typing import Any, TypeGuard
 
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
-from streamdeid.observe.posed_view import HELD, PosedView
+from streamdeid.observe.posed_view import HELD, SIGHTINGS, PosedView, enough
 from streamdeid.protect.levels import FACES, Level
 from streamdeid.protect.pending import PendingFrame, SeenTrack, Waiting
 from streamdeid.protect.plan import Plan
@@ -34,10 +34,6 @@ before the first one, for which it has that pose."""
 _BEFORE = Fraction(3, 10)
 """Seconds for which a face has the next pose after it showed none for longer, before its first one where it is not
 seen, and, at the end of a track, its last one."""
-_LASTING, _SOON = 3, 5
-"""Of how many frames to come how many have to tell a pose before a face begins ..."""
-_SPARSE, _SPARSE_LASTING, _SPARSE_SOON = Fraction(9, 100), 2, 3
-"""... and of how many how many where the next one is so many seconds away, or more (`observe.posed_view`)."""
 
 
 @dataclass(frozen=True)
@@ -80,17 +76,15 @@ class Going:
         that is told) or the few after it."""
         if view is None or view.agreed:
             return view is not None
-        coming = (self.seen(track, one) for one in self.later[first : first + _SOON])
+        coming = (self.seen(track, one) for one in self.later[first : first + SIGHTINGS])
         return any(seen is not None and seen.posed is not None and seen.posed.agreed for seen in coming)
 
     def lasts(self, track: int, first: int = 0) -> bool:
-        """Whether most of the next frames tell the pose of a face; where nothing is known of what comes they do."""
-        coming = [self.seen(track, one) for one in self.later[first : first + _SOON]]
+        """Whether most of the next frames tell the pose of a face; all of them, where few are known or none."""
+        coming = [self.seen(track, one) for one in self.later[first : first + SIGHTINGS]]
         told = [seen is not None and _told(seen.posed) for seen in coming]
-        sparse = bool(self.later) and self.later[0].frame.time - self.frame.time >= _SPARSE
-        if sparse and sum(told[:_SPARSE_SOON]) >= _SPARSE_LASTING:
-            return True
-        return sum(told) >= min(_LASTING, len(told))
+        step = float(self.later[0].frame.time - self.frame.time) if self.later else 0.0
+        return all(told) or enough(told, step)
 
     def coming(self, track: int, *, begins: bool) -> tuple[Frame, PosedView] | None:
         """The next of the frames that wait which tells a pose at which a face is shown, with that pose. begins: only

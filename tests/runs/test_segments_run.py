@@ -144,6 +144,13 @@ def test_what_is_raised_leaves_nothing(place: Path, tmp_path: Path, monkeypatch:
     )
 
 
+def test_what_is_raised_leaves_when_nobody_works_any_more(place: Path, tmp_path: Path) -> None:
+    """Whoever holds the error, and with it where it was raised, holds no process: their directory is cleared away."""
+    with pytest.raises(KeyboardInterrupt) as held:
+        filter_file(place / "in.mp4", tmp_path / "out.mp4", chosen(place), progress=_interrupt, workers=2)
+    assert held.tb is not None and not [one.name for one in threading.enumerate() if one.name.startswith("worker")]
+
+
 def _interrupt(done: int, total: int | None, faces: int) -> None:
     raise KeyboardInterrupt
 

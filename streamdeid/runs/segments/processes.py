@@ -3,6 +3,7 @@ another attempt, once."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -37,13 +38,14 @@ class Processes:
         told: called in this thread with how many frames more are done. Raises what a task raised, and FailedClosed for
         one whose process died twice.
         """
-        for number, word in shared_out(range(len(tasks)), partial(self._work, tasks), self._count):
-            if isinstance(word, StreamdeidError):
-                raise word
-            if isinstance(word, int):
-                told(word)
-            else:
-                yield number, word
+        with contextlib.closing(shared_out(range(len(tasks)), partial(self._work, tasks), self._count)) as words:
+            for number, word in words:
+                if isinstance(word, StreamdeidError):
+                    raise word
+                if isinstance(word, int):
+                    told(word)
+                else:
+                    yield number, word
 
     def _work(self, tasks: Sequence[Task], number: int, stop: threading.Event) -> Iterator[_Word]:
         """What the processes say that work on a task."""
