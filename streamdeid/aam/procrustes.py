@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamdeid.core.arrays import Points
+from streamdeid.core.kernel_cache import kernel
 
 
 @dataclass(frozen=True)
@@ -42,16 +43,31 @@ class Similarity:
 def align(source: Points, target: Points, weights: Points | None = None) -> Similarity:
     """The similarity that takes source (n, 2) nearest to target (n, 2), least squares, weights (n,) non-negative."""
     w = np.ones(len(source)) if weights is None else weights
-    w = w / w.sum()
-    a, b = w @ source, w @ target
-    p, q = source - a, target - b
-    spread = float(w @ (p**2).sum(axis=1))
-    if spread <= 0:
-        return Similarity(np.eye(2), b - a)
-    along = float(w @ (p * q).sum(axis=1)) / spread
-    across = float(w @ (p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0])) / spread
-    linear = np.array([[along, -across], [across, along]])
-    return Similarity(linear, b - linear @ a)
+    return Similarity(*_aligned(*(np.ascontiguousarray(one, np.float64) for one in (source, target, w))))
+
+
+@kernel
+def _aligned(source: Points, target: Points, weights: Points) -> tuple[Points, Points]:
+    """`align` as linear (2, 2) and shift (2,). Twin: tests/aam/test_procrustes.py."""
+    a, b, total = np.zeros(2), np.zeros(2), weights.sum()
+    for k in range(len(source)):
+        for axis in range(2):
+            a[axis] += weights[k] * source[k, axis] / total
+            b[axis] += weights[k] * target[k, axis] / total
+    spread = along = across = 0.0
+    for k in range(len(source)):
+        px, py, qx, qy = source[k, 0] - a[0], source[k, 1] - a[1], target[k, 0] - b[0], target[k, 1] - b[1]
+        spread += weights[k] * (px * px + py * py)
+        along += weights[k] * (px * qx + py * qy)
+        across += weights[k] * (px * qy - py * qx)
+    linear = np.eye(2)
+    if spread > 0:
+        along, across = along / spread, across / spread
+        linear[0, 0], linear[0, 1], linear[1, 0], linear[1, 1] = along, -across, across, along
+    shift = np.empty(2)
+    for axis in range(2):
+        shift[axis] = b[axis] - linear[axis, 0] * a[0] - linear[axis, 1] * a[1]
+    return linear, shift
 
 
 def generalised_procrustes(shapes: Points, rounds: int = 20) -> tuple[Points, Points]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamdeid.core.arrays import Floats, Rows
+from streamdeid.core.kernel_cache import kernel
 
 # Per signal (cx, cy, log w, log h); the first two in face sizes, the last two in natural-log units.
 _MEASURED = np.array([0.04, 0.04, 0.06, 0.06])
@@ -26,8 +27,8 @@ _ACCELERATION = np.array([6.0, 6.0, 0.2, 0.2])
 _FASTEST = np.array([8.0, 8.0, 1.5, 1.5])
 """Limit of the rates per second, so that one wild box cannot throw a prediction across the picture."""
 
-_LOG_SIZE = (0.0, float(np.log(1e6)))
-"""Box sides are kept between 1 and 1e6 pixels: logarithms and areas stay finite."""
+_LEAST_SIDE, _MOST_SIDE = 1.0, 1e6
+"""Pixels between which the sides of boxes are kept: logarithms and areas stay finite."""
 
 GROWTH = 3.0
 """A lost box grows on each side by this many standard deviations (99.7 % per axis) ..."""
@@ -66,44 +67,31 @@ def join(first: Motion, second: Motion) -> Motion:
 
 def begin(boxes: Floats) -> Motion:
     """State of boxes seen once, at rest but free to move. boxes: float64 (n, 4) x0, y0, x1, y1, finite."""
-    measured = _signals(boxes)
-    mean = np.stack([measured, np.zeros_like(measured)], axis=-1)
-    unit = _units(mean)
-    covariance = np.zeros((len(boxes), 4, 2, 2))
-    covariance[..., 0, 0] = (_MEASURED * unit) ** 2
-    covariance[..., 1, 1] = (_FIRST_RATE * unit) ** 2
-    return Motion(mean, covariance)
+    motion = Motion(np.empty((len(boxes), 4, 2)), np.empty((len(boxes), 4, 2, 2)))
+    _begin(motion.mean, motion.covariance, boxes)
+    return motion
 
 
 def predict(motion: Motion, seconds: float) -> Motion:
     """State after `seconds` (0 or more) without a detection; the covariance never shrinks on the values."""
-    unit = _units(motion.mean)
-    density = _ACCELERATION * unit**2
-    p00, p01, p11 = _entries(motion)
-    covariance = np.empty_like(motion.covariance)
-    covariance[..., 0, 0] = p00 + 2 * seconds * p01 + seconds**2 * p11 + density * seconds**3 / 3
-    covariance[..., 0, 1] = covariance[..., 1, 0] = p01 + seconds * p11 + density * seconds**2 / 2
-    covariance[..., 1, 1] = p11 + density * seconds
-    mean = motion.mean.copy()
-    mean[..., 0] += seconds * mean[..., 1]
-    return Motion(_bounded(mean), covariance)
+    after = Motion(motion.mean.copy(), motion.covariance.copy())
+    _predict(after.mean, after.covariance, seconds)
+    return after
 
 
 def correct(motion: Motion, rows: Rows, boxes: Floats) -> Motion:
     """State after the boxes float64 (k, 4) were seen for the rows intp (k,), which must differ."""
-    part = motion.take(rows)
-    p00, p01, p11 = _entries(part)
-    noise = (_MEASURED * _units(part.mean)) ** 2
-    total = p00 + noise
-    innovation = _signals(boxes) - part.mean[..., 0]
-    mean, covariance = motion.mean.copy(), motion.covariance.copy()
-    mean[rows, :, 0] += p00 / total * innovation
-    mean[rows, :, 1] += p01 / total * innovation
-    covariance[rows, :, 0, 0] = p00 * noise / total
-    covariance[rows, :, 0, 1] = covariance[rows, :, 1, 0] = p01 * noise / total
-    # Cauchy-Schwarz keeps this positive; the floor is for rounding only.
-    covariance[rows, :, 1, 1] = np.maximum(p11 - p01**2 / total, 1e-12)
-    return Motion(_bounded(mean), covariance)
+    after = Motion(motion.mean.copy(), motion.covariance.copy())
+    _correct(after.mean, after.covariance, rows, boxes)
+    return after
+
+
+def seen_at(boxes: Floats, times: Floats) -> Motion:
+    """State of one box after it was seen in the places float64 (n, 4), one or more, at times (n,), seconds, which rise
+    or, for a motion that runs backwards, fall."""
+    motion = begin(boxes[:1])
+    _see(motion.mean, motion.covariance, boxes, times)
+    return motion
 
 
 def boxes_of(motion: Motion) -> Floats:
@@ -128,25 +116,88 @@ def _corners(centres: Floats, halves: Floats) -> Floats:
     return np.concatenate([centres - halves, centres + halves], axis=1)
 
 
-def _signals(boxes: Floats) -> Floats:
-    sides = np.clip(boxes[:, 2:] - boxes[:, :2], *np.exp(_LOG_SIZE))
-    return np.concatenate([(boxes[:, :2] + boxes[:, 2:]) / 2, np.log(sides)], axis=1)
+@kernel
+def _begin(mean: Floats, covariance: Floats, boxes: Floats) -> None:
+    """Fill the state of boxes (n, 4) that are seen for the first time. Twin of all: tests/tracking/test_kalman.py."""
+    covariance[:] = 0
+    for row in range(len(boxes)):
+        _signals(boxes[row], mean[row, :, 0])
+        mean[row, :, 1] = 0
+        for signal in range(4):
+            unit = _unit(mean[row], signal)
+            covariance[row, signal, 0, 0] = (_MEASURED[signal] * unit) ** 2
+            covariance[row, signal, 1, 1] = (_FIRST_RATE[signal] * unit) ** 2
 
 
-def _units(mean: Floats) -> Floats:
-    """What one unit of noise is for each signal, (n, 4): the face's size in pixels twice, then 1 twice."""
-    units = np.ones((len(mean), 4))
-    units[:, :2] = np.exp((mean[:, 2, 0] + mean[:, 3, 0]) / 2)[:, None]
-    return units
+@kernel
+def _predict(mean: Floats, covariance: Floats, seconds: float) -> None:
+    """Carry the states of all boxes on, in place."""
+    for row in range(len(mean)):
+        size = _unit(mean[row], 0)
+        for signal in range(4):
+            unit = size if signal < 2 else 1.0
+            density = _ACCELERATION[signal] * unit**2
+            p = covariance[row, signal]
+            p00, p01, p11 = p[0, 0], p[0, 1], p[1, 1]
+            p[0, 0] = p00 + 2 * seconds * p01 + seconds**2 * p11 + density * seconds**3 / 3
+            p[0, 1] = p[1, 0] = p01 + seconds * p11 + density * seconds**2 / 2
+            p[1, 1] = p11 + density * seconds
+            mean[row, signal, 0] += seconds * mean[row, signal, 1]
+        _bound(mean[row])
 
 
-def _entries(motion: Motion) -> tuple[Floats, Floats, Floats]:
-    p = motion.covariance
-    return p[..., 0, 0], p[..., 0, 1], p[..., 1, 1]
+@kernel
+def _correct(mean: Floats, covariance: Floats, rows: Rows, boxes: Floats) -> None:
+    """Correct the states of some rows (k,) by boxes (k, 4), in place."""
+    there = np.empty(4)
+    for number in range(len(rows)):
+        row = rows[number]
+        size = _unit(mean[row], 0)
+        _signals(boxes[number], there)
+        for signal in range(4):
+            unit = size if signal < 2 else 1.0
+            noise = (_MEASURED[signal] * unit) ** 2
+            p = covariance[row, signal]
+            p00, p01, p11 = p[0, 0], p[0, 1], p[1, 1]
+            total = p00 + noise
+            innovation = there[signal] - mean[row, signal, 0]
+            mean[row, signal, 0] += p00 / total * innovation
+            mean[row, signal, 1] += p01 / total * innovation
+            p[0, 0] = p00 * noise / total
+            p[0, 1] = p[1, 0] = p01 * noise / total
+            # Cauchy-Schwarz keeps this positive; the floor is for rounding only.
+            p[1, 1] = max(p11 - p01**2 / total, 1e-12)
+        _bound(mean[row])
 
 
-def _bounded(mean: Floats) -> Floats:
-    mean[:, 2:, 0] = np.clip(mean[:, 2:, 0], *_LOG_SIZE)
-    limit = _FASTEST * _units(mean)
-    mean[..., 1] = np.clip(mean[..., 1], -limit, limit)
-    return mean
+@kernel
+def _see(mean: Floats, covariance: Floats, boxes: Floats, times: Floats) -> None:
+    """Carry the state of one box, which was seen in the first of its places, through all others, in place."""
+    only = np.zeros(1, np.intp)
+    for number in range(1, len(boxes)):
+        _predict(mean, covariance, abs(times[number] - times[number - 1]))
+        _correct(mean, covariance, only, boxes[number : number + 1])
+
+
+@kernel
+def _signals(box: Floats, out: Floats) -> None:
+    """Centre and log sides of a box (4,), into (4,)."""
+    for axis in range(2):
+        side = min(max(box[axis + 2] - box[axis], _LEAST_SIDE), _MOST_SIDE)
+        out[axis], out[axis + 2] = (box[axis] + box[axis + 2]) / 2, np.log(side)
+
+
+@kernel
+def _unit(mean: Floats, signal: int) -> float:
+    """What one unit of noise is for a signal of a state (4, 2): the face's size in pixels for the first two, else 1."""
+    return float(np.exp((mean[2, 0] + mean[3, 0]) / 2)) if signal < 2 else 1.0
+
+
+@kernel
+def _bound(mean: Floats) -> None:
+    """Keep a state (4, 2) within what boxes can be and do, in place."""
+    for signal in range(2, 4):
+        mean[signal, 0] = min(max(mean[signal, 0], np.log(_LEAST_SIDE)), np.log(_MOST_SIDE))
+    for signal in range(4):
+        limit = _FASTEST[signal] * _unit(mean, signal)
+        mean[signal, 1] = min(max(mean[signal, 1], -limit), limit)

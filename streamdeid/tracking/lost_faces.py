@@ -56,11 +56,7 @@ class Bounded(NamedTuple):
 
 def motion_of(places: Sequence[LostPlace]) -> kalman.Motion:
     """The motion after one or more places, forwards or backwards in time."""
-    motion = kalman.begin(places[0].box[None])
-    for last, one in itertools.pairwise(places):
-        motion = kalman.predict(motion, abs(one.time - last.time))
-        motion = kalman.correct(motion, np.zeros(1, dtype=np.intp), one.box[None])
-    return motion
+    return kalman.seen_at(np.array([place.box for place in places]), np.array([place.time for place in places]))
 
 
 def rate_of(places: Sequence[LostPlace]) -> Floats:

@@ -54,6 +54,20 @@ def test_no_nearby_map_fits_better(seed: int) -> None:
         assert _cost(source, target, weights, Similarity(other, found.shift + np.array([x, y]))) >= least - 1e-9
 
 
+@settings(max_examples=40, deadline=None)
+@given(_SEEDS, st.integers(2, 90))
+def test_the_kernel_is_a_line_through_complex_numbers(seed: int, count: int) -> None:
+    """The slow twin: a similarity is `target = factor * source + shift` of complex numbers, by least squares."""
+    rng = np.random.default_rng(seed)
+    source, target, weights = rng.normal(0, 10, (count, 2)), rng.normal(0, 10, (count, 2)), rng.uniform(0.1, 1, count)
+    root = np.sqrt(weights)
+    across = np.stack([root * (source @ [1, 1j]), root.astype(complex)], axis=1)
+    factor, shift = np.linalg.lstsq(across, root * (target @ [1, 1j]), rcond=None)[0]
+    found = align(source, target, weights)
+    np.testing.assert_allclose(found.linear, [[factor.real, -factor.imag], [factor.imag, factor.real]], atol=1e-8)
+    np.testing.assert_allclose(found.shift, [shift.real, shift.imag], atol=1e-7)
+
+
 def test_points_of_no_weight_do_not_count() -> None:
     source = np.array([[0.0, 0], [1, 0], [0, 1], [5, 5]])
     target = source + np.array([3, 4])

@@ -51,6 +51,25 @@ def test_predict_and_correct_equal_the_textbook_matrices() -> None:
         )
 
 
+def test_a_box_seen_at_several_times_is_carried_step_by_step() -> None:
+    times = np.array([0.0, 0.04, 0.08, 0.3, 0.3, 0.34])
+    boxes = walking(times) + np.random.default_rng(1).normal(0, 3, (len(times), 4))
+    for order in (slice(None), slice(None, None, -1)):
+        apart = seen(boxes[order], times if order.step is None else times[-1] - times[order])
+        at_once = kalman.seen_at(boxes[order], times[order])
+        np.testing.assert_allclose(at_once.mean, apart.mean, rtol=1e-12)
+        np.testing.assert_allclose(at_once.covariance, apart.covariance, rtol=1e-12)
+
+
+def test_states_given_are_not_changed() -> None:
+    motion = kalman.begin(BOX)
+    before = motion.mean.copy(), motion.covariance.copy()
+    kalman.correct(kalman.predict(motion, 0.1), ALL, BOX + 5.0)
+    kalman.correct(motion, ALL, BOX + 5.0)
+    np.testing.assert_array_equal(motion.mean, before[0])
+    np.testing.assert_array_equal(motion.covariance, before[1])
+
+
 @given(steps, steps)
 def test_two_steps_are_one_long_step(first: float, second: float) -> None:
     motion = seen(walking(np.arange(5) / 30), np.arange(5) / 30)
