@@ -5,8 +5,7 @@
 Each clip of DIR is encoded with the filter's settings at three qualities, which gives size and CPU time for any quality
 between them, and once with each setting of `SETTINGS`. Told are the size and the CPU time that a setting takes over
 those that the filter's settings take for the same SSIM (of luma, whole pictures, every third frame; Wang et al. 2004
-with a square window), in the middle of all clips and for the worst, and the encoder's memory at the largest clip, over
-that of the filter's.
+with a square window), in the middle of all clips and for the worst.
 """
 
 from __future__ import annotations
