@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent import futures
 from typing import Any
 
-from streamdeid.service.placed_child import Lost
+from streamdeid.service.placed_child import RelayLost
 from streamdeid.service.relay import CameraRelay
 
 
@@ -93,7 +93,7 @@ class Wire:
                     self.machine, self.relay = machine, CameraRelay(self._command)
                     machine.relays.append(self.relay)
             if self._over:
-                raise Lost("it was killed before it began")
+                raise RelayLost("it was killed before it began")
             time.sleep(0.01)
         assert self.machine is not None
         self._reached()
@@ -108,7 +108,7 @@ class Wire:
     def _reached(self) -> None:
         while self.machine is not None and self.machine.cut:
             if self._over:
-                raise Lost("it cannot be reached")
+                raise RelayLost("it cannot be reached")
             time.sleep(0.01)
 
 

@@ -30,7 +30,7 @@ from streamdeid.lab.picture_attacks.other_photographs import OTHERS
 from streamdeid.lab.picture_attacks.posed_faces import WIDTHS, black_region_at, posed_at
 from streamdeid.lab.picture_attacks.posed_recognition import SLUG as POSED
 from streamdeid.lab.picture_attacks.sessions import PARROT
-from streamdeid.lab.tables import Chapter, Table, Verdict, write_chapters
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table, write_chapters
 from streamdeid.surrogates.models import read_hashes
 
 ROOT = Path(__file__).parents[2]
@@ -190,7 +190,7 @@ def chapter_of(data: dict[str, Any]) -> Chapter:
         Table(t["title"], tuple(t["columns"]), tuple(tuple(row) for row in t["rows"]), t["note"])
         for t in data["tables"]
     )
-    verdicts = tuple(Verdict(**verdict) for verdict in data["verdicts"])
+    verdicts = tuple(ClaimVerdict(**verdict) for verdict in data["verdicts"])
     return Chapter(data["slug"], data["title"], data["text"], tables, verdicts)
 
 

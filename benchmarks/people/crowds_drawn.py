@@ -36,7 +36,7 @@ from streamdeid.surrogates.choice import Surrogates
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.crowds import HIDDEN, Crowd, Walker, crowd, detected
 from streamdeid.synthetic.faces import draw_talking_face
-from streamdeid.synthetic.motion import Motion, motion
+from streamdeid.synthetic.motion import PersonMotion, motion
 from streamdeid.tracking.tracker import FaceTracker
 
 _KEY = bytes(range(32))
@@ -57,7 +57,7 @@ class Stage:
         chosen = bank.candidates[self._rng.choice(128, 5, replace=False)]
         self._faces = [_marked(NewFace.photographed(vector, fitting), self._rng) for vector in chosen]
         count = len(self.truth.frames)
-        self._motion: list[Motion] = [motion(count, run.rate, number, self._rng) for number in range(5)]
+        self._motion: list[PersonMotion] = [motion(count, run.rate, number, self._rng) for number in range(5)]
         spots = self._rng.uniform(80, 150, (3, 9, 3)).astype(np.float32)
         self._wall = np.asarray(cv2.resize(spots, self.truth.size, interpolation=cv2.INTER_CUBIC), np.uint8)
         self.found: list[list[Face]] = []

@@ -23,7 +23,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.photographs import Detect, Photograph, listed, read_photograph, reduced
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.frames import Frame
-from streamdeid.synthetic.motion import Motion, motion
+from streamdeid.synthetic.motion import PersonMotion, motion
 from streamdeid.synthetic.moving_portrait import MovingPortrait, Portrait
 
 RATE = 25
@@ -153,7 +153,7 @@ def _portrait(photograph: Photograph) -> Portrait:
     return Portrait(cut.astype(np.float32), np.ones(cut.shape[:2], np.float32), points + shift, iris + shift)
 
 
-def _added(portrait: MovingPortrait, own: Motion) -> Motion:
+def _added(portrait: MovingPortrait, own: PersonMotion) -> PersonMotion:
     """What a still picture has to add: it may smile already and show teeth."""
     smiling = min(1.0, portrait.rest_opening / 15.0)
     held = 0.5 * smiling * (1 - own.smile)

@@ -63,7 +63,7 @@ class BadTable(ValueError):
 
 
 @dataclass(frozen=True)
-class Table:
+class ChunkTable:
     """Columns by name. Values are as in `records`, boxes int32 (n, 4) in steps of 1 / 64 pixel, shares of 1 in steps of
     1 / 32,768.
 
@@ -84,7 +84,7 @@ def table_of(
     steps: Sequence[int],
     levels: dict[str, int],
     causes: dict[str, int],
-) -> Table:
+) -> ChunkTable:
     """The table of some frames. faces: all their found ones. steps: times between the frames, the first 0.
 
     New names are added to levels and causes. Raises ValueError for numbers that the file has no room for.
@@ -114,7 +114,7 @@ def table_of(
         "face": [-1 if decision.face is None else decision.face for decision in made],
         "sides": [_side_numbers(decision.sides) for decision in made],
     }
-    return Table(_typed(frames, _FRAMES), _typed(found, _FOUND), _typed(decisions, _DECISIONS))
+    return ChunkTable(_typed(frames, _FRAMES), _typed(found, _FOUND), _typed(decisions, _DECISIONS))
 
 
 def _side_numbers(sides: tuple[float, float] | None) -> tuple[int, int]:
@@ -138,7 +138,7 @@ def _typed(values: Mapping[str, Sequence[Any]], types: Mapping[str, tuple[str, i
     return columns
 
 
-def table_bytes(table: Table) -> bytes:
+def table_bytes(table: ChunkTable) -> bytes:
     """A table as the file holds it: column after column, each as its lowest bytes, then the next."""
     parts = zip((table.frames, table.found, table.decisions), _SCHEMA, strict=True)
     return b"".join(planes(columns[name]) for columns, types in parts for name in types)
@@ -150,7 +150,7 @@ def table_size(frames: int, found: int, decisions: int, version: int = VERSION) 
     return sum(count * np.dtype(kind).itemsize * width for count, types in counts for kind, width in types.values())
 
 
-def table_from(data: bytes, frames: int, found: int, decisions: int, version: int = VERSION) -> Table:
+def table_from(data: bytes, frames: int, found: int, decisions: int, version: int = VERSION) -> ChunkTable:
     """The table in bytes of the size that `table_size` says; 0 in columns that a version does not have. Values are not
     checked: `check_table`."""
     at, read = 0, []
@@ -164,10 +164,10 @@ def table_from(data: bytes, frames: int, found: int, decisions: int, version: in
             columns[name] = from_planes(data, at, shape, kind)
             at += columns[name].nbytes
         read.append(columns)
-    return Table(*read)
+    return ChunkTable(*read)
 
 
-def check_table(table: Table, levels: int, causes: int, version: int = VERSION) -> None:
+def check_table(table: ChunkTable, levels: int, causes: int, version: int = VERSION) -> None:
     """Raise BadTable for what no table of a version holds. levels, causes: how many names the file has."""
     frames, found, decisions = table.frames, table.found, table.decisions
     for name, columns, most in (("found", found, MOST_FACES), ("decisions", decisions, MOST_DECISIONS)):
@@ -202,7 +202,7 @@ def check_table(table: Table, levels: int, causes: int, version: int = VERSION) 
 
 
 def decisions_of(
-    table: Table, first: int, last: int, levels: Sequence[str], causes: Sequence[str]
+    table: ChunkTable, first: int, last: int, levels: Sequence[str], causes: Sequence[str]
 ) -> list[RecordedDecision]:
     """The decisions from one number of the chunk up to another."""
     part = {name: column[first:last].tolist() for name, column in table.decisions.items()}

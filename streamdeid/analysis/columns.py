@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.analysis.chunk_table import CHUNK_FRAMES, Table, is_ambiguous, is_cut, is_near, table_of
+from streamdeid.analysis.chunk_table import CHUNK_FRAMES, ChunkTable, is_ambiguous, is_cut, is_near, table_of
 from streamdeid.analysis.read_analysis import AnalysisFrames
 from streamdeid.analysis.records import FrameRecord
 from streamdeid.analysis.stored_faces import BOX_STEPS, HAS_LANDMARKS, SHARES, FaceNumbers, kept_but_points
@@ -85,7 +85,7 @@ class AnalysisColumns:
 def columns_of(frames: Sequence[FrameRecord]) -> AnalysisColumns:
     """The columns of the frames of an analysis. From a file they are read without the points, 2 us for a face and
     frame; from other frames they are made one by one, 20 times as slow. Raises InputError."""
-    tables: list[Table] = []
+    tables: list[ChunkTable] = []
     times: list[float] = []
     if isinstance(frames, AnalysisFrames):
         levels, causes = frames.levels, frames.causes
@@ -121,7 +121,7 @@ def _light(face: FaceNumbers, landmarks: bool) -> FaceNumbers:
 
 
 def _joined(
-    tables: Sequence[Table], times: Sequence[float], levels: tuple[str, ...], causes: tuple[str, ...]
+    tables: Sequence[ChunkTable], times: Sequence[float], levels: tuple[str, ...], causes: tuple[str, ...]
 ) -> AnalysisColumns:
     def column(part: str, name: str, kind: Any) -> NDArray[Any]:
         pieces = [getattr(table, part)[name] for table in (nothing, *tables)]

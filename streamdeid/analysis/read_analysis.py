@@ -24,7 +24,7 @@ from streamdeid.analysis.chunk_table import (
     MOST_FACES,
     VERSIONS,
     BadTable,
-    Table,
+    ChunkTable,
     check_table,
     decisions_of,
     table_from,
@@ -227,7 +227,7 @@ class AnalysisFrames(Sequence[FrameRecord]):
         for chunk in range(self.chunks):
             yield from self._records(chunk)
 
-    def times_of(self, chunk: int, table: Table) -> list[Fraction]:
+    def times_of(self, chunk: int, table: ChunkTable) -> list[Fraction]:
         """Exact times of a chunk's frames in seconds."""
         entry = self._index[chunk]
         base, time = int(entry["base"]), int(entry["time"])
@@ -239,7 +239,7 @@ class AnalysisFrames(Sequence[FrameRecord]):
             raise self._file.wrong(f"the times of its chunk {chunk + 1} are others than its index says")
         return [Fraction(time, base) for time in times]
 
-    def table(self, chunk: int) -> Table:
+    def table(self, chunk: int) -> ChunkTable:
         """The columns of a chunk, checked."""
         entry = self._index[chunk]
         counts = int(entry["frames"]), int(entry["found"]), int(entry["decisions"])

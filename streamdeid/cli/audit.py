@@ -14,11 +14,11 @@ from streamdeid.report.audit import FileCheck, Totals, check_files, read_report,
 from streamdeid.report.redaction_report import (
     SCHEMA,
     VERSION,
-    Choice,
     FileReport,
     ProvisionalCounts,
     Report,
     ReviewReport,
+    RunChoice,
     left_visible,
 )
 
@@ -153,7 +153,7 @@ def _reviewed(review: ReviewReport) -> str:
     return _printable("; ".join(parts) + who + (f", {review.reviewed}" if review.reviewed else ""))
 
 
-def _chosen(choice: Choice) -> list[str]:
+def _chosen(choice: RunChoice) -> list[str]:
     parts = [choice.method]
     parts += [f"{name} = {value:g}" for name, value in (("k", choice.k), ("q", choice.q)) if value is not None]
     parts += [f"{name} {value}" for name, value in (("transfer", choice.transfer), ("eyes", choice.eyes)) if value]

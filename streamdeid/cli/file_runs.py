@@ -12,10 +12,10 @@ from streamdeid.core.named_files import JOURNAL, LOCK, REPORT, Named, check_name
 from streamdeid.core.shown_text import say
 from streamdeid.errors import ExitCode
 from streamdeid.report.redaction_report import (
-    Choice,
     FileFailure,
     FileReport,
     Report,
+    RunChoice,
     check_report_path,
     write_report,
 )
@@ -59,7 +59,7 @@ def warn_of_key(settings: Settings) -> None:
 
 def ended(
     results: Mapping[int, FileReport | FileFailure],
-    choice: Choice | None,
+    choice: RunChoice | None,
     settings: Settings,
     arguments: argparse.Namespace,
 ) -> ExitCode:

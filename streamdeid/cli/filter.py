@@ -18,7 +18,7 @@ from streamdeid.cli.result_lines import tell, tell_failure
 from streamdeid.core.process_usage import be_frugal
 from streamdeid.core.settings_table import add_options, given, table
 from streamdeid.errors import ExitCode
-from streamdeid.report.redaction_report import Choice, FileFailure, FileReport
+from streamdeid.report.redaction_report import FileFailure, FileReport, RunChoice
 from streamdeid.review.doubts import doubts
 from streamdeid.runs.batch import filter_files
 from streamdeid.runs.files import FileRun
@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     folder = _journal_folder(jobs)
     check_run(arguments, settings, ((job.input, job.output) for job in jobs), None if folder is None else folder / NAME)
     results: dict[int, FileReport | FileFailure] = {}
-    choice: Choice | None = None
+    choice: RunChoice | None = None
     with contextlib.ExitStack() as safe:
         run = safe.enter_context(FileRun(settings))
         warn_of_key(settings)
@@ -144,7 +144,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ended(results, choice, settings, arguments)
 
 
-_Results = Iterator[tuple[int, FileReport | FileFailure, Choice | None]]
+_Results = Iterator[tuple[int, FileReport | FileFailure, RunChoice | None]]
 """Number of a file, what came of it, and what was asked for."""
 
 

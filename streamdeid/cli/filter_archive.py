@@ -16,7 +16,7 @@ from streamdeid.cli.progress import FilesBar
 from streamdeid.cli.result_lines import tell, tell_failure
 from streamdeid.core.addresses import is_address, shown
 from streamdeid.errors import ExitCode, InputError, SettingsError
-from streamdeid.report.redaction_report import Choice, FileFailure, FileReport
+from streamdeid.report.redaction_report import FileFailure, FileReport, RunChoice
 from streamdeid.runs.archive import (
     Stored,
     check_output,
@@ -58,7 +58,7 @@ def run_archive(arguments: argparse.Namespace, settings: Settings) -> ExitCode:
     shipped = ship(settings)
     warn_of_key(settings)
     results: dict[int, FileReport | FileFailure] = {}
-    choice: Choice | None = None
+    choice: RunChoice | None = None
     with contextlib.ExitStack() as safe:
         journal = _journal(tasks, shipped, safe)
         if journal is not None:

@@ -24,7 +24,7 @@ from streamdeid.core.protocols import Detector
 from streamdeid.core.square_pixels import resized
 from streamdeid.lab.attacks import gaps
 from streamdeid.lab.attacks.averaged_frames import Aligned, Averages, Recogniser, identity, recognised
-from streamdeid.lab.attacks.filmed import Filmed, Pair, Person, counterpart
+from streamdeid.lab.attacks.filmed import Filmed, FilmedPair, Person, counterpart
 from streamdeid.lab.attacks.gaps_chapter import gaps_chapter
 from streamdeid.lab.attacks.video_chapters import averages_chapter, motion_chapter
 from streamdeid.lab.tables import Chapter, Table
@@ -202,7 +202,7 @@ def _filmed(path: Path, tools: _Tools, most: tuple[int, int]) -> Filmed:
         for track in tracks:
             assert track.face is not None
             averages = Averages(tools.describe[0]), Averages(tools.describe[1])
-            pair = Pair(time, before, after, track.face, counterpart(track.face, found))
+            pair = FilmedPair(time, before, after, track.face, counterpart(track.face, found))
             result.people.setdefault(track.number, Person(averages)).add(pair, tools.session.models.fitting.model)
     return result
 

@@ -43,7 +43,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ClaimVerdict:
     """A claim, the figure it needs, the figure that was measured, and whether the claim was met."""
 
     claim: str
@@ -61,7 +61,7 @@ class Chapter:
     title: str
     text: str
     tables: tuple[Table, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ClaimVerdict, ...]
     plots: tuple[str, ...] = ()
 
 
@@ -146,7 +146,7 @@ def _markdown(title: str, chapters: Sequence[Chapter]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _verdict_line(verdict: Verdict) -> str:
+def _verdict_line(verdict: ClaimVerdict) -> str:
     word = "met" if verdict.met else "missed"
     return (
         f"* **{word}**: {_line(verdict.claim)} - expected {_line(verdict.expected)}, measured {_line(verdict.measured)}"

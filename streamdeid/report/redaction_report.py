@@ -34,7 +34,7 @@ _LIBRARIES = ("streamdeid", "ai-edge-litert", "mediapipe", "numpy", "numba", "av
 
 
 @dataclass(frozen=True)
-class Choice:
+class RunChoice:
     """What was asked for, and what it guarantees."""
 
     method: str
@@ -245,7 +245,7 @@ class FileFailure:
 class Report:
     """A run over one or more files."""
 
-    choice: Choice | None
+    choice: RunChoice | None
     """None when no file got as far as the filter."""
     files: tuple[FileReport, ...]
     failures: tuple[FileFailure, ...] = ()

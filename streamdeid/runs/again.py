@@ -81,7 +81,7 @@ class RecordedFrames:
 
 
 @dataclass(frozen=True)
-class Recorded(RecordedFrames):
+class EditedRecording(RecordedFrames):
     """The same with edits applied."""
 
     applied: Applied
@@ -145,7 +145,7 @@ def needs_all(*states: Sequence[Edit]) -> bool:
 class Again:
     """What renders segments of one recording."""
 
-    recorded: Recorded
+    recorded: EditedRecording
     source: FileSource
     method: Callable[[], Deidentifier]
     """Makes what protects faces, edits applied, anew for each segment."""
@@ -198,7 +198,7 @@ class Again:
             raise NotSplicedError("the recording can only be read from its beginning") from error
 
 
-def count_rendered(counts: Counts, done: Done[Any], recorded: Recorded) -> None:
+def count_rendered(counts: Counts, done: Done[Any], recorded: EditedRecording) -> None:
     """Count a frame that was rendered again. Whom a whitelist showed then is shown again."""
     whitelisted = sum(one.level == SHOWN for one in recorded.analysis.frames[done.frame.index].decisions)
     done.count(counts)
@@ -206,7 +206,7 @@ def count_rendered(counts: Counts, done: Done[Any], recorded: Recorded) -> None:
 
 
 def count_copied(
-    counts: Counts, recorded: Recorded, segments: Sequence[Segment], by_hand: str, regions: int = 0
+    counts: Counts, recorded: EditedRecording, segments: Sequence[Segment], by_hand: str, regions: int = 0
 ) -> None:
     """Count all frames outside of some segments. by_hand: level of what a hand drew. regions: how many fixed areas
     every frame has filled, besides those that a hand drew."""

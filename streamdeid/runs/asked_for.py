@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from streamdeid.report.redaction_report import Choice, finite
+from streamdeid.report.redaction_report import RunChoice, finite
 from streamdeid.runs.session import Session, secret, session_without_register
 from streamdeid.settings import Settings
 from streamdeid.surrogates.choice import Surrogates
 from streamdeid.surrogates.guarantee import guarantee
 
 
-def chosen_by(settings: Settings) -> Choice:
+def chosen_by(settings: Settings) -> RunChoice:
     """What settings ask for, as reports tell it. Raises SettingsError and ModelError."""
     session = session_without_register(settings, secret(settings))
     return choice_of(session, session.surrogates())
 
 
-def choice_of(session: Session, surrogates: Surrogates | None) -> Choice:
+def choice_of(session: Session, surrogates: Surrogates | None) -> RunChoice:
     """What is asked for; surrogates: what chooses them, None for a mask."""
     settings, models = session.settings, session.models
     factor = surrogates.factor if surrogates is not None else float("inf")
     worst = surrogates.leakage.worst if surrogates is not None else 0.0
-    return Choice(
+    return RunChoice(
         method=settings.method,
         k=settings.k if settings.synthesises else None,
         q=settings.q if settings.samples else None,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from streamdeid.core.atomic_file import remove
 from streamdeid.errors import ExitCode, StreamdeidError
-from streamdeid.report.redaction_report import Choice, FileFailure, FileReport
+from streamdeid.report.redaction_report import FileFailure, FileReport, RunChoice
 from streamdeid.runs.file_worker import FileTask, Filtered, begin
 from streamdeid.runs.workers import ATTEMPTS, DiedError, Worker, answer_of, shared_out
 from streamdeid.settings import Settings
@@ -31,7 +31,7 @@ class Result:
     number: int
     """Its place among those that were given."""
     result: FileReport | FileFailure
-    choice: Choice | None = None
+    choice: RunChoice | None = None
     attempts: int = 1
     before: bool = False
     """Whether it was done by an earlier run, and is as that one left it."""

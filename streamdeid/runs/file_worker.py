@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamdeid.report.redaction_report import Choice, FileReport
+from streamdeid.report.redaction_report import FileReport, RunChoice
 from streamdeid.runs.files import FileRun
 from streamdeid.runs.workers import Told
 from streamdeid.settings import Settings
@@ -29,7 +29,7 @@ class Filtered:
     """What came of one that was filtered."""
 
     report: FileReport
-    choice: Choice | None
+    choice: RunChoice | None
     before: bool = False
     """Whether it was done by an earlier run, and is as that one left it."""
 

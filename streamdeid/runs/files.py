@@ -20,10 +20,10 @@ from streamdeid.errors import InputError, SettingsError
 from streamdeid.identity.recognised_faces import Known
 from streamdeid.report.counts import Counts
 from streamdeid.report.redaction_report import (
-    Choice,
     FileReport,
     FileSide,
     ProvisionalCounts,
+    RunChoice,
 )
 from streamdeid.runs.again import Again, count_copied, count_rendered
 from streamdeid.runs.analysed import header_of
@@ -76,7 +76,7 @@ class FileRun:
         self.settings = settings
         self.key = secret(settings) if key is None else key
         self._session: Session | None = None
-        self.choice: Choice | None = None
+        self.choice: RunChoice | None = None
         """What was asked for; None until a stream was assembled."""
         self._tools: _Tools | None = None
         self._proof = Proof()

@@ -39,7 +39,7 @@ from streamdeid.protect.self_test import DrawnPerson, self_test
 from streamdeid.protect.study_faces import StudyFaces
 from streamdeid.render.decoded_faces import DecodedFaces
 from streamdeid.render.paper_transfer import PaperTransfer
-from streamdeid.runs.again import Recorded, RecordedChoice, RecordedFrames
+from streamdeid.runs.again import EditedRecording, RecordedChoice, RecordedFrames
 from streamdeid.runs.analysed import Kept, places_of
 from streamdeid.runs.people import People, new_people
 from streamdeid.runs.reviewed import Reviewed
@@ -173,7 +173,7 @@ def assemble(
     return Stream(watch, tracker, outer, deidentifier, people, cuts)
 
 
-def rendered_again(session: Session, detect: Detector, recorded: Recorded) -> Callable[[], Deidentifier]:
+def rendered_again(session: Session, detect: Detector, recorded: EditedRecording) -> Callable[[], Deidentifier]:
     """Makes what protects the faces of a recording that was analysed, edits applied, anew for each segment of it.
 
     Raises SettingsError, and FailedClosed when the self-test fails.

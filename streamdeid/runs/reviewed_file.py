@@ -28,7 +28,7 @@ from streamdeid.protect.mask_faces import MASKS, MaskFaces
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.report.redaction_report import EditCounts, FileSide, ReviewReport
-from streamdeid.runs.again import Recorded, RecordedChoice, needs_all
+from streamdeid.runs.again import EditedRecording, RecordedChoice, needs_all
 from streamdeid.runs.analysed import (
     ChosenSurrogates,
     FoundBefore,
@@ -135,10 +135,10 @@ class ReviewedFile:
             raise NotSplicedError("a new face takes who it is for")
         return held
 
-    def recorded(self) -> Recorded:
+    def recorded(self) -> EditedRecording:
         """The recording as the analysis and the edits tell it."""
         assert self.analysis is not None
-        return Recorded(self.analysis, self._applied, self._places)
+        return EditedRecording(self.analysis, self._applied, self._places)
 
     def touched_since(self, held: tuple[Edit, ...]) -> list[tuple[int, int]]:
         """Spans of frames whose picture may differ from that of an output that holds these edits."""

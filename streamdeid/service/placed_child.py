@@ -34,7 +34,7 @@ PLACING = 10.0
 """Seconds for a machine to take a relay, before another one is made; twice as long each time, at most a minute."""
 
 
-class Lost(Exception):
+class RelayLost(Exception):
     """A relay is gone, or did not answer. Its text is one line for the user."""
 
 
@@ -42,10 +42,10 @@ class Remote(Protocol):
     """A `CameraRelay` on some machine."""
 
     def ask(self, name: str, *given: object) -> Any:
-        """Call a method of it; what `answer` is to be asked for. Raises Lost."""
+        """Call a method of it; what `answer` is to be asked for. Raises RelayLost."""
 
     def answer(self, asked: Any, timeout: float) -> Any:
-        """What it returned. Raises TimeoutError after so many seconds, and Lost."""
+        """What it returned. Raises TimeoutError after so many seconds, and RelayLost."""
 
     def kill(self) -> None:
         """Have it killed, wherever it is, or never started."""
@@ -179,7 +179,7 @@ class _Link:
 
     def _failed(self, error: Exception) -> None:
         """Say what is wrong. A process that may have been started is lost: somebody has to wait for its end."""
-        gone = isinstance(error, Lost | TimeoutError)
+        gone = isinstance(error, RelayLost | TimeoutError)
         if not gone and not isinstance(error, StreamdeidError | OSError):
             error = OSError(f"an unexpected error ({type(error).__name__})")  # a library's text may hold anything
         if self.claim.free_at and not self.confirmed:
@@ -188,7 +188,7 @@ class _Link:
             self._tell(_fail, self.begun, OSError(str(error)) if gone else error)
 
     def _placed(self) -> Remote | None:
-        """A relay that a machine took; None when it is no longer wanted. Raises Lost.
+        """A relay that a machine took; None when it is no longer wanted. Raises RelayLost.
 
         Ray may choose a machine that it does not know to be gone, and wait a minute for it: one that is not taken is
         given up, which costs nothing, since it was told nothing.
@@ -209,7 +209,7 @@ class _Link:
         return None
 
     def _start(self, remote: Remote, order: bytes) -> None:
-        """Start the process. Raises Lost, TimeoutError, and OSError when its machine says that it cannot be."""
+        """Start the process. Raises RelayLost, TimeoutError, and OSError when its machine says that it cannot be."""
         self.claim.asking(time.monotonic())
         wrong = remote.answer(remote.ask("start", order), LEASE)
         if wrong is not None:
@@ -218,7 +218,10 @@ class _Link:
         self._tell(_done, self.begun)
 
     def _followed(self, remote: Remote) -> int:
-        """Take along what the process says until it ends, or is to end; its exit code. Raises Lost and TimeoutError."""
+        """Take along what the process says until it ends, or is to end; its exit code.
+
+        Raises RelayLost and TimeoutError.
+        """
         closed = False
         while not self._ending.is_set():
             if closed:  # it may go on for a moment; who reads its messages decides for how long

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streamdeid.runs.cluster import last_line
-from streamdeid.service.placed_child import Lost
+from streamdeid.service.placed_child import RelayLost
 from streamdeid.service.relay import CameraRelay
 
 CPUS = 1
@@ -31,22 +31,22 @@ class RayRelay:
         self._actor = made.remote()
 
     def ask(self, name: str, *given: object) -> Any:
-        """Call a method; what `answer` is to be asked for. An order goes through the object store. Raises Lost."""
+        """Call a method; what `answer` is to be asked for. An order goes through the object store. Raises RelayLost."""
         try:
             sent = [self._ray.put(one) for one in given] if name == "start" else given
             return getattr(self._actor, name).remote(*sent)
         except self._ray.exceptions.RayError as error:
-            raise Lost(last_line(error)) from error
+            raise RelayLost(last_line(error)) from error
 
     def answer(self, asked: Any, timeout: float) -> Any:
-        """What the method returned. Raises TimeoutError after so many seconds, and Lost."""
+        """What the method returned. Raises TimeoutError after so many seconds, and RelayLost."""
         errors = self._ray.exceptions
         try:
             return self._ray.get(asked, timeout=timeout)
         except errors.GetTimeoutError as error:
             raise TimeoutError from error
         except errors.RayError as error:
-            raise Lost(f"a machine of the cluster cannot run it: {last_line(error)}") from error
+            raise RelayLost(f"a machine of the cluster cannot run it: {last_line(error)}") from error
 
     def kill(self) -> None:
         """Have it killed, wherever it is, or never started."""

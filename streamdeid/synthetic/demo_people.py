@@ -22,7 +22,7 @@ from streamdeid.core.ibug68 import POINTS
 from streamdeid.errors import ModelError
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.drawn_portrait import drawn_portrait
-from streamdeid.synthetic.motion import Motion, motion
+from streamdeid.synthetic.motion import PersonMotion, motion
 from streamdeid.synthetic.moving_portrait import Moved, MovingPortrait, Portrait
 from streamdeid.synthetic.people import SyntheticFrame, Truth
 
@@ -85,7 +85,7 @@ def demo_people(
         yield SyntheticFrame(Frame(planes, Fraction(index, rate), index), tuple(truths))
 
 
-def _motion(portrait: MovingPortrait, frames: int, rate: int, number: int, rng: np.random.Generator) -> Motion:
+def _motion(portrait: MovingPortrait, frames: int, rate: int, number: int, rng: np.random.Generator) -> PersonMotion:
     """What a still picture has to add: it may smile already and show teeth."""
     own = motion(frames, rate, number, rng)
     smiling = min(1.0, portrait.rest_opening / 15.0)
@@ -121,7 +121,7 @@ def _lay(scene: Pixels, moved: Moved, left: int, seam: int) -> None:
     region += alpha[:, :, None] * (moved.picture - region)
 
 
-def _truth(number: int, moved: Moved, track: Motion, index: int, left: int) -> Truth:
+def _truth(number: int, moved: Moved, track: PersonMotion, index: int, left: int) -> Truth:
     shift = np.array([left, 0.0])
     opening, blink = float(np.clip(track.opening[index], 0, 1)), float(track.blink[index])
     return Truth(number, moved.points + shift, moved.iris + shift, moved.pose.yaw, opening, blink)

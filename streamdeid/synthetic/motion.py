@@ -50,7 +50,7 @@ _LIDS = ((37, 41), (38, 40), (43, 47), (44, 46))
 
 
 @dataclass(frozen=True)
-class Motion:
+class PersonMotion:
     """One person's motion over n frames; all arrays float64 (n,), unless said otherwise."""
 
     opening: Points
@@ -97,13 +97,13 @@ class Motion:
         return rotated
 
 
-def motion(frames: int, rate: int, number: int, rng: np.random.Generator) -> Motion:
+def motion(frames: int, rate: int, number: int, rng: np.random.Generator) -> PersonMotion:
     """Motion of person `number` over `frames` frames at `rate` per second."""
     time = np.arange(frames) / rate
     talking = _held(0.5 + 1.4 * _wave(time, 0.45, rng))
     syllables = _held(0.42 + 0.75 * _wave(time, 4.2, rng))
     phase = 2 * np.pi * number / 3
-    return Motion(
+    return PersonMotion(
         opening=talking * syllables,
         smile=_held(0.25 + 0.8 * _wave(time, 0.5, rng)),
         blink=_blinks(time, rng),

@@ -18,7 +18,7 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.pose import HeadPose, pose_of
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.ibug68 import CHIN, INNER_LIP, LEFT_BROW, LEFT_EYE, OUTLINE, RIGHT_BROW, RIGHT_EYE
-from streamdeid.synthetic.motion import Motion
+from streamdeid.synthetic.motion import PersonMotion
 
 _RING = 1.6
 """Reach of the ring on the hair, for 1 of the outline of the face, both from the middle of the face."""
@@ -41,7 +41,7 @@ _TEETH_EDGE = 0.78
 _LEAST_SHARE = 0.4
 """Of the gap that such a picture shows, lips keep at least this much: teeth cannot vanish in a smooth warp."""
 _UPPER_LID, _LOWER_LID = 0.85, 0.13
-"""How far each lid goes to meet the other when the eyes are shut, as in `Motion.shape`."""
+"""How far each lid goes to meet the other when the eyes are shut, as in `PersonMotion.shape`."""
 _LID_ABOVE, _LID_BELOW = 0.8, 0.5
 """The skin that goes along: share of the way to the brow, and of the eye's width below it."""
 _DARK, _TEETH = np.array([58.0, 27.0, 27.0], np.float32), np.array([196.0, 182.0, 170.0], np.float32)
@@ -97,7 +97,7 @@ class MovingPortrait:
         """Gap between the lips of the still picture, pixels of the model's frame."""
         return self._opening
 
-    def frame(self, motion: Motion, index: int) -> Moved:
+    def frame(self, motion: PersonMotion, index: int) -> Moved:
         """The portrait in one frame of a motion, which adds to what the still picture does."""
         model = self._model
         shape, awake = (self._expression(each, index) for each in (motion, replace(motion, blink=0 * motion.blink)))
@@ -114,7 +114,7 @@ class MovingPortrait:
         self._draw_mouth(picture, points)
         return Moved(picture, alpha, points, iris, pose)
 
-    def _expression(self, motion: Motion, index: int) -> Points:
+    def _expression(self, motion: PersonMotion, index: int) -> Points:
         """The shape (81, 2) of a frame in the model's frame; lips meet, or show teeth that the picture shows."""
         shape = motion.shape(self._shape, index)
         least = _LEAST_SHARE if self._shows_teeth else 0.0
@@ -136,7 +136,7 @@ class MovingPortrait:
         stays: Points = grid[rim | beyond | (grid[:, 1] > neck)]
         return stays
 
-    def _irises(self, points: Points, motion: Motion, index: int) -> Points:
+    def _irises(self, points: Points, motion: PersonMotion, index: int) -> Points:
         """Iris centres (2, 2): where they were between the corners of the eyes, and the glance."""
         moved = []
         for lids, own in zip((LEFT_EYE, RIGHT_EYE), self._portrait.iris, strict=True):

@@ -26,7 +26,7 @@ from streamdeid.surrogates.certificate import Plausibility, default_limits
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.bodies import Body, background, draw_behind, draw_front, looks
 from streamdeid.synthetic.faces import draw_talking_face
-from streamdeid.synthetic.motion import Motion, motion
+from streamdeid.synthetic.motion import PersonMotion, motion
 
 _FACE_SHARE = 0.245
 """Width of a face over the height of the picture."""
@@ -71,7 +71,7 @@ class SyntheticFrame:
 class _Person:
     face: NewFace
     body: Body
-    motion: Motion
+    motion: PersonMotion
     place: Points
     """(2,): where the middle of the face rests, pixels."""
     scale: float

@@ -9,14 +9,14 @@ import pytest
 
 from streamdeid.cli.main import main
 from streamdeid.lab import evaluate
-from streamdeid.lab.tables import Chapter, Table, Verdict
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table
 
 
-def _chapter(*verdicts: Verdict) -> Chapter:
+def _chapter(*verdicts: ClaimVerdict) -> Chapter:
     return Chapter("one", "One", "Text.", (Table("T", ("a",), ((1,),)),), verdicts)
 
 
-def _measuring(monkeypatch: pytest.MonkeyPatch, *verdicts: Verdict) -> None:
+def _measuring(monkeypatch: pytest.MonkeyPatch, *verdicts: ClaimVerdict) -> None:
     monkeypatch.setitem(evaluate._MEASURE, "papers", lambda arguments, models, sets, bar: [_chapter(*verdicts)])
 
 
@@ -29,7 +29,7 @@ def _run(tmp_path: Path, *more: str, part: str = "papers") -> int:
 def test_a_report_is_written_and_missed_claims_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _measuring(monkeypatch, Verdict("fast", "1", "1", True), Verdict("cheap", "1", "2", False))
+    _measuring(monkeypatch, ClaimVerdict("fast", "1", "1", True), ClaimVerdict("cheap", "1", "2", False))
     assert _run(tmp_path, "--quick") == 0
     told = capsys.readouterr().out
     assert "missed: cheap: expected 1, measured 2" in told and "1 of 2 claims met" in told
@@ -53,7 +53,7 @@ def test_an_existing_report_is_kept_unless_told_otherwise(
 def test_controls_that_are_off_fail_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _measuring(monkeypatch, Verdict("control: unaltered faces are recognised", "95 %", "3 %", False))
+    _measuring(monkeypatch, ClaimVerdict("control: unaltered faces are recognised", "95 %", "3 %", False))
     assert _run(tmp_path) == 4
     assert "1 of its controls are off: control: unaltered" in capsys.readouterr().err
     assert (tmp_path / "out" / "papers.md").exists()

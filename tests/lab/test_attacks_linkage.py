@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamdeid.core.arrays import Floats
-from streamdeid.lab.attacks.campaign import Findings, Size
+from streamdeid.lab.attacks.campaign import MethodFindings, Size
 from streamdeid.lab.attacks.linkage import ahead, linked, scores, unlinkability
 from streamdeid.lab.attacks.open_set import summary, verified
 from streamdeid.lab.attacks.parameter_space import attack_parameters
 from streamdeid.lab.attacks.people import Population
-from streamdeid.lab.attacks.publish import Publisher
+from streamdeid.lab.attacks.publish import PeoplePublisher
 from streamdeid.lab.attacks.results import UNALTERED, UNRELATED, link_rank_1
 from streamdeid.lab.attacks.scoring import Scored
 from streamdeid.lab.attacks.verdicts import BREAKS_THE_PAPER, PAPER, verdicts
-from streamdeid.lab.tables import Chapter, Verdict
+from streamdeid.lab.tables import Chapter, ClaimVerdict
 from streamdeid.surrogates.choice import METHODS, SAMPLED, SurrogateSettings
 from tests import simulated_faces
 
@@ -103,7 +103,7 @@ def test_sessions_that_change_nothing_are_linked_and_independent_ones_are_not() 
 
 def test_the_paper_s_map_links_sessions_with_different_keys() -> None:
     rng = np.random.default_rng(4)
-    paper = Publisher(PAPER, GALLERY, simulated_faces.VARIANCES)
+    paper = PeoplePublisher(PAPER, GALLERY, simulated_faces.VARIANCES)
     found = linked(paper, POPULATION, PEOPLE, KEY, paper(POPULATION.capture(PEOPLE, rng), KEY), rng)
     assert link_rank_1([found["new key, whitened"]], rng).value > 0.8
 
@@ -163,9 +163,9 @@ def test_the_chapter_s_controls_hold_and_the_paper_s_map_falls(chapter: Chapter)
     assert len(falls) == len(BREAKS_THE_PAPER) and all(verdict.met for verdict in falls)
 
 
-def findings(rate: float, rng: np.random.Generator) -> Findings:
+def findings(rate: float, rng: np.random.Generator) -> MethodFindings:
     """Three trials of sixty people in which all attacks of this file reach `rate`."""
-    result = Findings()
+    result = MethodFindings()
     for attack in (*BREAKS_THE_PAPER.values(), "A3 parrot, right key, whitened"):
         for _ in range(3):
             hits = np.asarray(rng.permutation(60) < round(60 * rate), np.float64)
@@ -177,14 +177,14 @@ def findings(rate: float, rng: np.random.Generator) -> Findings:
     return result
 
 
-def judged(paper: float, drawn: float, unaltered: float, unrelated: float) -> dict[str, Verdict]:
+def judged(paper: float, drawn: float, unaltered: float, unrelated: float) -> dict[str, ClaimVerdict]:
     rng = np.random.default_rng(6)
     found = {PAPER: paper, SAMPLED: drawn, UNALTERED: unaltered, UNRELATED: unrelated}
     measured = {name: findings(rate, rng) for name, rate in found.items()}
     return {verdict.claim: verdict for verdict in verdicts(measured, 0.5, 60, rng)}
 
 
-def missed(found: dict[str, Verdict]) -> list[str]:
+def missed(found: dict[str, ClaimVerdict]) -> list[str]:
     return [claim for claim, verdict in found.items() if not verdict.met]
 
 

@@ -29,7 +29,7 @@ from streamdeid.lab.attacks.known_plaintext import any_shift, nearest_shift, rot
 from streamdeid.lab.attacks.learnt_inversion import learnt
 from streamdeid.lab.attacks.null_space import projected, residual
 from streamdeid.lab.attacks.people import Population
-from streamdeid.lab.attacks.publish import Publisher, published
+from streamdeid.lab.attacks.publish import PeoplePublisher, published
 from streamdeid.lab.attacks.scoring import Scored, scored
 from streamdeid.surrogates.choice import MAPS, METHODS, Surrogates, SurrogateSettings
 from streamdeid.surrogates.fixed_map import k_diff_map
@@ -46,8 +46,8 @@ SCENE = Scene(
 )
 
 
-def publisher(method: str) -> Publisher:
-    return Publisher(method, GALLERY, simulated_faces.VARIANCES, SETTINGS)
+def publisher(method: str) -> PeoplePublisher:
+    return PeoplePublisher(method, GALLERY, simulated_faces.VARIANCES, SETTINGS)
 
 
 def seeded(key: bytes) -> np.random.Generator:

@@ -18,7 +18,7 @@ from streamdeid.core.frames import Planes
 from streamdeid.errors import InputError
 from streamdeid.lab.attacks import averaged_frames, gaps, motion
 from streamdeid.lab.attacks.averaged_frames import WHOLE, Aligned, Averages, aligned, nearness, points_of
-from streamdeid.lab.attacks.filmed import Filmed, Pair, Person, counterpart
+from streamdeid.lab.attacks.filmed import Filmed, FilmedPair, Person, counterpart
 from streamdeid.lab.attacks.gaps_chapter import gaps_chapter
 from streamdeid.lab.attacks.video_chapters import averages_chapter, motion_chapter
 from streamdeid.lab.evaluate_videos import video_chapters
@@ -134,16 +134,16 @@ def test_fine_detail_knows_its_original_and_passes_light_over(model: AppearanceM
 # --- A10 -------------------------------------------------------------------------------------------------------------
 
 
-def moving(seed: int, *, rhythm: float, seconds: float = 12.0, rate: float = 25.0) -> motion.Motion:
+def moving(seed: int, *, rhythm: float, seconds: float = 12.0, rate: float = 25.0) -> motion.MotionSignals:
     """Somebody whose face moves with a rhythm of so many beats a second, in noise."""
     rng = np.random.default_rng(seed)
     times = np.arange(0, seconds, 1 / rate)
     phases = rng.uniform(0, 2 * np.pi, len(motion.SIGNALS))
     values = np.sin(2 * np.pi * rhythm * times[:, None] + phases) + rng.normal(0, 0.3, (len(times), len(phases)))
-    return motion.Motion(times, values)
+    return motion.MotionSignals(times, values)
 
 
-def hits_of(people: Mapping[str, motion.Motion], seconds: float) -> dict[str, NDArray[np.bool_]]:
+def hits_of(people: Mapping[str, motion.MotionSignals], seconds: float) -> dict[str, NDArray[np.bool_]]:
     parts = {name: person.parts() for name, person in people.items()}
     return motion.trials({n: p[0] for n, p in parts.items()}, {n: p[1] for n, p in parts.items()}, seconds)
 
@@ -159,7 +159,7 @@ def test_people_who_move_differently_are_named_and_others_are_not() -> None:
 def test_a_frame_rate_or_an_offset_names_nobody() -> None:
     people = {str(i): moving(i, rhythm=0.5 + 0.7 * i, rate=rate) for i, rate in enumerate((25.0, 24.0, 30.0, 15.0))}
     before = hits_of(people, 1.0)
-    moved = {name: motion.Motion(each.seconds + 100, each.values + 50) for name, each in people.items()}
+    moved = {name: motion.MotionSignals(each.seconds + 100, each.values + 50) for name, each in people.items()}
     after = hits_of(moved, 1.0)
     assert {name: hits.tolist() for name, hits in after.items()} == {
         name: hits.tolist() for name, hits in before.items()
@@ -176,7 +176,7 @@ def test_short_and_broken_films_drop_out() -> None:
     assert hits_of(people, 10.0) == {}
     whole = moving(0, rhythm=1.0)
     gap = (whole.seconds < 4) | (whole.seconds > 5)
-    starts, _ = motion.described(motion.Motion(whole.seconds[gap], whole.values[gap]))
+    starts, _ = motion.described(motion.MotionSignals(whole.seconds[gap], whole.values[gap]))
     assert len(starts) and not ((starts > 3.05) & (starts < 4.95)).any()
 
 
@@ -281,7 +281,7 @@ def filmed(model: AppearanceModel, name: str, seed: int, *, copies: bool) -> Fil
     x0, y0, x1, y1 = original.face.box
     for index in range(13):
         clip.frames += 1
-        person.add(Pair(index / 6, original.planes, published.planes, original.face, twin), model)
+        person.add(FilmedPair(index / 6, original.planes, published.planes, original.face, twin), model)
         clip.findings += gaps.compared(
             original.planes, published.planes, original.planes, [gaps.Box(index, x0, y0, x1, y1, 0.9)]
         )

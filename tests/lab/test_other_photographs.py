@@ -20,7 +20,7 @@ from streamdeid.lab.picture_attacks.other_photographs import (
     OTHERS,
     RELIT,
     UNALTERED,
-    People,
+    PhotographedPeople,
     other_photographs_chapter,
     people_rows,
     people_sets,
@@ -28,7 +28,7 @@ from streamdeid.lab.picture_attacks.other_photographs import (
 )
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet, originals
 from streamdeid.lab.picture_attacks.relit import relit
-from streamdeid.lab.picture_attacks.scores import Known
+from streamdeid.lab.picture_attacks.scores import KnownFaces
 from streamdeid.lab.tables import Chapter
 from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.gallery import Gallery
@@ -78,7 +78,7 @@ def test_who_is_told_apart_by_light_alone_is_lost_in_another_light(model: Appear
         people.append(Photograph(f"p/{number}", one.expression, image, one.face, one.sample))
 
     def named(held: list[Photograph]) -> float:
-        known = Known(np.array([_soft(p.image).ravel() for p in held]), tuple(p.person for p in held))
+        known = KnownFaces(np.array([_soft(p.image).ravel() for p in held]), tuple(p.person for p in held))
         asked = {SAMPLED: np.array([_soft(p.image).ravel() for p in people])}
         return scores(asked, {SAMPLED: originals(people, SAMPLED)}, known)[SAMPLED].rank_1.value
 
@@ -124,17 +124,17 @@ def test_a_table_that_names_nobody_is_refused(tmp_path: Path, text: str) -> None
 
 
 def test_each_photograph_is_published_plainly_and_with_gender(fitting: FitModel, gallery: Gallery) -> None:
-    people = People(
+    people = PhotographedPeople(
         tuple(photographs(fitting.model, range(2))), tuple(photographs(fitting.model, range(2), expression="open"))
     )
     sets = people_sets(people, fitting, gallery, [bytes(32), b"1" * 32])
     assert len(sets[SAMPLED].pictures) == len(sets[GENDERED].pictures) == 4
     assert np.array_equal(sets[UNALTERED].pictures[0], people.filtered[0].image)
     assert not np.array_equal(sets[SAMPLED].pictures[0], sets[GENDERED].pictures[0])
-    assert people_sets(People(), fitting, gallery, [bytes(32)]) == {}
+    assert people_sets(PhotographedPeople(), fitting, gallery, [bytes(32)]) == {}
 
 
-def _chapter(ours: Floats, floor: Floats, known: Known, people: list[Photograph]) -> Chapter:
+def _chapter(ours: Floats, floor: Floats, known: KnownFaces, people: list[Photograph]) -> Chapter:
     given: PictureSet = originals(people, "given")
     near = known.vectors[: len(people)] + 0.01
     same = {JPEG_AGAIN: near, BLACK_HULL: floor, SAMPLED: ours}
@@ -151,7 +151,7 @@ def test_the_chapter_tells_a_face_that_is_known_again_from_one_that_is_not(model
         Photograph(f"p/{i}", one.expression, one.image, one.face, one.sample)
         for i, one in enumerate(photographs(model, range(1)) * 30)
     ]
-    known = Known(rng.standard_normal((60, 16)), tuple(f"p/{i}" for i in range(60)))
+    known = KnownFaces(rng.standard_normal((60, 16)), tuple(f"p/{i}" for i in range(60)))
     far = 30.0 + rng.standard_normal((30, 16))
     good = _chapter(far, far, known, people)
     assert [table.title for table in good.tables] == [
@@ -162,7 +162,7 @@ def test_the_chapter_tells_a_face_that_is_known_again_from_one_that_is_not(model
     bad = _chapter(known.vectors[:30] + 0.02, far, known, people)
     missed = [verdict.claim for verdict in bad.verdicts if not verdict.met]
     assert len(missed) == 4 and all("black hull" in claim for claim in missed)
-    blind = _chapter(far, far, Known(far.repeat(2, axis=0)[:60] * 0, known.people), people)
+    blind = _chapter(far, far, KnownFaces(far.repeat(2, axis=0)[:60] * 0, known.people), people)
     assert [verdict.met for verdict in blind.verdicts if verdict.claim.startswith("control:")] == [False, False]
     alone = other_photographs_chapter({}, {}, {}, 1, None)
     assert "not given" in alone.text and alone.tables == () and alone.verdicts == ()

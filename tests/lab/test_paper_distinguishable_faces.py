@@ -28,7 +28,7 @@ from streamdeid.lab.papers.distinguishable_figures import (
     SAME_MISSED,
     SINGLES,
     Diversity,
-    Recognition,
+    RankOneRecognition,
     distance_figures,
     diversity,
     effective_dimension,
@@ -139,10 +139,12 @@ def test_diversity_of_simulated_people() -> None:
     assert found.mean(SAME)[2] < found.mean(SAME_FURTHEST)[2] < found.mean(DIFF)[2]
 
 
-def _measured(k: int, **changed: float) -> Recognition:
+def _measured(k: int, **changed: float) -> RankOneRecognition:
     rates = dict.fromkeys((SAME_MISSED, SAME_CHANCE, SAME_FURTHEST, SINGLES, PRINTED, DIFF, RELAXED), np.zeros(4))
     rates |= {SAME_CHANCE: np.full(4, 1.0 / k), PRINTED: np.array([0.0, 0.0, 0.0, 0.015])}
-    return Recognition(k, {**rates, **{name: np.array([0.0, 0.0, 0.0, value]) for name, value in changed.items()}}, {})
+    return RankOneRecognition(
+        k, {**rates, **{name: np.array([0.0, 0.0, 0.0, value]) for name, value in changed.items()}}, {}
+    )
 
 
 @pytest.mark.parametrize(

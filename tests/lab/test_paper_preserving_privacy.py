@@ -32,7 +32,7 @@ from streamdeid.lab.papers.registered_faces import (
     RegisteredFrame,
     registered_faces,
 )
-from streamdeid.lab.tables import Chapter, Verdict
+from streamdeid.lab.tables import Chapter, ClaimVerdict
 from tests import drawn_people
 
 
@@ -138,7 +138,7 @@ def chapter(model: AppearanceModel, tmp_path_factory: pytest.TempPathFactory) ->
     return reproduce(sets.__getitem__, out, quick=True, progress=lambda share, text: told.append(share)), out, told
 
 
-def verdict(chapter: Chapter, claim: str) -> Verdict:
+def verdict(chapter: Chapter, claim: str) -> ClaimVerdict:
     """The one verdict whose claim starts so."""
     (found,) = [v for v in chapter.verdicts if v.claim.startswith(claim)]
     return found

@@ -15,7 +15,7 @@ from streamdeid.lab.eigenfaces import Eigenfaces
 from streamdeid.lab.identification import bootstrap
 from streamdeid.lab.papers import retained_expressions
 from streamdeid.lab.papers.cropped_faces import TwoExpressions, decoded_crops, two_expressions
-from streamdeid.lab.papers.expression_trials import FET, FURTHEST, ORIGINAL, SELECT, Plan, Record
+from streamdeid.lab.papers.expression_trials import FET, FURTHEST, ORIGINAL, SELECT, Record, TrialPlan
 from streamdeid.lab.papers.smile_classifiers import CLASSIFIERS, ERROR, IN_AAM, IN_PIXELS, INTENSITY, RANK_1, Readers
 from streamdeid.lab.papers.transferred_faces import Outputs, retrieved, transferred, with_weaker_smiles
 from tests import drawn_faces, drawn_people
@@ -150,7 +150,7 @@ def made_record(fet: float, select: float, recognised: float = 0.0) -> Record:
 
 def met(record: Record, retrieval: float = 0.8) -> dict[str, bool]:
     """Verdicts on a record by the start of their claims."""
-    plan = Plan((2,), runs=2, repair=0)
+    plan = TrialPlan((2,), runs=2, repair=0)
     found = bootstrap(np.arange(20)[:, None] < 20 * retrieval, np.random.default_rng(0))
     return {each.claim: each.met for each in retained_expressions._verdicts(record, plan, found)}
 
@@ -178,8 +178,8 @@ def test_intensity_is_compared_person_by_person() -> None:
 def test_the_chapter_is_written_from_photographs(
     monkeypatch: pytest.MonkeyPatch, model: AppearanceModel, crowd: TwoExpressions, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(retained_expressions, "_QUICK", Plan((2,), runs=1, repair=2))
-    monkeypatch.setattr(retained_expressions, "_QUICK_WEAK", Plan((2,), runs=1, repair=0))
+    monkeypatch.setattr(retained_expressions, "_QUICK", TrialPlan((2,), runs=1, repair=2))
+    monkeypatch.setattr(retained_expressions, "_QUICK_WEAK", TrialPlan((2,), runs=1, repair=0))
     monkeypatch.setattr(retained_expressions, "two_expressions", lambda pictures, model, most: crowd)
     steps: list[float] = []
     chapter = retained_expressions.reproduce(

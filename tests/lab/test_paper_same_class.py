@@ -14,7 +14,7 @@ from streamdeid.core.arrays import Vectors
 from streamdeid.errors import InputError
 from streamdeid.lab.eigenfaces import Eigenfaces
 from streamdeid.lab.papers import same_class_figures
-from streamdeid.lab.papers.expression_splits import People, best, choose, people_with_both, split
+from streamdeid.lab.papers.expression_splits import ExpressionPeople, best, choose, people_with_both, split
 from streamdeid.lab.papers.same_class import published, reproduce
 from streamdeid.lab.tables import Chapter
 from tests import drawn_people
@@ -35,12 +35,12 @@ def labels() -> dict[str, dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def people(photographs: list[Photograph], labels: dict[str, dict[str, str]]) -> People:
+def people(photographs: list[Photograph], labels: dict[str, dict[str, str]]) -> ExpressionPeople:
     """All of them."""
     return people_with_both(photographs, labels)
 
 
-def simulated(people: People, gap: float, seed: int = 1) -> Vectors:
+def simulated(people: ExpressionPeople, gap: float, seed: int = 1) -> Vectors:
     """Vectors (n, 40) in which every person is somewhere and a smile moves by `gap` along one axis."""
     rng = np.random.default_rng(seed)
     somewhere = rng.standard_normal((people.person.max() + 1, 40)) * np.linspace(4.0, 0.5, 40)
@@ -64,7 +64,7 @@ def test_people_need_both_expressions_and_a_label(
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_gallery_has_both_genders_and_both_pictures_of_each(people: People, seed: int) -> None:
+def test_a_gallery_has_both_genders_and_both_pictures_of_each(people: ExpressionPeople, seed: int) -> None:
     one = split(people, np.random.default_rng(seed))
     gallery, unseen = set(people.person[one.gallery].tolist()), set(people.person[one.unseen].tolist())
     assert not gallery & unseen and len(gallery | unseen) == PEOPLE
@@ -76,11 +76,11 @@ def test_london_fills_the_gallery_of_the_paper() -> None:
     """49 women and 53 men: 132 pictures."""
     count = 102
     gender = np.repeat(np.where(np.arange(count) < 49, "female", "male"), 2)
-    crowd = People((), np.arange(2 * count) % 2 == 1, np.arange(2 * count) // 2, gender)
+    crowd = ExpressionPeople((), np.arange(2 * count) % 2 == 1, np.arange(2 * count) // 2, gender)
     assert len(split(crowd, np.random.default_rng(0)).gallery) == 132
 
 
-def test_the_unseen_take_no_part_in_the_choice(people: People) -> None:
+def test_the_unseen_take_no_part_in_the_choice(people: ExpressionPeople) -> None:
     one = split(people, np.random.default_rng(1))
     images = {"bad": simulated(people, 0.0), "good": simulated(people, 4.0)}
     tried = [choose(name, rows, people, one.gallery, np.random.default_rng(2)) for name, rows in images.items()]
@@ -93,7 +93,7 @@ def test_the_unseen_take_no_part_in_the_choice(people: People) -> None:
     assert np.array_equal(again.face.weights, chosen.face.weights)
 
 
-def test_chance_is_measured_where_there_is_no_expression(people: People) -> None:
+def test_chance_is_measured_where_there_is_no_expression(people: ExpressionPeople) -> None:
     """Training accuracy may be perfect; that of people left out must not."""
     accuracies = []
     for seed in range(8):

@@ -35,7 +35,7 @@ from streamdeid.lab.picture_attacks.picture_sets import (
 )
 from streamdeid.lab.picture_attacks.recognition import recognition_chapter
 from streamdeid.lab.picture_attacks.refitted import refitted_chapter
-from streamdeid.lab.picture_attacks.scores import Known, distances, score
+from streamdeid.lab.picture_attacks.scores import KnownFaces, distances, score
 from streamdeid.lab.picture_attacks.sessions import sessions_chapter
 from streamdeid.lab.picture_attacks.soft_biometrics import soft_biometrics_chapter
 from streamdeid.lab.tables import Chapter, limits
@@ -57,7 +57,7 @@ def _met(chapter: Chapter, words: str) -> list[bool]:
 
 def test_scores_of_the_person_himself_of_strangers_and_of_nobody() -> None:
     rng = np.random.default_rng(0)
-    known = Known(rng.standard_normal((30, 8)), tuple(_names(30)))
+    known = KnownFaces(rng.standard_normal((30, 8)), tuple(_names(30)))
     people = _names(20)
     same = score(known.vectors[:20] + 1e-3, people, known, rng)
     assert (
@@ -73,7 +73,7 @@ def test_scores_of_the_person_himself_of_strangers_and_of_nobody() -> None:
 
 def test_several_probes_of_a_person_do_not_narrow_the_limits() -> None:
     rng = np.random.default_rng(1)
-    known = Known(rng.standard_normal((10, 4)), tuple(_names(10)))
+    known = KnownFaces(rng.standard_normal((10, 4)), tuple(_names(10)))
     # Five are found as themselves, five as somebody else.
     half = known.vectors[np.where(np.arange(10) < 5, np.arange(10), (np.arange(10) + 1) % 10)] + 1e-6
     once = score(half, _names(10), known, np.random.default_rng(2)).rank_1
@@ -84,7 +84,7 @@ def test_several_probes_of_a_person_do_not_narrow_the_limits() -> None:
 
 def test_impostors_are_pairs_of_different_people() -> None:
     vectors = np.array([[0.0], [1.0], [5.0]])
-    assert sorted(Known(vectors, ("a", "b", "a")).impostors()) == [1.0, 4.0]
+    assert sorted(KnownFaces(vectors, ("a", "b", "a")).impostors()) == [1.0, 4.0]
     assert np.allclose(distances(vectors, vectors), np.abs(vectors - vectors.T))
 
 
@@ -108,7 +108,7 @@ def test_every_session_has_its_own_faces(fitting: FitModel, gallery: Gallery) ->
     assert not np.array_equal(made.pictures[0], made.pictures[2])
 
 
-def _vectors_chapter(ours: Floats, paper: Floats, floor: Floats, known: Known, people: list[str]) -> Chapter:
+def _vectors_chapter(ours: Floats, paper: Floats, floor: Floats, known: KnownFaces, people: list[str]) -> Chapter:
     given = _set(people)
     sets = dict.fromkeys((JPEG_AGAIN, BLACK_HULL, SAMPLED, PAPER), given)
     rows = {JPEG_AGAIN: known.vectors[: len(people)], BLACK_HULL: floor, SAMPLED: ours, PAPER: paper}
@@ -130,7 +130,7 @@ def _set(people: list[str], sessions: tuple[int, ...] = ()) -> object:
 
 def test_bars_are_met_by_strangers_and_missed_by_the_persons_themselves() -> None:
     rng = np.random.default_rng(3)
-    known = Known(rng.standard_normal((60, 16)), tuple(_names(60)))
+    known = KnownFaces(rng.standard_normal((60, 16)), tuple(_names(60)))
     people = _names(30)
     far = 30.0 + rng.standard_normal((30, 16))
     near = known.vectors[:30] + 0.05 * rng.standard_normal((30, 16))
@@ -144,7 +144,7 @@ def test_bars_are_met_by_strangers_and_missed_by_the_persons_themselves() -> Non
 
 def test_controls_notice_a_recogniser_that_knows_nobody_and_labels_that_are_not_shuffled() -> None:
     rng = np.random.default_rng(4)
-    known = Known(rng.standard_normal((60, 16)), tuple(_names(60)))
+    known = KnownFaces(rng.standard_normal((60, 16)), tuple(_names(60)))
     given = {
         JPEG_AGAIN: _set(_names(30)),
         BLACK_HULL: _set(_names(30)),
@@ -168,7 +168,7 @@ def test_controls_notice_a_recogniser_that_knows_nobody_and_labels_that_are_not_
 def test_sessions_link_what_stays_and_not_what_is_drawn_anew() -> None:
     rng = np.random.default_rng(5)
     people, donors = _names(40), _names(40, "donors")
-    known = Known(rng.standard_normal((40, 16)), tuple(people))
+    known = KnownFaces(rng.standard_normal((40, 16)), tuple(people))
     stays = rng.standard_normal((40, 16)) + 20.0
 
     def anew(names: list[str]) -> tuple[object, Floats]:
@@ -191,7 +191,7 @@ def test_sessions_link_what_stays_and_not_what_is_drawn_anew() -> None:
 
 def test_refitting_finds_a_kept_residual_and_nothing_in_a_drawn_face() -> None:
     donors, people = simulated_faces.faces(40, 1), _names(30)
-    known = Known(simulated_faces.faces(30, 2), tuple(people))
+    known = KnownFaces(simulated_faces.faces(30, 2), tuple(people))
     shifted = known.vectors + donors[:5].mean(axis=0) - donors[5:10].mean(axis=0)
     drawn = simulated_faces.faces(30, 3)
     lost = drawn.copy()
@@ -207,7 +207,9 @@ def test_refitting_finds_a_kept_residual_and_nothing_in_a_drawn_face() -> None:
 
 def test_a_face_that_is_a_donors_is_noticed() -> None:
     rng = np.random.default_rng(7)
-    donors, strangers = (Known(rng.standard_normal((30, 12)), tuple(_names(30, g))) for g in ("donors", "strangers"))
+    donors, strangers = (
+        KnownFaces(rng.standard_normal((30, 12)), tuple(_names(30, g))) for g in ("donors", "strangers")
+    )
     people = _names(30, "strangers")
     harmless = donors_chapter("x", {SAMPLED: (rng.standard_normal((30, 12)) * 1.6, people)}, donors, strangers, SAMPLED)
     assert all(verdict.met for verdict in harmless.verdicts) and len(harmless.verdicts) == 8

@@ -15,7 +15,7 @@ from streamdeid.core.arrays import Picture, Points, Vector, Vectors
 from streamdeid.core.faces import Keypoints
 from streamdeid.lab.picture_attacks import posed_recognition
 from streamdeid.lab.picture_attacks.laboratory import Subjects, key_of
-from streamdeid.lab.picture_attacks.other_photographs import OTHERS, People
+from streamdeid.lab.picture_attacks.other_photographs import OTHERS, PhotographedPeople
 from streamdeid.lab.picture_attacks.posed_faces import (
     WIDTHS,
     black_region_at,
@@ -26,7 +26,7 @@ from streamdeid.lab.picture_attacks.posed_faces import (
     unaltered_at,
 )
 from streamdeid.lab.picture_attacks.posed_recognition import posed_chapter
-from streamdeid.lab.picture_attacks.scores import Known, Score, score
+from streamdeid.lab.picture_attacks.scores import KnownFaces, Score, score
 from streamdeid.render.light import LightFrame
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.posed_face import PosedFrame
@@ -107,7 +107,7 @@ def test_the_chapter_has_every_size_against_the_same_and_other_photographs(
 ) -> None:
     unseen = tuple(photographs(model, range(4), group="unseen"))
     donors = tuple(photographs(model, range(20, 23), group="donors"))
-    others = People(
+    others = PhotographedPeople(
         tuple(photographs(model, range(4, 6), group="people")),
         tuple(photographs(model, range(4, 6), group="people", expression="open")),
     )
@@ -126,7 +126,7 @@ def test_the_chapter_has_every_size_against_the_same_and_other_photographs(
     }
 
 
-def _scores(ours: Vectors, floor: Vectors, unaltered: Vectors, known: Known) -> dict[str, Score]:
+def _scores(ours: Vectors, floor: Vectors, unaltered: Vectors, known: KnownFaces) -> dict[str, Score]:
     rng, names = np.random.default_rng(1), known.people[: len(ours)]
     rows = [(unaltered_at, unaltered), (black_region_at, floor), (posed_at, ours)]
     return {name(width): score(vectors, names, known, rng) for width in WIDTHS for name, vectors in rows}
@@ -134,7 +134,7 @@ def _scores(ours: Vectors, floor: Vectors, unaltered: Vectors, known: Known) -> 
 
 def test_a_posed_face_that_tells_more_than_a_black_hull_is_missed() -> None:
     rng = np.random.default_rng(3)
-    known = Known(rng.standard_normal((60, 16)), tuple(f"p/{i:03d}" for i in range(60)))
+    known = KnownFaces(rng.standard_normal((60, 16)), tuple(f"p/{i:03d}" for i in range(60)))
     itself, strange = known.vectors[:30] + 0.01, 30.0 + rng.standard_normal((30, 16))
     good = posed_recognition._verdicts("x", _scores(strange, strange, itself, known))
     assert len(good) == 2 * len(WIDTHS) and all(verdict.met for verdict in good)

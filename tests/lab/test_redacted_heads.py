@@ -25,9 +25,9 @@ from streamdeid.lab.picture_attacks.redacted_heads import (
     heads_alone,
     redacted_heads,
 )
-from streamdeid.lab.picture_attacks.redaction_inversion import Pairs, named, named_in_folds
+from streamdeid.lab.picture_attacks.redaction_inversion import RedactedPairs, named, named_in_folds
 from streamdeid.lab.picture_attacks.redactions import ATTACKS, NAIVE, SAME, UNSEEN, redactions_chapter
-from streamdeid.lab.picture_attacks.scores import Known
+from streamdeid.lab.picture_attacks.scores import KnownFaces
 from tests.drawn_photographs import photographs
 
 
@@ -80,7 +80,7 @@ def test_a_chip_is_upright_and_of_one_size(people: list[Photograph]) -> None:
     assert face[6:10, 6:10].mean() > 60 and face.std() > 8
 
 
-def _pairs(count: int, told: float, seed: int = 0) -> tuple[Pairs, Pairs]:
+def _pairs(count: int, told: float, seed: int = 0) -> tuple[RedactedPairs, RedactedPairs]:
     """Faces of `count` people twice, and pictures of them that tell so much: learnt from, and asked."""
     rng = np.random.default_rng(seed)
     faces = rng.normal(0, 1, (count, 12)) * np.linspace(4, 1, 12)
@@ -88,7 +88,9 @@ def _pairs(count: int, told: float, seed: int = 0) -> tuple[Pairs, Pairs]:
     seen = told * faces @ mixing + rng.normal(0, 1, (count, 40))
     half = count // 2
     numbers = np.arange(count)
-    return Pairs(seen[:half], faces[:half], numbers[:half]), Pairs(seen[half:], faces[half:], numbers[half:])
+    return RedactedPairs(seen[:half], faces[:half], numbers[:half]), RedactedPairs(
+        seen[half:], faces[half:], numbers[half:]
+    )
 
 
 def test_the_learner_finds_what_is_told_and_nothing_where_nothing_is() -> None:
@@ -96,8 +98,8 @@ def test_the_learner_finds_what_is_told_and_nothing_where_nothing_is() -> None:
     assert named(learnt, asked, asked, 30).mean() > 0.8
     learnt, asked = _pairs(200, 0.0)
     assert named(learnt, asked, asked, 30).mean() < 0.06
-    empty = Pairs(np.zeros_like(learnt.seen), learnt.faces, learnt.people)
-    blank = Pairs(np.zeros_like(asked.seen), asked.faces, asked.people)
+    empty = RedactedPairs(np.zeros_like(learnt.seen), learnt.faces, learnt.people)
+    blank = RedactedPairs(np.zeros_like(asked.seen), asked.faces, asked.people)
     assert named(empty, blank, asked, 30).mean() <= 0.01
 
 
@@ -105,7 +107,7 @@ def test_in_folds_nobody_is_learnt_from_who_is_asked() -> None:
     pairs, _ = _pairs(120, 1.0)
     assert named_in_folds(pairs, pairs, pairs, 30, 2).mean() > 0.5
     own = np.eye(len(pairs.people)) * 10  # everybody's picture is a mark of his own: useless for others
-    marked = Pairs(own, pairs.faces, pairs.people)
+    marked = RedactedPairs(own, pairs.faces, pairs.people)
     assert named_in_folds(marked, marked, marked, 30, 2).mean() < 0.1
 
 
@@ -141,7 +143,7 @@ def test_the_chapter_on_drawn_people(model: AppearanceModel, monkeypatch: pytest
 
 def test_without_two_photographs_of_donors_there_is_no_chapter(model: AppearanceModel) -> None:
     few = tuple(photographs(model, range(3), group="donors"))
-    known = Known(np.zeros((3, 2)), tuple(p.person for p in few))
+    known = KnownFaces(np.zeros((3, 2)), tuple(p.person for p in few))
     nothing = redactions_chapter(_Pixels(), known, Subjects(few, few), lambda share, text: None)
     assert nothing is None
 

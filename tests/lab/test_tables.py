@@ -15,7 +15,7 @@ import pytest
 
 from streamdeid.errors import OutputError
 from streamdeid.lab.plots import histogram_plot, line_plot
-from streamdeid.lab.tables import Chapter, Table, Verdict, percent, within, write_chapters
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table, percent, within, write_chapters
 
 TABLE = Table(
     "Recognition",
@@ -28,7 +28,10 @@ CHAPTER = Chapter(
     "Newton's attacks",
     "What was done.",
     (TABLE,),
-    (Verdict("bar mask falls to the parrot", "100 %", "99.5 %", True), Verdict("noise", "1 %", "4.0 %", False)),
+    (
+        ClaimVerdict("bar mask falls to the parrot", "100 %", "99.5 %", True),
+        ClaimVerdict("noise", "1 %", "4.0 %", False),
+    ),
     ("newton.png",),
 )
 
@@ -56,7 +59,7 @@ def test_markdown_tables_keep_their_cells(tmp_path: Path) -> None:
 
 def test_json_is_stable_sorted_and_without_nan(tmp_path: Path) -> None:
     table = Table("t", ("x", "y"), ((math.nan, math.inf), (np.float64(0.5), True)))
-    chapter = Chapter("c", "C", "", (table,), (Verdict("v", "1", "1", bool(np.bool_(True))),))
+    chapter = Chapter("c", "C", "", (table,), (ClaimVerdict("v", "1", "1", bool(np.bool_(True))),))
     extra = {"z": np.array([1.0, np.nan]), "a": {"path": Path("here"), "n": np.int64(3)}, "s": {2, 1}}
     texts = []
     for folder in ("one", "two"):

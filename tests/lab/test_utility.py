@@ -24,11 +24,11 @@ from streamdeid.lab.utility import crowd_chapter, measure
 from streamdeid.lab.utility.attribute_agreement import attribute_agreement, label_of
 from streamdeid.lab.utility.chapters import attribute_chapter, detection_chapter, expression_chapter, geometry_chapter
 from streamdeid.lab.utility.correlation import concordance, pearson
-from streamdeid.lab.utility.distinguishability import Distances, drawn_people, surrogates_of
+from streamdeid.lab.utility.distinguishability import PairDistances, drawn_people, surrogates_of
 from streamdeid.lab.utility.expression_agreement import expression_agreement
 from streamdeid.lab.utility.landmark_geometry import MEASURES, geometry
 from streamdeid.lab.utility.measure import measure_utility
-from streamdeid.lab.utility.refit import Refit, refit_originals, refit_published
+from streamdeid.lab.utility.refit import RefitFaces, refit_originals, refit_published
 from streamdeid.lab.utility.results import ORIGINALS, Results, preserving
 from streamdeid.surrogates.attributes import ATTRIBUTES, Discriminant
 from streamdeid.surrogates.choice import METHODS, SAMPLED
@@ -167,18 +167,18 @@ def test_labels_of_a_table() -> None:
 
 
 def test_distances_of_all_pairs() -> None:
-    found = Distances.of(np.array([[0.0, 0.0], [3.0, 4.0], [np.nan, 0.0], [0.0, 0.0]]))
+    found = PairDistances.of(np.array([[0.0, 0.0], [3.0, 4.0], [np.nan, 0.0], [0.0, 0.0]]))
     assert (found.faces, found.least, found.largest) == (3, 0.0, 5.0)
     assert found.mean == pytest.approx(10 / 3)
     assert found.deviation == 0.0  # without the repetition
     assert found.ratios(found)[1:3] == (1.0, 1.0)
     assert math.isnan(found.ratios(found)[0])
-    assert math.isnan(Distances.of(np.zeros((1, 2))).least)
+    assert math.isnan(PairDistances.of(np.zeros((1, 2))).least)
 
 
 def test_equal_faces_are_at_zero_exactly() -> None:
     face = 1e4 * np.random.default_rng(6).standard_normal(138)
-    assert Distances.of(np.stack([face, face, -face])).least == 0.0
+    assert PairDistances.of(np.stack([face, face, -face])).least == 0.0
 
 
 def test_drawn_people_vary_as_donors_do() -> None:
@@ -198,7 +198,7 @@ def test_drawn_surrogates_differ_and_centroids_repeat() -> None:
     shared = surrogates_of(people, gallery, simulated_faces.VARIANCES, "k-same-furthest", key)
     assert (drawn.distinct, drawn.refused, drawn.relaxed) == (40, 0, 0)
     assert shared.distinct < 30
-    assert Distances.of(shared.vectors).least == 0.0 < Distances.of(drawn.vectors).least
+    assert PairDistances.of(shared.vectors).least == 0.0 < PairDistances.of(drawn.vectors).least
 
 
 # Pictures
@@ -279,10 +279,10 @@ def results(published: Floats, landmarks: Floats, detected: bool = True) -> Resu
     originals = smilers(len(published), 1, SMILE)
     before = simulated_landmarks(len(published))
     flags = np.ones(published.shape[:2], np.bool_)
-    after = Refit(published, landmarks, flags, flags & detected)
+    after = RefitFaces(published, landmarks, flags, flags & detected)
     refits = {}
     for people in ("london", "canada"):
-        refits[people, ORIGINALS] = Refit(originals, before, flags, flags)
+        refits[people, ORIGINALS] = RefitFaces(originals, before, flags, flags)
         for name in (*METHODS, *(preserving((attribute,)) for attribute in ATTRIBUTES)):
             refits[people, name] = after
     return Results(originals, refits, {}, dict.fromkeys(refits, len(published)))

@@ -17,13 +17,13 @@ from streamdeid.core.shipped_models import shipped
 from streamdeid.errors import InputError, SettingsError
 from streamdeid.report.audit import FileCheck, Totals, check_files, read_report, warnings_of
 from streamdeid.report.redaction_report import (
-    Choice,
     FileFailure,
     FileReport,
     FileSide,
     PictureFormat,
     ProvisionalCounts,
     Report,
+    RunChoice,
     Timings,
     as_json,
     write_report,
@@ -34,10 +34,10 @@ from streamdeid.surrogates.models import GALLERY, MODEL, read_hashes
 Values = dict[str, Any]
 
 
-def choice(method: str = "k-diff-furthest", **changes: Any) -> Choice:
+def choice(method: str = "k-diff-furthest", **changes: Any) -> RunChoice:
     """What a plain run with a key chooses."""
     hashes = read_hashes(shipped())
-    plain = Choice(
+    plain = RunChoice(
         method=method,
         k=5,
         q=0.5,

@@ -11,13 +11,13 @@ import pytest
 
 from streamdeid.errors import OutputError
 from streamdeid.report.redaction_report import (
-    Choice,
     FileFailure,
     FileReport,
     FileSide,
     PictureFormat,
     ProvisionalCounts,
     Report,
+    RunChoice,
     Timings,
     as_json,
     finite,
@@ -166,7 +166,7 @@ def report(tmp_path: Path) -> Report:
         {"1": {"own face": 80, "posed face": 10}}, {"new": 1}, {"chosen": 1}, 0, 0, ("data stream 2",), timings,
     )  # fmt: skip
     words = guarantee("k-diff-furthest", q=0.5, factor=2.0, worst_bits=1.0)
-    choice = Choice(
+    choice = RunChoice(
         method="k-diff-furthest",
         k=5,
         q=0.5,

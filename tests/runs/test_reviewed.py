@@ -43,7 +43,7 @@ from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import Plan
 from streamdeid.report.counts import Counts
 from streamdeid.report.redaction_report import FileReport, FileSide
-from streamdeid.runs.again import Again, Recorded, count_copied, count_rendered
+from streamdeid.runs.again import Again, EditedRecording, count_copied, count_rendered
 from streamdeid.runs.analysed import header_of, why_not_decided_so
 from streamdeid.runs.files import filter_file
 from streamdeid.runs.step import Done
@@ -312,7 +312,7 @@ def test_people_are_counted_alike_however_they_were_rendered() -> None:
     done = Done(PendingFrame(frame, tracks, None), plans, DeidentifiedFrame(planes, Fraction(0), 0, tuple(hidden)))
     analysis = analysis_of([[_soft(1, 7, 1), _soft(2, 0, 2)], [_soft(1, 7, 1)]])
     places = Places.of(analysis)
-    recorded = Recorded(analysis, Applied(places, ()), places)
+    recorded = EditedRecording(analysis, Applied(places, ()), places)
     once, again, copied = Counts(), Counts(), Counts()
     done.count(once)
     count_rendered(again, done, recorded)
@@ -332,14 +332,14 @@ def test_what_was_cut_is_counted_alike_however_it_was_rendered() -> None:
     kept = [replace(_soft(number, 0, number), cut=number < 3) for number in (1, 2, 3)]
     analysis = analysis_of([kept, kept])
     places = Places.of(analysis)
-    recorded = Recorded(analysis, Applied(places, ()), places)
+    recorded = EditedRecording(analysis, Applied(places, ()), places)
     assert [track.cut for track in recorded.tracks(1)] == [True, True, False]
     once, again, copied, without = Counts(), Counts(), Counts(), Counts()
     done.count(once)
     count_rendered(again, done, recorded)
     count_copied(copied, recorded, [Segment(1, 1)], "solid")
     applied = Applied(places, (RemoveRedaction(1, Span(0, 0)),))
-    count_copied(without, Recorded(analysis, applied, places), [Segment(1, 1)], "solid")
+    count_copied(without, EditedRecording(analysis, applied, places), [Segment(1, 1)], "solid")
     assert (once.cut, again.cut, copied.cut, without.cut) == (2, 2, 2, 1)
 
 
@@ -347,7 +347,7 @@ def test_fixed_areas_are_counted_in_copied_frames_too() -> None:
     analysis = analysis_of([[_soft(1, 0)]] * 5)
     places = Places.of(analysis)
     counts = Counts()
-    count_copied(counts, Recorded(analysis, Applied(places, ()), places), [Segment(1, 2)], "solid", regions=2)
+    count_copied(counts, EditedRecording(analysis, Applied(places, ()), places), [Segment(1, 2)], "solid", regions=2)
     assert (counts.frames, counts.regions, counts.faces) == (3, 6, 3)
 
 
@@ -356,9 +356,9 @@ def test_who_was_not_known_yet_in_a_copied_frame_is_counted_as_nobody() -> None:
     analysis = analysis_of([[_soft(1, 0)], [_soft(1, 7)]])
     places = Places.of(analysis)
     counted, joined = Counts(), Counts()
-    count_copied(counted, Recorded(analysis, Applied(places, ()), places), [], "solid")
+    count_copied(counted, EditedRecording(analysis, Applied(places, ()), places), [], "solid")
     assert counted.by_person == {"0": {"soft redaction": 1}, "7": {"soft redaction": 1}}
-    count_copied(joined, Recorded(analysis, Applied(places, (JoinPersons(3, 7),)), places), [], "solid")
+    count_copied(joined, EditedRecording(analysis, Applied(places, (JoinPersons(3, 7),)), places), [], "solid")
     assert joined.persons.keys() == {0, 3}
 
 

@@ -24,7 +24,7 @@ from streamdeid.errors import ExitCode
 from streamdeid.runs.parts import write_drawing
 from streamdeid.service import ray_relays
 from streamdeid.service.lease import ENCODER, ENDING, LEASE
-from streamdeid.service.placed_child import Lost
+from streamdeid.service.placed_child import RelayLost
 from streamdeid.service.ray_relays import RayRelay
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.people import synthetic_people
@@ -270,7 +270,7 @@ def test_an_actor_is_not_started_again_by_ray_and_gets_secrets_by_reference() ->
     with pytest.raises(TimeoutError):
         relay.answer(1, 1.0)
     ray.fate = RayError("Traceback\n at rtsp://u:geheim@h/x\nModuleNotFoundError: No module named 'streamdeid'")
-    with pytest.raises(Lost, match=r"'streamdeid'$") as raised:
+    with pytest.raises(RelayLost, match=r"'streamdeid'$") as raised:
         relay.answer(1, 1.0)
     assert PASSWORD not in str(raised.value)
     relay.kill()

@@ -20,7 +20,7 @@ from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.runs.parts import still_detector
 from streamdeid.surrogates.gallery import Gallery
 from streamdeid.synthetic.demo_people import SIZE, demo_people, load_astronaut
-from streamdeid.synthetic.motion import Motion
+from streamdeid.synthetic.motion import PersonMotion
 from streamdeid.synthetic.moving_portrait import MovingPortrait
 from streamdeid.synthetic.people import SyntheticFrame
 
@@ -48,14 +48,14 @@ def found(detect: MediapipeFaces, frame: Frame) -> list[Face]:
     return sorted(faces, key=lambda face: face.box[0])
 
 
-def still(**tracks: float) -> Motion:
+def still(**tracks: float) -> PersonMotion:
     """One frame of a motion in which only the named tracks are not at rest."""
     at_rest = {name: np.zeros(1) for name in ("opening", "smile", "blink", "brows", "yaw", "pitch", "roll")}
     told = {name: np.array([value]) for name, value in tracks.items()}
-    return Motion(**{**at_rest, **told}, gaze=np.zeros((1, 2)), shift=np.zeros((1, 2)))
+    return PersonMotion(**{**at_rest, **told}, gaze=np.zeros((1, 2)), shift=np.zeros((1, 2)))
 
 
-def landmarks(detect: MediapipeFaces, portrait: MovingPortrait, motion: Motion) -> np.ndarray:  # type: ignore[type-arg]
+def landmarks(detect: MediapipeFaces, portrait: MovingPortrait, motion: PersonMotion) -> np.ndarray:  # type: ignore[type-arg]
     """What the landmarker sees of the portrait in one frame, (68, 2)."""
     picture = portrait.frame(motion, 0).picture
     planes = planes_from_rgb(np.clip(picture[:, : picture.shape[1] & ~1], 0, 255).astype(np.uint8))

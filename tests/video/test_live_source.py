@@ -24,7 +24,7 @@ from streamdeid.errors import ExitCode, InputError
 from streamdeid.video.files.source import FileSource
 from streamdeid.video.live import camera as camera_module
 from streamdeid.video.live import source as live_source
-from streamdeid.video.live.camera import CameraConnection, CodedPicture, Lost
+from streamdeid.video.live.camera import CameraConnection, ConnectionLost, DecodedPicture
 from streamdeid.video.live.source import LiveSource
 from tests.patience import PATIENCE, eventually
 from tests.rtsp import GstServer, gst_missing
@@ -358,12 +358,12 @@ class DrawnCamera:
     def __init__(self, act: Callable[[], list[int]]) -> None:
         self._act = act
 
-    def read(self) -> list[CodedPicture]:
+    def read(self) -> list[DecodedPicture]:
         """Pictures with the stamps that `act` gives."""
         pictures = []
         for stamp in self._act():
             image = av.VideoFrame.from_ndarray(picture(0, 64 if stamp < 900 else 32, 48), format="rgb24")
-            pictures.append(CodedPicture(image, Fraction(stamp, 25), time.monotonic()))
+            pictures.append(DecodedPicture(image, Fraction(stamp, 25), time.monotonic()))
         return pictures
 
     def close(self) -> None:
@@ -382,7 +382,7 @@ def play(monkeypatch: pytest.MonkeyPatch, connect: Callable[[int], DrawnCamera])
     return begun
 
 
-def dying(reason: Lost, pictures: int = 1) -> Callable[[], list[int]]:
+def dying(reason: ConnectionLost, pictures: int = 1) -> Callable[[], list[int]]:
     """Gives some pictures and is lost."""
     left = iter(range(pictures))
 
@@ -397,8 +397,8 @@ def dying(reason: Lost, pictures: int = 1) -> Callable[[], list[int]]:
 def test_a_refused_password_is_not_hammered_after_a_first_success(monkeypatch: pytest.MonkeyPatch) -> None:
     def connect(number: int) -> DrawnCamera:
         if number > 1:
-            raise Lost("user or password are wrong or missing (401)", refused=True)
-        return DrawnCamera(dying(Lost("the stream ended", ended=True)))
+            raise ConnectionLost("user or password are wrong or missing (401)", refused=True)
+        return DrawnCamera(dying(ConnectionLost("the stream ended", ended=True)))
 
     begun = play(monkeypatch, connect)
     with opened("rtsp://drawn/x") as source:
@@ -408,7 +408,7 @@ def test_a_refused_password_is_not_hammered_after_a_first_success(monkeypatch: p
 
 
 def test_a_camera_that_comes_and_goes_is_tried_for_ever_and_calmly(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun = play(monkeypatch, lambda number: DrawnCamera(dying(Lost("the stream ended", ended=True))))
+    begun = play(monkeypatch, lambda number: DrawnCamera(dying(ConnectionLost("the stream ended", ended=True))))
     with opened("rtsp://drawn/x") as source:
         arrivals = some(source, 4)
     assert rise(arrivals) and [arrival.connection for arrival in arrivals] == [1, 2, 3, 4]
@@ -418,8 +418,8 @@ def test_a_camera_that_comes_and_goes_is_tried_for_ever_and_calmly(monkeypatch: 
 def test_the_first_opening_is_tried_again_only_when_wished(monkeypatch: pytest.MonkeyPatch) -> None:
     def connect(number: int) -> DrawnCamera:
         if number < 3:
-            raise Lost("the connection was refused")
-        return DrawnCamera(dying(Lost("over"), 5))
+            raise ConnectionLost("the connection was refused")
+        return DrawnCamera(dying(ConnectionLost("over"), 5))
 
     play(monkeypatch, connect)
     with opened("rtsp://drawn/x", keep_trying=True) as source:
@@ -467,7 +467,7 @@ def test_readers_that_hang_are_no_more_than_a_few(monkeypatch: pytest.MonkeyPatc
 def test_a_picture_that_cannot_be_converted_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     stamps = iter(range(20))
 
-    def planes(picture: CodedPicture) -> object:
+    def planes(picture: DecodedPicture) -> object:
         if picture.stamp == 0:
             raise MemoryError
         return convert(picture)
@@ -476,8 +476,8 @@ def test_a_picture_that_cannot_be_converted_is_left_out(monkeypatch: pytest.Monk
         time.sleep(0.05)
         return [next(stamps)]
 
-    convert = CodedPicture.planes
-    monkeypatch.setattr(CodedPicture, "planes", planes)
+    convert = DecodedPicture.planes
+    monkeypatch.setattr(DecodedPicture, "planes", planes)
     play(monkeypatch, lambda number: DrawnCamera(act))
     with opened("rtsp://drawn/x") as source:
         assert some(source, 2)[0].frame.index == 1
@@ -488,7 +488,7 @@ def test_what_nobody_expected_is_a_lost_camera_and_tells_no_password(monkeypatch
     def connect(number: int) -> DrawnCamera:
         if number == 2:
             raise RuntimeError("rtsp://anna:sesame@drawn/x")
-        return DrawnCamera(dying(Lost("over")))
+        return DrawnCamera(dying(ConnectionLost("over")))
 
     play(monkeypatch, connect)
     with opened("rtsp://anna:sesame@drawn/x") as source:
@@ -532,7 +532,7 @@ def test_the_parser_is_used_again_where_the_last_connection_had_another_codec(mo
 
     def stand_in(*_: object, file: bool, codec: str | None, most_pixels: float) -> DrawnCamera:
         given.append(codec)
-        camera = DrawnCamera(dying(Lost("the stream ended", ended=True)))
+        camera = DrawnCamera(dying(ConnectionLost("the stream ended", ended=True)))
         camera.codec = "hevc"
         return camera
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import av
 import pytest
 
-from streamdeid.video.live.camera import CodedPicture
+from streamdeid.video.live.camera import DecodedPicture
 from streamdeid.video.pictures import orientation_of
 from tests.synthetic_video import encode, set_display_matrix
 
@@ -36,6 +36,6 @@ def test_a_picture_that_was_looked_at_goes_at_once(tmp_path: Path, turned: bool,
     with av.open(str(clip)) as container:
         for picture in container.decode(video=0):
             assert orientation_of(picture).rotation in ((90, 270) if turned else (0,))
-            CodedPicture(picture, None, 0.0).planes()
+            DecodedPicture(picture, None, 0.0).planes()
     del picture
     assert _alive() - before <= 2

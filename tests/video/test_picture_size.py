@@ -18,7 +18,7 @@ from streamdeid.errors import InputError, SettingsError
 from streamdeid.settings import Settings
 from streamdeid.video.files.seeking import SeekingSource
 from streamdeid.video.files.source import FileSource
-from streamdeid.video.live.camera import CameraConnection, Lost
+from streamdeid.video.live.camera import CameraConnection, ConnectionLost
 from tests.synthetic_video import encode
 
 SIDE = 15_000
@@ -104,7 +104,7 @@ def test_every_way_in_has_the_limit(codec: str, name: str, form: str, tmp_path: 
             opened(path, most_pixels=0.05)  # type: ignore[operator]
         assert "\n" not in str(caught.value)
         opened(path, most_pixels=0.064)  # type: ignore[operator]  # its very size
-    with pytest.raises(Lost, match="^its pictures have " + words):
+    with pytest.raises(ConnectionLost, match="^its pictures have " + words):
         CameraConnection(str(path), "tcp", 3.0, 3.0, file=True, most_pixels=0.05)
     camera = CameraConnection(str(path), "tcp", 3.0, 3.0, file=True, most_pixels=0.064)
     camera.close()

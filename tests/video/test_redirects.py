@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from streamdeid.video.live.camera import CameraConnection, Lost
+from streamdeid.video.live.camera import CameraConnection, ConnectionLost
 from tests.synthetic_video import encode
 
 
@@ -68,7 +68,7 @@ _PLACES = ["file://{}", "file:{}", "concat:{}", "subfile,,start,0,end,0,,:{}", "
 @pytest.mark.parametrize("place", _PLACES)
 def test_a_redirect_opens_no_file(place: str, server: _Server, tmp_path: Path) -> None:
     server.location = place.format(tmp_path / "secret.ts")
-    with pytest.raises(Lost, match=r"^it is not a video stream$"):
+    with pytest.raises(ConnectionLost, match=r"^it is not a video stream$"):
         opened(server)
     assert server.asked == ["/in"]
 
@@ -85,7 +85,7 @@ def test_a_redirect_opens_no_file(place: str, server: _Server, tmp_path: Path) -
 )
 def test_a_playlist_or_script_is_no_video(script: str, place: str, server: _Server, tmp_path: Path) -> None:
     server.body = script.format(place.format(tmp_path / "secret.ts")).encode()
-    with pytest.raises(Lost, match=r"^it is not a video stream$"):
+    with pytest.raises(ConnectionLost, match=r"^it is not a video stream$"):
         opened(server)
     assert server.asked == ["/in"]
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from streamdeid.core.arrays import Flags, Vectors
 from streamdeid.errors import SettingsError
-from streamdeid.lab.attacks.publish import Publisher
+from streamdeid.lab.attacks.publish import PeoplePublisher
 from streamdeid.lab.attacks.scoring import Scored
 from streamdeid.surrogates.choice import SAMPLED, SurrogateSettings
 
 
-def suspects(publisher: Publisher, seen: Vectors, published: Vectors, key: bytes) -> Flags:
+def suspects(publisher: PeoplePublisher, seen: Vectors, published: Vectors, key: bytes) -> Flags:
     """Who may be behind each surrogate: bool (n, n), row = surrogate, column = person, from the bank drawn again.
 
     seen and published (n, d); rows of nan have no suspects. Raises SettingsError when the method does not draw or the

@@ -11,7 +11,7 @@ from streamdeid.core.arrays import Vectors
 from streamdeid.lab.attacks.experiment import Scene, attacks, attacks_on_sampled, new_session, same_key_attacks, train
 from streamdeid.lab.attacks.linkage import linked
 from streamdeid.lab.attacks.open_set import Verified, verified
-from streamdeid.lab.attacks.publish import Publish, Publisher
+from streamdeid.lab.attacks.publish import PeoplePublisher, Publish
 from streamdeid.lab.attacks.scoring import Scored
 
 Progress = Callable[[str], None]
@@ -41,7 +41,7 @@ QUICK = Size(people=200, trials=2, sessions=2, others=150, same_key_trials=1, sa
 
 
 @dataclass(frozen=True)
-class Findings:
+class MethodFindings:
     """What the trials of one method gave."""
 
     scores: dict[str, list[Scored]] = field(default_factory=dict)
@@ -58,9 +58,9 @@ class Findings:
 
 def run_trials(
     name: str, publish: Publish, scene: Scene, size: Size, rng: np.random.Generator, progress: Progress | None
-) -> Findings:
+) -> MethodFindings:
     """Attack `size.trials` sessions of one method; `progress` hears of each."""
-    found = Findings()
+    found = MethodFindings()
     training = train(publish, scene, size.sessions, size.others, rng)
     for trial in range(size.trials):
         if progress is not None:
@@ -69,14 +69,14 @@ def run_trials(
         result = attacks(publish, scene, training, session, rng)
         if trial < size.same_key_trials:
             result |= same_key_attacks(publish, scene, session, size.same_key_pairs, rng)
-        if isinstance(publish, Publisher):
+        if isinstance(publish, PeoplePublisher):
             result |= attacks_on_sampled(publish, session, 0 if trial else size.replays, rng)
         for attack, score in result.items():
             found.scores.setdefault(attack, []).append(score)
         strangers = scene.population.capture(scene.population.sample(size.people, rng), rng)
         theirs = (
             publish.to_others(strangers, session.key)
-            if isinstance(publish, Publisher)
+            if isinstance(publish, PeoplePublisher)
             else publish(strangers, rng.bytes(32))
         )
         for metric_name, metric in training.metrics.items():

@@ -22,7 +22,7 @@ from streamdeid.lab.attacks.learnt_inversion import Learner, kernel_ridge, learn
 from streamdeid.lab.attacks.metrics import Metric, Pairs
 from streamdeid.lab.attacks.null_space import projected, residual
 from streamdeid.lab.attacks.people import Population
-from streamdeid.lab.attacks.publish import Publish, Publisher
+from streamdeid.lab.attacks.publish import PeoplePublisher, Publish
 from streamdeid.lab.attacks.scoring import Scored, scored
 from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.fixed_map import FixedMap
@@ -97,7 +97,7 @@ def pairs_of(
     """
     identities = population.sample(people, rng)
     seen, photographs = population.capture(identities, rng), population.capture(identities, rng)
-    publish = publish.to_others if sparse and isinstance(publish, Publisher) else publish
+    publish = publish.to_others if sparse and isinstance(publish, PeoplePublisher) else publish
     published = publish(seen, key)
     made = np.isfinite(published).all(axis=1)
     return Pairs(seen[made], published[made], photographs[made])
@@ -124,7 +124,7 @@ def attacks(
     for name in ("Euclid", "whitened"):
         found[f"A3 parrot, wrong key, {name}"] = training.metrics[name](published, parroted)
     maps = {"own pairs": scene.own_map}
-    right = publish.map_of(session.key) if isinstance(publish, Publisher) else None
+    right = publish.map_of(session.key) if isinstance(publish, PeoplePublisher) else None
     if right is not None:
         found["A3 parrot, right key, whitened"] = training.metrics["whitened"](
             published, publish(photographs, session.key)
@@ -166,7 +166,7 @@ def same_key_attacks(
 
 
 def attacks_on_sampled(
-    publisher: Publisher, session: AttackSession, replays: int, rng: np.random.Generator
+    publisher: PeoplePublisher, session: AttackSession, replays: int, rng: np.random.Generator
 ) -> dict[str, Scored]:
     """Attacks on the drawn default alone: the optimal attacker, and one who holds the key.
 

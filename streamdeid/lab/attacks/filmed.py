@@ -22,7 +22,7 @@ _DETAIL_WIDTH, _DETAIL_EVERY, _MOST_DETAILS = 80.0, 10, 12
 
 
 @dataclass(frozen=True)
-class Pair:
+class FilmedPair:
     """A face in the original and what the filter published in its place."""
 
     seconds: float
@@ -48,7 +48,7 @@ class Person:
     faces: int = 0
     """Frames in which the original's face has landmarks and is wide enough."""
 
-    def add(self, pair: Pair, model: AppearanceModel) -> None:
+    def add(self, pair: FilmedPair, model: AppearanceModel) -> None:
         """One frame more; faces under `LEAST_WIDTH` are passed over."""
         points = points_of(pair.face)
         width = float(np.ptp(points[:, 0]))
@@ -69,10 +69,12 @@ class Person:
             self.moved[side].append(motion.signals(place, model))
             self.averages[side].add(here if side == 0 else aligned(planes, place, model))
 
-    def motions(self) -> tuple[motion.Motion, motion.Motion]:
+    def motions(self) -> tuple[motion.MotionSignals, motion.MotionSignals]:
         """The motion of the original and of the published face."""
         times = np.array(self.seconds)
-        return motion.Motion(times, np.stack(self.moved[0])), motion.Motion(times, np.stack(self.moved[1]))
+        return motion.MotionSignals(times, np.stack(self.moved[0])), motion.MotionSignals(
+            times, np.stack(self.moved[1])
+        )
 
 
 @dataclass

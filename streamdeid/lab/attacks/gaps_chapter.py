@@ -13,7 +13,7 @@ from streamdeid.lab.attacks import gaps
 from streamdeid.lab.attacks.filmed import Filmed, Person
 from streamdeid.lab.attacks.video_chapters import between, over_people
 from streamdeid.lab.identification import Interval, exact_limits
-from streamdeid.lab.tables import Chapter, Table, Verdict, percent
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table, percent
 
 _SMOOTH = 0.001
 """Share of pixels: how far smoothly spread differences may miss the estimate of chance."""
@@ -36,16 +36,18 @@ def gaps_chapter(clips: Sequence[Filmed], tags: Table | None, survived: Sequence
         )
         tables.append(Table("Faces that keep their pixels", columns, rows, note))
         headline = f"{_per_10k(limits.value)} per 10,000 ({kept} of {faces})" if faces else "not measured"
-        verdicts.append(Verdict("no face keeps its pixels", "0 per 10,000 faces", headline, faces > 0 and kept == 0))
+        verdicts.append(
+            ClaimVerdict("no face keeps its pixels", "0 per 10,000 faces", headline, faces > 0 and kept == 0)
+        )
         measured = f"{len(late)} appearances, longest {max(late, default=0)} frames"
-        verdicts.append(Verdict("no face is covered late", "0 appearances", measured, not late))
+        verdicts.append(ClaimVerdict("no face is covered late", "0 appearances", measured, not late))
     people = {clip.name: clip.main for clip in clips if clip.main is not None}
     if people:
         _inside(people, tables, verdicts)
     if tags is not None:
         tables.append(tags)
         told = ", ".join(survived) or "none"
-        verdicts.append(Verdict("no tag of the original's file survives", "none", told, not survived))
+        verdicts.append(ClaimVerdict("no tag of the original's file survives", "none", told, not survived))
     text = (
         "What leaves without being replaced needs no attack. Faces are counted where an independent detector sees "
         "them, so what both detectors miss is not counted, and what only looks like a face is. Inside the hull (the "
@@ -82,7 +84,7 @@ def _exposure_rows(
     return (*rows, ("all", *total, max(everyone, default=0))), total[2], total[1], everyone
 
 
-def _inside(people: Mapping[str, Person], tables: list[Table], verdicts: list[Verdict]) -> None:
+def _inside(people: Mapping[str, Person], tables: list[Table], verdicts: list[ClaimVerdict]) -> None:
     """Pixels and fine detail of the original inside the hull."""
     beyond = np.array([[gaps.beyond_chance(zone) for zone in p.differences] for p in people.values()])
     rows = []
@@ -95,7 +97,7 @@ def _inside(people: Mapping[str, Person], tables: list[Table], verdicts: list[Ve
     tables.append(Table("Pixels equal to the original's", columns, tuple(rows), note))
     inside = over_people(beyond[:, 0])
     verdicts.append(
-        Verdict(
+        ClaimVerdict(
             "inside the hull no pixel is the original's",
             f"equal beyond chance: the 95 % limits reach {percent(_SMOOTH)} or less",
             f"{percent(inside.value, 2)} ({between(inside, 2)})",
@@ -115,7 +117,7 @@ def _inside(people: Mapping[str, Person], tables: list[Table], verdicts: list[Ve
     note = "Brightness less its blur of a sixtieth of the face's width, in the model's frame, inside the rim."
     tables.append(Table("Correlation of fine detail", ("Pictures", "People", "Correlation", "95 %"), detail, note))
     verdicts.append(
-        Verdict(
+        ClaimVerdict(
             "fine detail tells no more of the own original than of another's",
             "95 % limits of the difference reach 0 or less",
             f"{three[2].value:+.3f} ({_plain(three[2])})",

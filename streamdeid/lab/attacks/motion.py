@@ -45,21 +45,21 @@ _LARGEST_GAP = 0.2
 
 
 @dataclass(frozen=True)
-class Motion:
+class MotionSignals:
     """Signals of one person. seconds: float64 (n,), rising; values: float64 (n, s)."""
 
     seconds: Floats
     values: Floats
 
-    def parts(self) -> tuple[Motion, Motion]:
+    def parts(self) -> tuple[MotionSignals, MotionSignals]:
         """What is learnt from, and what is to be named; each less its own mean."""
         border = self.seconds[0] + LEARNT * (self.seconds[-1] - self.seconds[0])
         first = self.seconds <= border
         return self._part(first), self._part(~first)
 
-    def _part(self, chosen: NDArray[np.bool_]) -> Motion:
+    def _part(self, chosen: NDArray[np.bool_]) -> MotionSignals:
         values = self.values[chosen]
-        return Motion(self.seconds[chosen], values - (values.mean(axis=0) if len(values) else 0.0))
+        return MotionSignals(self.seconds[chosen], values - (values.mean(axis=0) if len(values) else 0.0))
 
 
 def signals(points: Points, model: AppearanceModel) -> Floats:
@@ -80,7 +80,7 @@ def signals(points: Points, model: AppearanceModel) -> Floats:
     return np.array([opening, width, corners, face[CHIN, 1] - face[33, 1], *eyes, *brows, *angles])
 
 
-def described(moved: Motion) -> tuple[Floats, Floats]:
+def described(moved: MotionSignals) -> tuple[Floats, Floats]:
     """Starts (w,) and features (w, f) of the windows of `UNIT` seconds: means, spreads and autocorrelations."""
     known = moved.seconds
     if len(known) < 2:
@@ -96,7 +96,9 @@ def described(moved: Motion) -> tuple[Floats, Floats]:
     return times[starts], np.stack(rows) if rows else np.zeros((0, 0))
 
 
-def trials(learnt: Mapping[str, Motion], later: Mapping[str, Motion], seconds: float) -> dict[str, NDArray[np.bool_]]:
+def trials(
+    learnt: Mapping[str, MotionSignals], later: Mapping[str, MotionSignals], seconds: float
+) -> dict[str, NDArray[np.bool_]]:
     """Whether each stretch of `seconds` of each person's later part is named right: bool (stretches,) by person.
 
     The gallery is everybody with at least one window to learn from; stretches overlap by half.

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from streamdeid.core.arrays import Vector, Vectors
-from streamdeid.lab.attacks.campaign import FULL, Findings, Progress, Size, run_trials
+from streamdeid.lab.attacks.campaign import FULL, MethodFindings, Progress, Size, run_trials
 from streamdeid.lab.attacks.experiment import Scene
 from streamdeid.lab.attacks.people import Population
-from streamdeid.lab.attacks.publish import Publish, Publisher
+from streamdeid.lab.attacks.publish import PeoplePublisher, Publish
 from streamdeid.lab.attacks.results import (
     UNALTERED,
     UNRELATED,
@@ -70,10 +70,10 @@ def attack_parameters(
     population = Population.of(donors if people is None else np.concatenate([donors, people]))
     identities = population.sample(size.people, rng) if people is None else people
     scene = Scene(population, identities, k_diff_map(donors, settings.k, rng))
-    publishers: dict[str, Publish] = {name: Publisher(name, gallery, variances, settings) for name in METHODS}
+    publishers: dict[str, Publish] = {name: PeoplePublisher(name, gallery, variances, settings) for name in METHODS}
     publishers[UNALTERED] = lambda seen, _key: seen
     publishers[UNRELATED] = lambda seen, key: population.sample(len(seen), np.random.default_rng(list(key)))
-    found: dict[str, Findings] = {}
+    found: dict[str, MethodFindings] = {}
     for name, publish in publishers.items():
         found[name] = run_trials(name, publish, scene, size, rng, progress)
     chance = 1.0 / len(identities)

@@ -47,7 +47,7 @@ def published(
 
 
 @dataclass(frozen=True)
-class Publisher:
+class PeoplePublisher:
     """`published` with everything but people and key."""
 
     method: str

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from streamdeid.core.arrays import Vectors
-from streamdeid.lab.attacks.campaign import Findings
+from streamdeid.lab.attacks.campaign import MethodFindings
 from streamdeid.lab.attacks.linkage import ahead, scores, unlinkability
 from streamdeid.lab.attacks.open_set import FALSE_ACCEPTS, summary
 from streamdeid.lab.attacks.scoring import interval, scored
@@ -17,7 +17,7 @@ from streamdeid.lab.tables import Table, limits
 UNALTERED, UNRELATED = "unaltered", "unrelated draw"
 
 
-def ranks_table(title: str, found: Mapping[str, Findings], rank: int, rng: np.random.Generator) -> Table:
+def ranks_table(title: str, found: Mapping[str, MethodFindings], rank: int, rng: np.random.Generator) -> Table:
     """One row for each attack, one column for each method; "-" where the attack does not apply."""
     names = sorted(dict.fromkeys(attack for one in found.values() for attack in one.scores), key=_in_order)
     rows = []
@@ -29,7 +29,7 @@ def ranks_table(title: str, found: Mapping[str, Findings], rank: int, rng: np.ra
     return Table(title, ("attack", *found), tuple(rows))
 
 
-def verification_table(found: Mapping[str, Findings], rng: np.random.Generator) -> Table:
+def verification_table(found: Mapping[str, MethodFindings], rng: np.random.Generator) -> Table:
     """TAR at each false-accept rate, and EER, for each method and metric of A1."""
     rows = []
     for name, one in found.items():
@@ -51,7 +51,7 @@ def link_area(distances: list[Vectors], rng: np.random.Generator) -> Interval:
     return bootstrap(np.stack([ahead(one) for one in distances], axis=1), rng)
 
 
-def linkage_table(found: Mapping[str, Findings], rng: np.random.Generator) -> Table:
+def linkage_table(found: Mapping[str, MethodFindings], rng: np.random.Generator) -> Table:
     """A9 for each method: rank-1, AUC, D_sys and what D_sys is when labels are shuffled."""
     rows = []
     for name, one in found.items():
@@ -76,7 +76,7 @@ def linkage_table(found: Mapping[str, Findings], rng: np.random.Generator) -> Ta
     )
 
 
-def sessions_table(found: Mapping[str, Findings]) -> Table:
+def sessions_table(found: Mapping[str, MethodFindings]) -> Table:
     """How many different surrogates sessions had, and for how many people they failed closed."""
     rows = tuple((name, len(one.distinct), min(one.distinct), max(one.failed)) for name, one in found.items())
     columns = ("method", "sessions", "fewest different surrogates", "most people refused")

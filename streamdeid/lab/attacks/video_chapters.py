@@ -13,7 +13,7 @@ from streamdeid.lab.attacks import motion
 from streamdeid.lab.attacks.averaged_frames import COUNTS, WHOLE, Nearness, nearness
 from streamdeid.lab.attacks.filmed import Filmed, Person
 from streamdeid.lab.identification import Interval, bootstrap
-from streamdeid.lab.tables import Chapter, Table, Verdict, percent
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table, percent
 
 LEAST_PEOPLE = 4
 LONG, SHORT = 10.0, 2.0
@@ -41,7 +41,7 @@ def motion_chapter(clips: Sequence[Filmed]) -> Chapter:
         columns = ("Learnt from", "Named in", "Seconds", "People named", "Stretches", "Rank-1", "95 %", "Chance")
         tables.append(Table(f"{len(people)} people seen for {least:g} s and more", columns, rows, f"Clips: {names}."))
         verdicts.append(
-            Verdict(
+            ClaimVerdict(
                 f"the attack works at all: it names the {len(people)} people in the unfiltered clips by 1 s of motion",
                 f"more than chance ({percent(chance)})",
                 share_and_limits(whole),
@@ -118,7 +118,7 @@ def averages_chapter(clips: Sequence[Filmed], method: str, contrast: Sequence[Fi
     if seen:
         best = max(seen, key=lambda share: share.low)
         claim = f"the attack sees the residual that {contrast_method} lets through, by one identity at least"
-        verdicts.append(Verdict(claim, "above chance", share_and_limits(best), best.low > 1 / len(people)))
+        verdicts.append(ClaimVerdict(claim, "above chance", share_and_limits(best), best.low > 1 / len(people)))
     text = (
         "Faces are found again in the published frames, brought into the model's frame with the head's turn undone, "
         "and averaged over 1, 10, 100, 1,000 and all frames of a person; the mean's identity is matched with the "
@@ -146,10 +146,10 @@ def _average_row(label: str, count: int, found: Nearness) -> tuple[str | float |
     return (label, "all" if count == WHOLE else count, hits.count, percent(hits.value), between(hits), rank, *near)
 
 
-def _falls(found: Mapping[int, Nearness], kind: str) -> Verdict:
+def _falls(found: Mapping[int, Nearness], kind: str) -> ClaimVerdict:
     """Whether all frames of a person are nearer to the person than one frame is."""
     change = over_people(found[WHOLE].relative - found[1].relative)
-    return Verdict(
+    return ClaimVerdict(
         f"averaging frames brings nobody nearer to the own original (identity by {kind})",
         "own over others does not fall from 1 frame to all: the 95 % limits of the change reach 0 or more",
         f"{change.value:+.3f} ({change.low:+.3f} to {change.high:+.3f})",
@@ -157,10 +157,10 @@ def _falls(found: Mapping[int, Nearness], kind: str) -> Verdict:
     )
 
 
-def _works(found: Nearness, kind: str, people: int) -> Verdict:
+def _works(found: Nearness, kind: str, people: int) -> ClaimVerdict:
     share = over_people(found.hits)
     met = share.low > 1 / people
-    return Verdict(
+    return ClaimVerdict(
         f"without a filter the mean names people (identity by {kind})", "above chance", share_and_limits(share), met
     )
 

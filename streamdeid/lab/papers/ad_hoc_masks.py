@@ -24,7 +24,7 @@ from streamdeid.k_same.image_masks import (
 )
 from streamdeid.lab.papers.attacker import Attacker, Shares, attacker_on
 from streamdeid.lab.plots import line_plot
-from streamdeid.lab.tables import Table, Verdict, percent, within
+from streamdeid.lab.tables import ClaimVerdict, Table, percent, within
 
 _CHANCE, _AT_CHANCE = 0.005, 0.01
 """Figures of the paper at chance (1 in 200) are held to a point: ten would be twenty times chance."""
@@ -65,7 +65,7 @@ class Findings:
     """Tables, verdicts and plots of one part of a chapter."""
 
     tables: tuple[Table, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ClaimVerdict, ...]
     plots: tuple[str, ...]
 
 
@@ -109,9 +109,9 @@ def _mask_table(shares: dict[str, Shares], people: int) -> Table:
     return Table("Masks under three attacks (P5 section 5.3)", columns, rows, note)
 
 
-def _mask_verdicts(shares: dict[str, Shares], people: int) -> tuple[Verdict, ...]:
+def _mask_verdicts(shares: dict[str, Shares], people: int) -> tuple[ClaimVerdict, ...]:
     broken = tuple(
-        Verdict(
+        ClaimVerdict(
             f"{name}: broken by the parrot attack",
             f"at least {percent(BROKEN)}",
             percent(found.parrot),
@@ -123,19 +123,19 @@ def _mask_verdicts(shares: dict[str, Shares], people: int) -> tuple[Verdict, ...
     blind = tuple(_near(f"{name}: naive attack", target, shares[name].naive) for name, target in _NAIVE.items())
     black = shares["black-out"]
     most = max(black.naive, black.reverse, black.parrot)
-    guess = Verdict(
+    guess = ClaimVerdict(
         "black-out: no better than guessing", f"at most {percent(1 / people)}", percent(most), most <= 1 / people
     )
     clear = shares["none"]
     least = min(clear.naive, clear.reverse, clear.parrot)
     apart = max(abs(shares[name].reverse - shares[name].naive) for name in _NAIVE)
-    alike = Verdict(
+    alike = ClaimVerdict(
         "bar, T, pixels: the reverse attack does as well as the naive one",
         f"within {100 * TOLERANCE:.0f} points",
         f"{100 * apart:.1f} points apart at most",
         apart <= TOLERANCE,
     )
-    whole = Verdict("no mask: everybody is recognised", "100 %", percent(least), least == 1.0)
+    whole = ClaimVerdict("no mask: everybody is recognised", "100 %", percent(least), least == 1.0)
     return (whole, guess, *broken, *blind, alike)
 
 
@@ -171,16 +171,16 @@ def _threshold(attacker: Attacker, images: Floats, out: Path, *, quick: bool, re
     verdicts = (
         _near("threshold: largest share of the naive attack", 0.30, found[best].naive),
         _near("threshold: largest share of the reverse attack", 0.29, found[best_reverse].reverse),
-        Verdict(
+        ClaimVerdict(
             "threshold: level at which the naive attack does best",
             f"118, within {_LEVEL_TOLERANCE}",
             str(best),
             within(best, _PEAK, _LEVEL_TOLERANCE),
         ),
-        Verdict(
+        ClaimVerdict(
             "threshold: parrot attack at every level from 5 to 250", "more than 10 %", percent(least), least > 0.10
         ),
-        Verdict(
+        ClaimVerdict(
             "threshold 65: broken by the parrot attack",
             f"at least {percent(BROKEN)}",
             percent(found[65].parrot),
@@ -237,7 +237,7 @@ def _flips(images: Floats, *, quick: bool) -> Findings:
     found = {part: attacker.attack(black_white_flip(images, round(part * total), _PEAK)) for part in parts}
     rows = tuple((percent(part, 0), *_cells(shares)) for part, shares in found.items())
     before, after = found[0.25].naive, found[0.75].naive
-    verdict = Verdict(
+    verdict = ClaimVerdict(
         "black and white flips: the naive attack fails once about half of the pixels are flipped",
         "at least 90 % at a quarter, at most 10 % at three quarters",
         f"{percent(before)}, {percent(after)}",
@@ -261,10 +261,10 @@ def _plot(path: Path, title: str, x_label: str, found: dict[int, Shares]) -> Non
     line_plot(path, title, x_label, "recognised, %", series)
 
 
-def _near(claim: str, target: float, value: float) -> Verdict:
+def _near(claim: str, target: float, value: float) -> ClaimVerdict:
     tolerance = _AT_CHANCE if target <= _CHANCE else TOLERANCE
     expected = f"{percent(target)}, within {100 * tolerance:g} points"
-    return Verdict(claim, expected, percent(value), within(value, target, tolerance))
+    return ClaimVerdict(claim, expected, percent(value), within(value, target, tolerance))
 
 
 def _cells(shares: Shares) -> tuple[str, str, str]:

@@ -25,7 +25,7 @@ from streamdeid.lab.papers.distinguishable_figures import (
     KS,
     RATIO_K,
     SAME_CHANCE,
-    Recognition,
+    RankOneRecognition,
     diversity,
     effective_dimension,
     pair_distances,
@@ -195,7 +195,7 @@ def _trials(model: PlainModel, people: list[AnnotatedFace], kept: Vectors, runs:
     return [(name, diversity(each, runs), recognition(each, RATIO_K, runs)) for name, each in sets.items()]
 
 
-def _write_plots(out: Path, found: list[Recognition], vectors: Vectors) -> None:
+def _write_plots(out: Path, found: list[RankOneRecognition], vectors: Vectors) -> None:
     curves = {
         name: ([float(k) for k in KS], [100.0 * float(each.rates[name].mean()) for each in found])
         for name in found[0].rates

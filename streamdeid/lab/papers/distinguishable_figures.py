@@ -28,7 +28,7 @@ SAME = "k-Same-M"
 
 
 @dataclass(frozen=True)
-class Recognition:
+class RankOneRecognition:
     """Rank-1 recognition of outputs against all originals for one k."""
 
     k: int
@@ -52,7 +52,7 @@ class Diversity:
         return np.asarray(self.ratios[method].mean(axis=0))
 
 
-def recognition(faces: Vectors, k: int, runs: int) -> Recognition:
+def recognition(faces: Vectors, k: int, runs: int) -> RankOneRecognition:
     """Figures 6 and 7 for one k on faces (n, d): every method in each of `runs` runs, triggers in random order.
 
     The methods of a run have generators with the same seed. k-Same-furthest needs n ≥ 2k and is left out otherwise
@@ -71,7 +71,7 @@ def recognition(faces: Vectors, k: int, runs: int) -> Recognition:
                 rates.setdefault(name, []).append(missed)
         for name, value in _cluster_counts(pairs, len(faces)).items():
             counts.setdefault(name, []).append(value)
-    return Recognition(
+    return RankOneRecognition(
         k,
         {name: np.array(values) for name, values in rates.items()},
         {name: float(np.mean(values)) for name, values in counts.items()},

@@ -18,26 +18,26 @@ from streamdeid.lab.papers.distinguishable_figures import (
     SAME_FURTHEST,
     SINGLES,
     Diversity,
-    Recognition,
+    RankOneRecognition,
 )
-from streamdeid.lab.tables import Table, Verdict, percent, within
+from streamdeid.lab.tables import ClaimVerdict, Table, percent, within
 
-Trial = tuple[str, Diversity, Recognition]
+Trial = tuple[str, Diversity, RankOneRecognition]
 """Name of a trial and what it gave at k = 5."""
 
 _ROUNDING = 1e-9
 
 
-def brightness_verdict(correlation: NDArray[np.float64]) -> Verdict:
+def brightness_verdict(correlation: NDArray[np.float64]) -> ClaimVerdict:
     """Whether the first texture parameter may be set to zero as brightness; correlations float64 (t,)."""
     first, others = abs(float(correlation[0])), float(np.abs(correlation[1:]).max())
     measured = f"{first:.3f}; the others at most {others:.3f}"
     claim = "The first texture parameter is the overall brightness (correlation with mean grey)"
-    return Verdict(claim, "above 0.9", measured, first > 0.9)
+    return ClaimVerdict(claim, "above 0.9", measured, first > 0.9)
 
 
-def recognition_verdicts(found: list[Recognition]) -> tuple[Verdict, ...]:
-    """Claims of figures 6 and 7, one `Recognition` for each k."""
+def recognition_verdicts(found: list[RankOneRecognition]) -> tuple[ClaimVerdict, ...]:
+    """Claims of figures 6 and 7, one `RankOneRecognition` for each k."""
 
     def largest(name: str) -> str:
         means = [each.rates[name].mean() for each in found]
@@ -52,35 +52,37 @@ def recognition_verdicts(found: list[Recognition]) -> tuple[Verdict, ...]:
     same = [(each.k, float(each.rates[SAME_CHANCE].max())) for each in found]
     listed = ", ".join(f"{percent(rate)} (k = {k})" for k, rate in same)
     return (
-        Verdict(
+        ClaimVerdict(
             "Rank-1 of k-Same-M is at most 1/k in every run", "50, 33.3, 20, 10, 5 %", f"largest of a run: {listed}",
             all(rate <= 1.0 / k + 1e-12 for k, rate in same),
         ),
-        Verdict(
+        ClaimVerdict(
             "Rank-1 of k-Diff-furthest is 0 in every run when single-member clusters are allowed", "0 at every k",
             f"largest mean {largest(SINGLES)}", zero(SINGLES),
         ),
-        Verdict(
+        ClaimVerdict(
             "Rank-1 of k-Diff-furthest without single-member clusters, leftovers as printed (figure 7)",
             "mean below 0.4 % at every k", f"largest mean {largest(PRINTED)}", below(PRINTED),
         ),
-        Verdict(
+        ClaimVerdict(
             "The same, leftovers chosen by certificate (ours)", "mean below 0.4 % at every k",
             f"largest mean {largest(DIFF)}", below(DIFF),
         ),
-        Verdict(
+        ClaimVerdict(
             "The relaxed overlap test keeps rank-1 at 0 in every run (docs/methods.md 1.8)", "0 at every k",
             f"largest mean {largest(RELAXED)}", zero(RELAXED),
         ),
     )  # fmt: skip
 
 
-def diversity_verdicts(spread: Diversity) -> tuple[Verdict, ...]:
+def diversity_verdicts(spread: Diversity) -> tuple[ClaimVerdict, ...]:
     """Claims of Table I, by the mean ratios over the runs."""
     diff, close, far = (spread.mean(name) for name in (DIFF, SAME, SAME_FURTHEST))
 
-    def near(claim: str, value: float, target: float, tolerance: float) -> Verdict:
-        return Verdict(f"Table I, {claim}", f"{target} ± {tolerance}", f"{value:.3f}", within(value, target, tolerance))
+    def near(claim: str, value: float, target: float, tolerance: float) -> ClaimVerdict:
+        return ClaimVerdict(
+            f"Table I, {claim}", f"{target} ± {tolerance}", f"{value:.3f}", within(value, target, tolerance)
+        )
 
     # Two faces of one cluster keep their distance, up to rounding.
     apart = float((spread.ratios[DIFF][:, 0] >= 1.0 - _ROUNDING).mean())
@@ -88,12 +90,12 @@ def diversity_verdicts(spread: Diversity) -> tuple[Verdict, ...]:
     return (
         near("k-Diff-furthest over originals: mean distance", diff[2], 1.04, 0.05),
         near("k-Diff-furthest over originals: standard deviation", diff[3], 0.89, 0.1),
-        Verdict(
+        ClaimVerdict(
             "Table I, k-Diff-furthest over originals: smallest distance", "at least 1 (paper 1.63)",
             f"{diff[0]:.3f}; at least 1 in {percent(apart)} of runs", bool(diff[0] >= 1.0 - _ROUNDING),
         ),
         near("k-Diff-furthest over originals: largest distance (paper: about the same)", diff[1], 0.99, 0.1),
-        Verdict(
+        ClaimVerdict(
             "Table I, both k-Same narrower than k-Diff-furthest: largest, mean and standard deviation", "all six",
             f"means {close[2]:.2f} and {far[2]:.2f}, standard deviations {close[3]:.2f} and {far[3]:.2f}", narrower,
         ),
@@ -102,7 +104,9 @@ def diversity_verdicts(spread: Diversity) -> tuple[Verdict, ...]:
     )  # fmt: skip
 
 
-def recognition_tables(found: list[Recognition], otherwise: Mapping[str, Sequence[Vectors]]) -> tuple[Table, ...]:
+def recognition_tables(
+    found: list[RankOneRecognition], otherwise: Mapping[str, Sequence[Vectors]]
+) -> tuple[Table, ...]:
     """Rates and clusters, one column for each k.
 
     otherwise: by name of another weight of shape against texture, `PRINTED`'s rates for each k, float64 (runs,) each.

@@ -28,7 +28,7 @@ _FOLDS = 5
 
 
 @dataclass(frozen=True)
-class People:
+class ExpressionPeople:
     """Photographs of people with both expressions, two for each person."""
 
     photographs: tuple[Photograph, ...]
@@ -50,7 +50,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenSpaces:
     """A face space and a Fisherface trained on one gallery, and how they were chosen."""
 
     frame: str
@@ -63,7 +63,7 @@ class Chosen:
     face: Fisherface
 
 
-def people_with_both(photographs: Sequence[Photograph], labels: Mapping[str, Mapping[str, str]]) -> People:
+def people_with_both(photographs: Sequence[Photograph], labels: Mapping[str, Mapping[str, str]]) -> ExpressionPeople:
     """Those people who have a gender in `labels` (`photographs.read_labels`), a neutral and a smiling picture.
 
     Raises InputError when that leaves fewer than ten women or ten men.
@@ -82,10 +82,12 @@ def people_with_both(photographs: Sequence[Photograph], labels: Mapping[str, Map
         if count < 10:
             raise InputError(f"{count} {which} people with both expressions and a label: at least 10 are needed")
     chosen = tuple(pictures[name, expression] for name in names for expression in (NEUTRAL, "smiling"))
-    return People(chosen, np.arange(len(chosen)) % 2 == 1, np.arange(len(chosen), dtype=np.int64) // 2, gender)
+    return ExpressionPeople(
+        chosen, np.arange(len(chosen)) % 2 == 1, np.arange(len(chosen), dtype=np.int64) // 2, gender
+    )
 
 
-def split(people: People, rng: np.random.Generator) -> Split:
+def split(people: ExpressionPeople, rng: np.random.Generator) -> Split:
     """A gallery of 33 women and 33 men, or seven tenths of the smaller gender, with both pictures of each."""
     per_gender = {which: np.unique(people.person[people.gender == which]) for which in GENDERS}
     count = min(GALLERY_PEOPLE, round(_GALLERY_SHARE * min(len(each) for each in per_gender.values())))
@@ -94,7 +96,9 @@ def split(people: People, rng: np.random.Generator) -> Split:
     return Split(np.flatnonzero(in_gallery), np.flatnonzero(~in_gallery))
 
 
-def choose(frame: str, images: Vectors, people: People, gallery: Ints, rng: np.random.Generator) -> Chosen:
+def choose(
+    frame: str, images: Vectors, people: ExpressionPeople, gallery: Ints, rng: np.random.Generator
+) -> ChosenSpaces:
     """Shrinkage by leaving a fifth of the gallery's people out in turn, then both spaces on all of the gallery.
 
     images: all pictures in one frame (n, pixels), of which only gallery rows are looked at. What is taken is `best`.
@@ -111,11 +115,11 @@ def choose(frame: str, images: Vectors, people: People, gallery: Ints, rng: np.r
     for shrinkage in reversed(SHRINKAGES):
         face = fit_fisherface(vectors, smiling, shrinkage)
         apart = bool((face.positive(vectors) == smiling).all())
-        tried.append(Chosen(frame, shrinkage, apart, right[shrinkage] / len(gallery), space, face))
+        tried.append(ChosenSpaces(frame, shrinkage, apart, right[shrinkage] / len(gallery), space, face))
     return best(tried)
 
 
-def best(tried: Sequence[Chosen]) -> Chosen:
+def best(tried: Sequence[ChosenSpaces]) -> ChosenSpaces:
     """The most accurate on people left out, among those that leave no gallery face on the wrong side if there are any.
 
     P2 asks for 100 % on seen faces. Of equals the first is taken.

@@ -25,7 +25,7 @@ RETRIEVED, WRONG, STRANGER = "retrieved neutral", "of these, the wrong ones", "a
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrialPlan:
     """What is tried."""
 
     sizes: tuple[int, ...]
@@ -61,7 +61,7 @@ class Record:
 
 
 def measured(
-    model: AppearanceModel, faces: TwoExpressions, plan: Plan, rng: np.random.Generator, progress: Progress
+    model: AppearanceModel, faces: TwoExpressions, plan: TrialPlan, rng: np.random.Generator, progress: Progress
 ) -> tuple[Record, Interval]:
     """The record of all runs, and how often the nearest neutral face was the person's own.
 

@@ -19,7 +19,7 @@ from streamdeid.k_same.pixel import k_same_pixel
 from streamdeid.lab.eigenfaces import Eigenfaces
 from streamdeid.lab.papers.guessing import guessed
 from streamdeid.lab.plots import line_plot
-from streamdeid.lab.tables import Cell, Table, Verdict, percent, within
+from streamdeid.lab.tables import Cell, ClaimVerdict, Table, percent, within
 
 LEVELS = (2, 3, 5, 10, 50, 100)
 """P5's k."""
@@ -45,7 +45,7 @@ class Runs:
 
 def k_same_recognition(
     images: Vectors, out: Path, *, runs: int, all_attacks: int, report: Callable[[float, str], None]
-) -> tuple[tuple[Table, ...], tuple[Verdict, ...], tuple[str, ...]]:
+) -> tuple[tuple[Table, ...], tuple[ClaimVerdict, ...], tuple[str, ...]]:
     """Tables, verdicts and plots for a person-specific set of images (n, pixels).
 
     The naive attack is made in all `runs`, each with triggers in another order, the other two in the first
@@ -90,7 +90,7 @@ def _add(to: dict[tuple[str, int], list[float]], name: str, k: int, chances: Vec
     to.setdefault((name, k), []).append(float(chances.mean()))
 
 
-def _figures(found: Runs, levels: list[int], people: int) -> tuple[Table, tuple[Verdict, ...]]:
+def _figures(found: Runs, levels: list[int], people: int) -> tuple[Table, tuple[ClaimVerdict, ...]]:
     rows: list[tuple[Cell, ...]] = []
     verdicts = []
     for name in METHODS:
@@ -105,7 +105,7 @@ def _figures(found: Runs, levels: list[int], people: int) -> tuple[Table, tuple[
             less = f"{100 * (mean - 1 / k):+.2f}", f"{100 * (mean * k - 1):+.1f} %"
             rows.append((name, k, percent(1 / k, 2), *cells, *less))
         verdicts.append(
-            Verdict(
+            ClaimVerdict(
                 f"{name}: recognised at most 1/k by naive, reverse and parrot, every k and every run",
                 "at most 0 points above 1/k",
                 f"{100 * max(over):+.2f} points at worst",
@@ -120,7 +120,7 @@ def _figures(found: Runs, levels: list[int], people: int) -> tuple[Table, tuple[
     pixel, eigen = METHODS
     apart = [abs(a - b) for k in levels for a, b in zip(found.naive[pixel, k], found.naive[eigen, k], strict=True)]
     verdicts.append(
-        Verdict(
+        ClaimVerdict(
             "k-Same-Pixel and k-Same-Eigen differ little (naive, mean of all k and runs)",
             f"{_DIFFERENCE}, at most 0.005",
             f"{_mean(apart):.4f}",
@@ -137,12 +137,12 @@ def _figures(found: Runs, levels: list[int], people: int) -> tuple[Table, tuple[
     return Table("k-Same against recognition (P5 figure 7b)", columns, tuple(rows), note), tuple(verdicts)
 
 
-def _relative(claim: str, target: float, value: float, tolerance: float) -> Verdict:
+def _relative(claim: str, target: float, value: float, tolerance: float) -> ClaimVerdict:
     expected = f"{100 * target:+.1f} %, within {100 * tolerance:.0f} points"
-    return Verdict(claim, expected, f"{100 * value:+.1f} %", within(value, target, tolerance))
+    return ClaimVerdict(claim, expected, f"{100 * value:+.1f} %", within(value, target, tolerance))
 
 
-def _work(faces: Vectors) -> tuple[Table, Verdict]:
+def _work(faces: Vectors) -> tuple[Table, ClaimVerdict]:
     """P5 claims linear time. What grows is counted: a trigger is compared with every face that is still free."""
     sizes = [size for size in (len(faces) // 8, len(faces) // 4, len(faces) // 2, len(faces)) if size >= _WORK_K]
     compared = []
@@ -156,7 +156,7 @@ def _work(faces: Vectors) -> tuple[Table, Verdict]:
         f"Work of k-Same, k = {_WORK_K}", ("faces", "comparisons"), tuple(zip(sizes, compared, strict=True)), note
     )
     expected = "comparisons grow with power 1, within 0.2"
-    return table, Verdict("k-Same takes linear time", expected, f"power {power:.2f}", within(power, 1.0, 0.2))
+    return table, ClaimVerdict("k-Same takes linear time", expected, f"power {power:.2f}", within(power, 1.0, 0.2))
 
 
 def _mean(values: list[float]) -> float:

@@ -25,7 +25,7 @@ from streamdeid.lab.identification import Interval, bootstrap, identified
 from streamdeid.lab.papers.cropped_faces import TwoExpressions, decoded_crops, training_shares, two_expressions
 from streamdeid.lab.papers.furthest_outputs import Moves, cores_table, moves, moves_table
 from streamdeid.lab.plots import line_plot
-from streamdeid.lab.tables import Chapter, Table, Verdict, percent
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table, percent
 
 Progress = Callable[[float, str], None]
 
@@ -193,7 +193,7 @@ def _drawn(out: Path, rates: Mapping[Key, Interval], plan: _Plan) -> str:
 
 def _verdicts(
     rates: Mapping[Key, Interval], apart: Mapping[str, Moves], fewest: int, plan: _Plan
-) -> tuple[Verdict, ...]:
+) -> tuple[ClaimVerdict, ...]:
     def most(reading: str, recogniser: str) -> float:
         return max(rates[reading, _FURTHEST, recogniser, k].value for k in plan.sizes)
 
@@ -202,7 +202,9 @@ def _verdicts(
         return [1 / key[3] - rates[key].value for key in keys]
 
     zero = [
-        Verdict(f"k-Same-furthest, {name}, {where}", "0 % at every k", f"at most {percent(value, 2)}", value == 0.0)
+        ClaimVerdict(
+            f"k-Same-furthest, {name}, {where}", "0 % at every k", f"at most {percent(value, 2)}", value == 0.0
+        )
         for name, where, value in [(_ONE, space, most(_ONE, space)) for space in (_OWN, _TRAINED)]
         + [(_APART, space, most(_APART, space)) for space in (_OWN, _TRAINED)]
     ]
@@ -218,32 +220,34 @@ def _verdicts(
     nearly = max(m.first / m.nearest for m in apart.values())
     return (
         *zero,
-        Verdict(
+        ClaimVerdict(
             "k-Same-furthest, pixel Eigenfaces: slightly above zero and below k-Same-M at every k",
             f"at most {percent(SLIGHTLY)}, and below",
             f"at most {percent(max(pixels))}, {'' if below else 'not '}always below",
             max(pixels) <= SLIGHTLY and below,
         ),
-        Verdict(
+        ClaimVerdict(
             "k-Same-M: at or under 1/k at every k, every recogniser, one image each or expressions apart",
             "at or under",
             f"nearest to 1/k: {percent(min(gaps), 2)} under",
             min(gaps) >= 0.0,
         ),
-        Verdict(
+        ClaimVerdict(
             "k-Same-M, AAM Eigenfaces: synchronised with 1/k",
             f"0 to {100 * UNDER:.0f} points under (paper: 2 to 3)",
             f"{100 * min(aam):.1f} to {100 * max(aam):.1f} points under",
             min(aam) >= 0.0 and max(aam) <= UNDER,
         ),
-        Verdict(
+        ClaimVerdict(
             "k-Same-M: at or under 1/k at every k even with two images of everybody in one set",
             "at or under",
             f"{percent(-worst, 1)} over at worst" if worst < 0 else f"nearest to 1/k: {percent(worst, 2)} under",
             worst >= 0.0,
         ),
-        Verdict("every output is shared by k faces (theorem 1)", "k or more", f"k + {fewest} or more", fewest >= 0),
-        Verdict(
+        ClaimVerdict(
+            "every output is shared by k faces (theorem 1)", "k or more", f"k + {fewest} or more", fewest >= 0
+        ),
+        ClaimVerdict(
             "nearly the same output for the first face whatever k",
             "outputs lie nearer to each other than the two most alike people",
             f"at most {nearly:.2f} of that distance",

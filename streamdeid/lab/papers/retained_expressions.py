@@ -26,15 +26,15 @@ from streamdeid.lab.papers.expression_trials import (
     SELECT,
     STRANGER,
     WRONG,
-    Plan,
     Progress,
     Record,
+    TrialPlan,
     measured,
 )
 from streamdeid.lab.papers.smile_classifiers import CLASSIFIERS, ERROR, IN_AAM, IN_PIXELS, ODDITY, RANK_1
 from streamdeid.lab.papers.transferred_faces import with_weaker_smiles
 from streamdeid.lab.plots import line_plot
-from streamdeid.lab.tables import Chapter, Table, Verdict, percent
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table, percent
 
 NEARLY = 0.02
 """What still counts as a recognition rate of "nearly zero"."""
@@ -42,8 +42,8 @@ RETRIEVAL = 0.73
 """Rank-1 of Eigenfaces on expressions that the paper cites for finding the neutral face."""
 
 _SEED = 2014
-_FULL, _FULL_WEAK = Plan((2, 3, 5, 10, 20), runs=10, repair=5), Plan((2, 5, 20), runs=3, repair=0)
-_QUICK, _QUICK_WEAK = Plan((2, 5, 10), runs=2, repair=5), Plan((5,), runs=1, repair=0)
+_FULL, _FULL_WEAK = TrialPlan((2, 3, 5, 10, 20), runs=10, repair=5), TrialPlan((2, 5, 20), runs=3, repair=0)
+_QUICK, _QUICK_WEAK = TrialPlan((2, 5, 10), runs=2, repair=5), TrialPlan((5,), runs=1, repair=0)
 _QUICK_PEOPLE = 30
 
 
@@ -92,11 +92,11 @@ def _cell(rate: Interval) -> str:
     return f"{percent(rate.value)} ({percent(rate.low)} to {percent(rate.high)})" if rate.count else percent(None)
 
 
-def _rows(record: Record, plan: Plan, methods: tuple[str, ...], measure: str) -> list[tuple[str, ...]]:
+def _rows(record: Record, plan: TrialPlan, methods: tuple[str, ...], measure: str) -> list[tuple[str, ...]]:
     return [(method, *(_cell(record.rate(method, k, measure)) for k in plan.sizes)) for method in methods]
 
 
-def _figure_7(record: Record, plan: Plan) -> Table:
+def _figure_7(record: Record, plan: TrialPlan) -> Table:
     original = (ORIGINAL, *[_cell(record.rate(ORIGINAL, 0, RANK_1))] * len(plan.sizes))
     limit = ("1/k", *(percent(1 / k) for k in plan.sizes))
     return Table(
@@ -108,7 +108,7 @@ def _figure_7(record: Record, plan: Plan) -> Table:
     )
 
 
-def _figure_8(title: str, record: Record, plan: Plan, classifiers: Sequence[str] = CLASSIFIERS) -> Table:
+def _figure_8(title: str, record: Record, plan: TrialPlan, classifiers: Sequence[str] = CLASSIFIERS) -> Table:
     rows = []
     for measure in classifiers:
         original = (ORIGINAL, *[_cell(record.rate(ORIGINAL, 0, measure))] * len(plan.sizes))
@@ -124,7 +124,7 @@ def _figure_8(title: str, record: Record, plan: Plan, classifiers: Sequence[str]
     )
 
 
-def _intensities(title: str, record: Record, plan: Plan) -> Table:
+def _intensities(title: str, record: Record, plan: TrialPlan) -> Table:
     rows = [
         (
             method,
@@ -145,7 +145,7 @@ def _intensities(title: str, record: Record, plan: Plan) -> Table:
     )
 
 
-def _repairs(record: Record, plan: Plan, found: Interval) -> Table:
+def _repairs(record: Record, plan: TrialPlan, found: Interval) -> Table:
     k = plan.repair
     rows: list[tuple[str | float, ...]] = [
         (
@@ -166,7 +166,7 @@ def _repairs(record: Record, plan: Plan, found: Interval) -> Table:
     )
 
 
-def _drawn(out: Path, record: Record, plan: Plan) -> tuple[str, ...]:
+def _drawn(out: Path, record: Record, plan: TrialPlan) -> tuple[str, ...]:
     names = ("p4_figure_7.png", "p4_figure_8.png")
 
     def curve(method: str, measure: str) -> tuple[Sequence[float], Sequence[float]]:
@@ -183,7 +183,7 @@ def _drawn(out: Path, record: Record, plan: Plan) -> tuple[str, ...]:
     return names
 
 
-def _verdicts(record: Record, plan: Plan, found: Interval) -> tuple[Verdict, ...]:
+def _verdicts(record: Record, plan: TrialPlan, found: Interval) -> tuple[ClaimVerdict, ...]:
     def rates(method: str, measure: str) -> list[float]:
         return [record.mean(method, k, measure) for k in plan.sizes]
 
@@ -196,7 +196,7 @@ def _verdicts(record: Record, plan: Plan, found: Interval) -> tuple[Verdict, ...
     for measure in (IN_AAM, IN_PIXELS):
         select, fet = rates(SELECT, measure), rates(FET, measure)
         figure_8.append(
-            Verdict(
+            ClaimVerdict(
                 f"figure 8, {measure}: smiles survive FET more often than Select",
                 "above at every k; a tie misses",
                 f"{each(fet)} against {each(select)}",
@@ -206,35 +206,35 @@ def _verdicts(record: Record, plan: Plan, found: Interval) -> tuple[Verdict, ...
     errors, others = rates(FET, ERROR), rates(SELECT, ERROR)
     alike = [[record.likeness(method, k) for k in plan.sizes] for method in (FET, SELECT)]
     return (
-        Verdict(
+        ClaimVerdict(
             "figure 7: Select at or under 1/k at every k",
             "at or under",
             f"{each(rates(SELECT, RANK_1))} for k = {', '.join(str(k) for k in plan.sizes)}",
             over <= 0,
         ),
-        Verdict(
+        ClaimVerdict(
             "figure 7: k-Same-furthest without FET zero at every k", "0 %", f"at most {percent(plain)}", plain == 0
         ),
-        Verdict(
+        ClaimVerdict(
             "figure 7: with FET nearly zero at every k",
             f"at most {percent(NEARLY)}",
             f"at most {percent(transferred)}",
             transferred <= NEARLY,
         ),
         *figure_8,
-        Verdict(
+        ClaimVerdict(
             "FET keeps the intensity of a smile nearer to the original's than Select",
             "smaller mean error at every k",
             f"{', '.join(f'{e:.2f}' for e in errors)} against {', '.join(f'{e:.2f}' for e in others)}",
             all(a < b for a, b in zip(errors, others, strict=True)),
         ),
-        Verdict(
+        ClaimVerdict(
             "with FET strong smiles stay strong and weak ones weak, more than with Select",
             "higher correlation with the original's intensity at every k",
             f"{', '.join(f'{r:.2f}' for r in alike[0])} against {', '.join(f'{r:.2f}' for r in alike[1])}",
             all(a > b for a, b in zip(*alike, strict=True)),
         ),
-        Verdict(
+        ClaimVerdict(
             "AAM Eigenfaces find the neutral face of a smiling one in most cases",
             f"at least the {percent(RETRIEVAL, 0)} cited",
             _cell(found),
@@ -243,7 +243,7 @@ def _verdicts(record: Record, plan: Plan, found: Interval) -> tuple[Verdict, ...
     )
 
 
-def _text(faces: TwoExpressions, plan: Plan) -> str:
+def _text(faces: TwoExpressions, plan: TrialPlan) -> str:
     return (
         f"{len(faces.people)} people of the London set, neutral and smiling; means over {plan.runs} random choices of "
         "the 70 % of people who train Eigenfaces and classifiers on their originals. All faces are de-identified "

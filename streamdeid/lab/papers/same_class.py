@@ -18,12 +18,20 @@ from streamdeid.core.arrays import Ints, Vectors
 from streamdeid.k_same.class_eigen import k_same_class_eigen
 from streamdeid.k_same.select import k_same_select
 from streamdeid.lab.eigenfaces import Eigenfaces
-from streamdeid.lab.papers.expression_splits import Chosen, People, Split, best, choose, people_with_both, split
+from streamdeid.lab.papers.expression_splits import (
+    ChosenSpaces,
+    ExpressionPeople,
+    Split,
+    best,
+    choose,
+    people_with_both,
+    split,
+)
 from streamdeid.lab.papers.guessing import guessed
 from streamdeid.lab.papers.registered_faces import P2_CHIN, P2_INNER, P2_WHOLE, registered_faces
 from streamdeid.lab.papers.same_class_figures import (
     CONTROL,
-    Measured,
+    SplitFigures,
     figure_5,
     figure_8,
     figure_9,
@@ -66,8 +74,8 @@ def reproduce(
     classes = min(int((people.smiling[s.gallery]).sum()) for s in splits)
     levels = tuple(k for k in ((1, 2, 5, 10, 20) if quick else LEVELS) if k <= classes)
     few = tuple(k for k in (2, 5, 10, 20) if k <= classes)
-    measured: list[Measured] = []
-    by_frame: dict[str, list[Measured]] = {name: [] for name in FRAMES}
+    measured: list[SplitFigures] = []
+    by_frame: dict[str, list[SplitFigures]] = {name: [] for name in FRAMES}
     for i, one in enumerate(splits):
         progress(0.1 + 0.8 * i / len(splits), f"P2: split {i + 1} of {len(splits)}")
         candidates = {name: choose(name, rows, people, one.gallery, rng) for name, rows in images.items()}
@@ -104,8 +112,13 @@ class _Probes:
 
 
 def _measure(
-    images: Vectors, people: People, one: Split, chosen: Chosen, levels: tuple[int, ...], rng: np.random.Generator
-) -> Measured:
+    images: Vectors,
+    people: ExpressionPeople,
+    one: Split,
+    chosen: ChosenSpaces,
+    levels: tuple[int, ...],
+    rng: np.random.Generator,
+) -> SplitFigures:
     """One split: who is recognised and which expression is seen in pictures as they would be published."""
     vectors = chosen.space.project(images)
     gallery, smiling = vectors[one.gallery], people.smiling[one.gallery]
@@ -131,7 +144,7 @@ def _measure(
         alone = gallery if k == 1 else k_same_select(gallery, smiling, k, rng)
         distances = chosen.space.distances(published(alone, chosen.space), images[one.gallery])
         risk.setdefault(CONTROL, []).append(float(guessed(distances, np.arange(len(gallery))).mean()))
-    return Measured(vectors, people.smiling, one, chosen, risk, right, kept)
+    return SplitFigures(vectors, people.smiling, one, chosen, risk, right, kept)
 
 
 def published(vectors: Vectors, space: Eigenfaces) -> NDArray[np.float64]:
@@ -139,7 +152,7 @@ def published(vectors: Vectors, space: Eigenfaces) -> NDArray[np.float64]:
     return np.asarray(np.clip(np.rint(space.restore(vectors)), 0.0, 255.0), dtype=np.float64)
 
 
-def _text(people: People, splits: list[Split]) -> str:
+def _text(people: ExpressionPeople, splits: list[Split]) -> str:
     gallery, unseen = len(splits[0].gallery), len(splits[0].unseen)
     return f"""\
 Grey faces of 95 x 95 pixels of {len(people.photographs) // 2} people of the London set, neutral and smiling, in place

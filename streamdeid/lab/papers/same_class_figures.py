@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from streamdeid.core.arrays import Vectors
 from streamdeid.k_same.fisherface import Fisherface, fit_fisherface
 from streamdeid.lab.eigenfaces import Eigenfaces
-from streamdeid.lab.papers.expression_splits import NO_SHRINKAGE, SHRINKAGES, Chosen, People, Split
+from streamdeid.lab.papers.expression_splits import NO_SHRINKAGE, SHRINKAGES, ChosenSpaces, ExpressionPeople, Split
 from streamdeid.lab.plots import histogram_plot, line_plot
-from streamdeid.lab.tables import Cell, Table, Verdict, percent
+from streamdeid.lab.tables import Cell, ClaimVerdict, Table, percent
 
 SEEN_BAR, UNSEEN_BAR = 1.0, 0.86
 """P2 figure 9: expression accuracy on seen faces, and the mean on unseen ones."""
@@ -33,14 +33,14 @@ _SHOWN = (1, 2, 5, 10, 20)
 
 
 @dataclass(frozen=True)
-class Measured:
+class SplitFigures:
     """What one split gave. Keys are (probes, way); values one for each k."""
 
     vectors: Vectors
     """All pictures in the gallery's face space (n, c)."""
     smiling: NDArray[np.bool_]
     split: Split
-    chosen: Chosen
+    chosen: ChosenSpaces
     risk: dict[tuple[str, str], list[float]]
     right: dict[tuple[str, str], list[float]]
     """Share of published pictures that show the expression of the photograph."""
@@ -53,11 +53,11 @@ class FigurePart:
     """Tables, verdicts and plots of one figure."""
 
     tables: tuple[Table, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ClaimVerdict, ...]
     plots: tuple[str, ...] = ()
 
 
-def figure_5(measured: Sequence[Measured], out: Path) -> FigurePart:
+def figure_5(measured: Sequence[SplitFigures], out: Path) -> FigurePart:
     """Projections of the gallery on the Fisherface, in half gaps, beside those of people outside it."""
     rows: list[tuple[Cell, ...]] = [("P2", "gallery", -1.0, 1.0, *(variance / _HALF_GAP**2 for variance in _VARIANCES))]
     series: dict[str, NDArray[np.float64]] = {}
@@ -75,7 +75,7 @@ def figure_5(measured: Sequence[Measured], out: Path) -> FigurePart:
     plot = "p2-figure-5-fisherface.png"
     histogram_plot(out / plot, "Intensity of neutral (-1) and smiling (+1) faces (P2 figure 5)", "half gaps", series)
     limit = max(_VARIANCES) / _HALF_GAP**2
-    verdict = Verdict(
+    verdict = ClaimVerdict(
         "figure 5: without shrinkage gallery faces pile up at their means",
         f"variance at most {limit:.2g} of the squared half gap",
         f"{tight:.2g}",
@@ -90,7 +90,7 @@ def figure_5(measured: Sequence[Measured], out: Path) -> FigurePart:
     return FigurePart((Table("Fisherface projections (P2 figure 5)", columns, tuple(rows), note),), (verdict,), (plot,))
 
 
-def figure_8(measured: Sequence[Measured], levels: Sequence[int], out: Path) -> FigurePart:
+def figure_8(measured: Sequence[SplitFigures], levels: Sequence[int], out: Path) -> FigurePart:
     """Recognition risk over k, of seen (a) and unseen (b) probes."""
     columns = [*(("seen", way) for way in _WAYS), CONTROL, *(("unseen", way) for way in _WAYS)]
     risks = {column: _over_splits([each.risk[column] for each in measured]) for column in columns}
@@ -114,7 +114,7 @@ def figure_8(measured: Sequence[Measured], levels: Sequence[int], out: Path) -> 
     )
 
 
-def risk_by_frame(by_frame: Mapping[str, Sequence[Measured]], levels: Sequence[int]) -> FigurePart:
+def risk_by_frame(by_frame: Mapping[str, Sequence[SplitFigures]], levels: Sequence[int]) -> FigurePart:
     """Recognition and expression in every frame that was tried, each with its own choice of shrinkage."""
     rows: list[tuple[Cell, ...]] = []
     for frame, measured in by_frame.items():
@@ -127,18 +127,18 @@ def risk_by_frame(by_frame: Mapping[str, Sequence[Measured]], levels: Sequence[i
     return FigurePart((Table("Recognition risk by frame", names, tuple(rows), note),), ())
 
 
-def _risk_verdicts(name: str, risk: NDArray[np.float64], levels: Sequence[int]) -> list[Verdict]:
+def _risk_verdicts(name: str, risk: NDArray[np.float64], levels: Sequence[int]) -> list[ClaimVerdict]:
     above = [k for k, value in zip(levels, risk, strict=True) if value > 1 / k + _SLACK]
     shown = "none above" if not above else "above at k = " + ", ".join(str(k) for k in above)
     first = min(len(levels) - 1, 1)
     change = f"{percent(float(risk[first]))} at k = {levels[first]}, {percent(float(risk[-1]))} at k = {levels[-1]}"
     return [
-        Verdict(f"{name}: falls with k", "less at the largest k", change, bool(risk[-1] < risk[first])),
-        Verdict(f"{name}: tends to stay below 1/k", "at most 1/k at every k", shown, not above),
+        ClaimVerdict(f"{name}: falls with k", "less at the largest k", change, bool(risk[-1] < risk[first])),
+        ClaimVerdict(f"{name}: tends to stay below 1/k", "at most 1/k at every k", shown, not above),
     ]
 
 
-def figure_9(measured: Sequence[Measured], levels: Sequence[int], out: Path) -> FigurePart:
+def figure_9(measured: Sequence[SplitFigures], levels: Sequence[int], out: Path) -> FigurePart:
     """Expression accuracy in what is published, over k, and that of the Fisherface on photographs."""
     columns = [(probes, way) for probes in ("seen", "unseen") for way in _WAYS]
     right = {column: _over_splits([each.right[column] for each in measured]) for column in columns}
@@ -169,7 +169,7 @@ def figure_9(measured: Sequence[Measured], levels: Sequence[int], out: Path) -> 
 
 
 def trials(
-    images: Mapping[str, Vectors], people: People, splits: Sequence[Split], chosen: Sequence[Chosen]
+    images: Mapping[str, Vectors], people: ExpressionPeople, splits: Sequence[Split], chosen: Sequence[ChosenSpaces]
 ) -> FigurePart:
     """Accuracy on gallery and unseen people with every frame, shrinkage and number of components that was tried."""
     settings = [(None, NO_SHRINKAGE), *((None, s) for s in SHRINKAGES), *((c, _FEWER_SHRINKAGE) for c in _FEWER)]
@@ -199,20 +199,20 @@ def trials(
     return FigurePart((Table("What was tried for the Fisherface", columns, tuple(rows), note),), ())
 
 
-def _unshrunk(each: Measured) -> Fisherface:
+def _unshrunk(each: SplitFigures) -> Fisherface:
     gallery = each.split.gallery
     return fit_fisherface(each.vectors[gallery], each.smiling[gallery], NO_SHRINKAGE)
 
 
 def _projections(
-    measured: Sequence[Measured], faces: Sequence[Fisherface], which: str
+    measured: Sequence[SplitFigures], faces: Sequence[Fisherface], which: str
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     rows = [each.split.gallery if which == "gallery" else each.split.unseen for each in measured]
     values = [f.intensity(each.vectors[r]) for each, f, r in zip(measured, faces, rows, strict=True)]
     return np.concatenate(values), np.concatenate([each.smiling[r] for each, r in zip(measured, rows, strict=True)])
 
 
-def _within_splits(measured: Sequence[Measured], faces: Sequence[Fisherface], which: str, smile: bool) -> float:
+def _within_splits(measured: Sequence[SplitFigures], faces: Sequence[Fisherface], which: str, smile: bool) -> float:
     """Mean over splits of the variance inside a class."""
     variances = []
     for each, face in zip(measured, faces, strict=True):
@@ -221,7 +221,7 @@ def _within_splits(measured: Sequence[Measured], faces: Sequence[Fisherface], wh
     return float(np.mean(variances))
 
 
-def _accuracy(each: Measured, which: str) -> float:
+def _accuracy(each: SplitFigures, which: str) -> float:
     values, smiles = _projections([each], [each.chosen.face], which)
     return float(((values > 0.0) == smiles).mean())
 
@@ -235,7 +235,7 @@ def _range(values: NDArray[np.float64]) -> str:
     return f"{percent(float(values.mean()))} ({100 * values.min():.1f} to {100 * values.max():.1f})"
 
 
-def _bar(claim: str, bar: float, values: NDArray[np.float64]) -> Verdict:
+def _bar(claim: str, bar: float, values: NDArray[np.float64]) -> ClaimVerdict:
     mean = float(values.mean())
     expected = percent(bar) if bar == 1.0 else f"at least {percent(bar)} in the mean"
-    return Verdict(claim, expected, _range(values), mean >= bar - 1e-12)
+    return ClaimVerdict(claim, expected, _range(values), mean >= bar - 1e-12)

@@ -30,14 +30,19 @@ from streamdeid.lab.picture_attacks.laboratory import (
     picture_sets,
     scores,
 )
-from streamdeid.lab.picture_attacks.other_photographs import COMPARED, People, other_photographs_chapter, people_sets
+from streamdeid.lab.picture_attacks.other_photographs import (
+    COMPARED,
+    PhotographedPeople,
+    other_photographs_chapter,
+    people_sets,
+)
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet, black_hull, originals, published
 from streamdeid.lab.picture_attacks.posed_recognition import posed_chapter
 from streamdeid.lab.picture_attacks.recognition import recognition_chapter
 from streamdeid.lab.picture_attacks.redactions import redactions_chapter
 from streamdeid.lab.picture_attacks.refitted import refitted_chapter
 from streamdeid.lab.picture_attacks.relit import relit
-from streamdeid.lab.picture_attacks.scores import Known, Score
+from streamdeid.lab.picture_attacks.scores import KnownFaces, Score
 from streamdeid.lab.picture_attacks.sessions import Described, sessions_chapter
 from streamdeid.lab.picture_attacks.soft_biometrics import soft_biometrics_chapter
 from streamdeid.lab.published_pictures import MEAN_FACE
@@ -66,7 +71,7 @@ class _Measured:
 
     subjects: Subjects
     sets: Mapping[str, PictureSet]
-    known: Mapping[str, Known]
+    known: Mapping[str, KnownFaces]
     vectors: Mapping[str, Mapping[str, Vectors]]
 
     def probes(self, recogniser: str, names: Sequence[str]) -> dict[str, tuple[Vectors, Sequence[str]]]:
@@ -83,7 +88,7 @@ def attack_pictures(
     *,
     unseen: str = "canada",
     donors: str = "london",
-    people: People | None = None,
+    people: PhotographedPeople | None = None,
     onnx: Path | None = None,
     quick: bool = False,
     progress: Progress,
@@ -105,7 +110,7 @@ def attack_pictures(
         raise FailedClosed("the default method published none of the photographs: nothing can be measured")
     measured = _measure(attackers, subjects, sets, np.sqrt(fitting.model.variances), progress)
     by_recogniser = {name: scores(rows, sets, measured.known[name]) for name, rows in measured.vectors.items()}
-    others = _fewer(people or People(), amount.people)
+    others = _fewer(people or PhotographedPeople(), amount.people)
     posed = _posed(attackers, subjects, others, fitting, gallery, amount, progress)
     progress(_POSING, "publishing: other photographs")
     filtered = people_sets(others, fitting, gallery, [key_of(i) for i in range(amount.other_keys)])
@@ -137,10 +142,10 @@ def _reduced(photographs: Sequence[Photograph], people: int | None) -> tuple[Pho
     return tuple(reduced(photograph, _WIDTH) for photograph in photographs if photograph.person in kept)
 
 
-def _fewer(people: People, most: int | None) -> People:
+def _fewer(people: PhotographedPeople, most: int | None) -> PhotographedPeople:
     kept = {photograph.person for photograph in people.held[:most]}
     held, filtered = ([p for p in side if p.person in kept] for side in (people.held, people.filtered))
-    return People(_reduced(held, None), _reduced(filtered, None))
+    return PhotographedPeople(_reduced(held, None), _reduced(filtered, None))
 
 
 def _measure(
@@ -151,7 +156,7 @@ def _measure(
     progress: Progress,
 ) -> _Measured:
     """What every attacker makes of everything; the refitted model a second time, whitened by its spread (d,)."""
-    known: dict[str, Known] = {}
+    known: dict[str, KnownFaces] = {}
     vectors: dict[str, dict[str, Vectors]] = {}
     for place, attacker in enumerate(attackers):
         known[attacker.name] = known_to(attacker, subjects.known)
@@ -161,7 +166,7 @@ def _measure(
             progress(_PUBLISHING + (_RECOGNISING - _PUBLISHING) * done, f"{attacker.name}: {name}")
             rows[name] = described(attacker, given)
         if attacker.name == Refit.name:
-            known[_WHITENED] = Known(known[Refit.name].vectors / spread, known[Refit.name].people)
+            known[_WHITENED] = KnownFaces(known[Refit.name].vectors / spread, known[Refit.name].people)
             vectors[_WHITENED] = {name: vector / spread for name, vector in rows.items()}
     return _Measured(subjects, sets, known, vectors)
 
@@ -169,7 +174,7 @@ def _measure(
 def _posed(
     attackers: Sequence[NamedRecogniser],
     subjects: Subjects,
-    people: People,
+    people: PhotographedPeople,
     fitting: FitModel,
     gallery: Gallery,
     amount: Amount,
@@ -185,7 +190,7 @@ def _posed(
 def _other_photographs(
     attackers: Sequence[NamedRecogniser],
     measured: _Measured,
-    people: People,
+    people: PhotographedPeople,
     filtered: Mapping[str, PictureSet],
     onnx: Path | None,
     progress: Progress,
@@ -244,7 +249,7 @@ def _sessions(
     ours = {name: (measured.sets[name], measured.vectors[recogniser.name][name]) for name in names}
     known, unseen = measured.known[recogniser.name], len(measured.subjects.unseen)
     return sessions_chapter(
-        recogniser.name, ours, Known(known.vectors[:unseen], known.people[:unseen]), pairs, SurrogateSettings().q
+        recogniser.name, ours, KnownFaces(known.vectors[:unseen], known.people[:unseen]), pairs, SurrogateSettings().q
     )
 
 
@@ -253,8 +258,8 @@ def _donors(name: str, measured: _Measured, synthetic: Sequence[str]) -> Chapter
     return donors_chapter(
         name,
         measured.probes(name, synthetic),
-        Known(known.vectors[count:], known.people[count:]),
-        Known(known.vectors[:count], known.people[:count]),
+        KnownFaces(known.vectors[count:], known.people[count:]),
+        KnownFaces(known.vectors[:count], known.people[:count]),
         SAMPLED,
     )
 

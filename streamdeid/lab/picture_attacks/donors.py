@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Vectors
 from streamdeid.lab.identification import Interval, threshold_at
-from streamdeid.lab.picture_attacks.scores import Known, distances, share
-from streamdeid.lab.tables import Chapter, Table, Verdict, limits
+from streamdeid.lab.picture_attacks.scores import KnownFaces, distances, share
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table, limits
 
 OWN_KIND, OTHER_KIND = "unaltered donors, each against the others", "unaltered unseen people"
 _RATES = (1e-2, 1e-3)
@@ -25,8 +25,8 @@ _SEED = 265
 def donors_chapter(
     name: str,
     probes: Mapping[str, tuple[Vectors, Sequence[str]]],
-    donors: Known,
-    strangers: Known,
+    donors: KnownFaces,
+    strangers: KnownFaces,
     drawn: str,
 ) -> Chapter:
     """The chapter, under the recogniser called `name`.
@@ -35,7 +35,7 @@ def donors_chapter(
     drawn: the method that the verdict is about.
     """
     rng = np.random.default_rng(_SEED)
-    everybody = Known(np.concatenate([donors.vectors, strangers.vectors]), (*donors.people, *strangers.people))
+    everybody = KnownFaces(np.concatenate([donors.vectors, strangers.vectors]), (*donors.people, *strangers.people))
     thresholds = [threshold_at(everybody.impostors(), far) for far in _RATES]
     among = distances(donors.vectors, donors.vectors)
     np.fill_diagonal(among, np.inf)
@@ -65,14 +65,14 @@ def donors_chapter(
             for far, ours, theirs in zip(_RATES, found[drawn][what], found[kind][what], strict=True):
                 claim = f"{drawn} is taken for {what} at FAR {far:g} no more often than {kind} are"
                 verdicts.append(
-                    Verdict(claim, f"at most {limits(theirs, 2)}", limits(ours, 2), ours.value <= theirs.value)
+                    ClaimVerdict(claim, f"at most {limits(theirs, 2)}", limits(ours, 2), ours.value <= theirs.value)
                 )
     return Chapter(
         "donors", "Published faces and the donors", text, (Table(name, columns, tuple(rows)),), tuple(verdicts)
     )
 
 
-def _to(rows: Vectors, people: Sequence[str], donors: Known) -> tuple[Vectors, Sequence[str]]:
+def _to(rows: Vectors, people: Sequence[str], donors: KnownFaces) -> tuple[Vectors, Sequence[str]]:
     usable = np.asarray(np.isfinite(rows).all(axis=1))
     return distances(rows[usable], donors.vectors), [
         person for person, is_one in zip(people, usable, strict=True) if is_one

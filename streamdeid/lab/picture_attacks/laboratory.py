@@ -25,7 +25,7 @@ from streamdeid.lab.picture_attacks.picture_sets import (
     published,
     surroundings_only,
 )
-from streamdeid.lab.picture_attacks.scores import Known, Score, score
+from streamdeid.lab.picture_attacks.scores import KnownFaces, Score, score
 from streamdeid.lab.published_pictures import MEAN_FACE, NOTHING_CHANGED
 from streamdeid.protect.mask_faces import MASKS
 from streamdeid.surrogates.choice import METHODS, SAMPLED
@@ -142,14 +142,14 @@ def described(recogniser: FaceRecogniser, given: PictureSet) -> Vectors:
     return np.array([recogniser(*pair) for pair in zip(given.pictures, given.landmarks, strict=True)], np.float64)
 
 
-def known_to(recogniser: FaceRecogniser, photographs: Sequence[Photograph]) -> Known:
+def known_to(recogniser: FaceRecogniser, photographs: Sequence[Photograph]) -> KnownFaces:
     """The attacker's gallery as a recogniser sees it."""
     held = originals(photographs, "gallery")
-    return Known(described(recogniser, held), tuple(held.people))
+    return KnownFaces(described(recogniser, held), tuple(held.people))
 
 
 def scores(
-    vectors: Mapping[str, Vectors], sets: Mapping[str, PictureSet], known: Known, *, shuffled: bool = True
+    vectors: Mapping[str, Vectors], sets: Mapping[str, PictureSet], known: KnownFaces, *, shuffled: bool = True
 ) -> dict[str, Score]:
     """The score of each set under one recogniser; sets without a usable picture left out. shuffled: add the paper's
     method with shuffled labels, the control."""
@@ -164,7 +164,7 @@ def scores(
     return found
 
 
-def _shuffled(rows: Vectors, people: Sequence[str], known: Known, rng: np.random.Generator) -> Score:
+def _shuffled(rows: Vectors, people: Sequence[str], known: KnownFaces, rng: np.random.Generator) -> Score:
     """Probes that tell much about people, under other people's names: whatever is found now is chance."""
     names = np.array(known.people)
     labels = [dict(zip(names, rng.permutation(names), strict=True)) for _ in range(_SHUFFLES)]

@@ -32,7 +32,7 @@ from streamdeid.lab.picture_attacks.picture_sets import PictureSet, black_hull, 
 from streamdeid.lab.picture_attacks.recognition import beside_black_hull
 from streamdeid.lab.picture_attacks.scores import COLUMNS, Score
 from streamdeid.lab.published_pictures import MEAN_FACE
-from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table, limits, percent
 from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.gallery import Gallery
 
@@ -55,7 +55,7 @@ each and the donors, {gallery} people; chance is {chance}."""
 
 
 @dataclass(frozen=True)
-class People:
+class PhotographedPeople:
     """Several photographs of each of some people whom the model never saw."""
 
     held: tuple[Photograph, ...] = ()
@@ -76,7 +76,7 @@ def people_rows(listed: Path) -> list[tuple[str, str]]:
     return rows
 
 
-def read_people(rows: Sequence[tuple[str, str]], directory: Path, detect: Detect) -> People:
+def read_people(rows: Sequence[tuple[str, str]], directory: Path, detect: Detect) -> PhotographedPeople:
     """The photographs of such a table, paths under a directory: the first of each person is held, the others filtered.
 
     Photographs in which no face is found are left out, and people of whom only one is left. Raises InputError.
@@ -87,10 +87,14 @@ def read_people(rows: Sequence[tuple[str, str]], directory: Path, detect: Detect
         if photograph is not None:
             found.setdefault(photograph.person, []).append(photograph)
     several = [photographs for photographs in found.values() if len(photographs) > 1]
-    return People(tuple(p[0] for p in several), tuple(p for photographs in several for p in photographs[1:]))
+    return PhotographedPeople(
+        tuple(p[0] for p in several), tuple(p for photographs in several for p in photographs[1:])
+    )
 
 
-def people_sets(people: People, fitting: FitModel, gallery: Gallery, keys: Sequence[bytes]) -> dict[str, PictureSet]:
+def people_sets(
+    people: PhotographedPeople, fitting: FitModel, gallery: Gallery, keys: Sequence[bytes]
+) -> dict[str, PictureSet]:
     """Pictures by set of the photographs that are filtered; each of them is a stranger to the filter."""
     if not people.filtered:
         return {}
@@ -148,10 +152,10 @@ def other_photographs_chapter(
     )
 
 
-def _verdicts(name: str, scores: Mapping[str, Score]) -> list[Verdict]:
+def _verdicts(name: str, scores: Mapping[str, Score]) -> list[ClaimVerdict]:
     unaltered = next(scores[each].rank_1 for each in (UNALTERED, JPEG_AGAIN) if each in scores)
     found = [
-        Verdict(
+        ClaimVerdict(
             f"control: {name}: unaltered faces are named",
             f"rank-1 at least {percent(_KNOWN_AGAIN)}",
             limits(unaltered),

@@ -14,7 +14,7 @@ import numpy as np
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.photographs import Photograph
 from streamdeid.lab.picture_attacks.laboratory import Subjects, described, known_to
-from streamdeid.lab.picture_attacks.other_photographs import OTHERS, People
+from streamdeid.lab.picture_attacks.other_photographs import OTHERS, PhotographedPeople
 from streamdeid.lab.picture_attacks.posed_faces import (
     WIDTHS,
     PosedSets,
@@ -27,7 +27,7 @@ from streamdeid.lab.picture_attacks.posed_faces import (
 from streamdeid.lab.picture_attacks.recognition import beside
 from streamdeid.lab.picture_attacks.scores import COLUMNS, Score, score
 from streamdeid.lab.recognisers import NamedRecogniser
-from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table, limits, percent
 from streamdeid.surrogates.gallery import Gallery
 
 SLUG = "posed-faces"
@@ -58,7 +58,7 @@ class _Side:
 def posed_chapter(
     recognisers: Sequence[NamedRecogniser],
     subjects: Subjects,
-    people: People,
+    people: PhotographedPeople,
     fitting: FitModel,
     gallery: Gallery,
     keys: Sequence[bytes],
@@ -122,18 +122,18 @@ def _table(title: str, scores: Scores) -> Table:
     return Table(title, ("pictures", *COLUMNS), rows)
 
 
-def _verdicts(title: str, scores: Scores) -> list[Verdict]:
+def _verdicts(title: str, scores: Scores) -> list[ClaimVerdict]:
     """For each size: within two points of the black hull, where the recogniser knows anybody at that size."""
     verdicts = []
     for width in WIDTHS:
         unaltered = scores[unaltered_at(width)].rank_1
         ours = scores.get(posed_at(width))
         if ours is None:
-            verdicts.append(Verdict(f"{title}: {posed_at(width)}", "measured", "nothing was published", False))
+            verdicts.append(ClaimVerdict(f"{title}: {posed_at(width)}", "measured", "nothing was published", False))
         elif unaltered.value < _KNOWN:
             claim = f"{title}: {unaltered_at(width)} is named, or the size says nothing"
             expected = f"rank-1 at least {percent(_KNOWN)}"
-            verdicts.append(Verdict(claim, expected, limits(unaltered), False))
+            verdicts.append(ClaimVerdict(claim, expected, limits(unaltered), False))
         else:
             floor = black_region_at(width)
             verdicts += beside(title, (posed_at(width), ours), (floor, scores[floor]), "TAR at FAR 1e-2")

@@ -19,7 +19,7 @@ from streamdeid.lab.picture_attacks.laboratory import (
 )
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet
 from streamdeid.lab.picture_attacks.scores import COLUMNS, Score
-from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table, limits, percent
 from streamdeid.surrogates.choice import SAMPLED
 
 _ACCEPTED = 0.05
@@ -52,13 +52,13 @@ def recognition_chapter(
     if refused:
         text += f"\n\nPictures that a method refused to publish (failed closed): {', '.join(refused)}."
     tables = tuple(_table(name, scores, sets) for name, scores in by_recogniser.items())
-    verdicts: list[Verdict] = []
+    verdicts: list[ClaimVerdict] = []
     for name, scores in by_recogniser.items():
         deep = name in (DlibResnet.name, onnx)
         verdicts += _controls(name, scores, 1 / gallery, deep)
         if deep:
             verdicts += _bars(name, scores, 1 / gallery)
-    verdicts += [Verdict(f"{SAMPLED} against a deep recogniser", "measured", line, False) for line in missing]
+    verdicts += [ClaimVerdict(f"{SAMPLED} against a deep recogniser", "measured", line, False) for line in missing]
     return Chapter("recognition", "Recognition of published pictures", text, tables, tuple(verdicts))
 
 
@@ -70,7 +70,7 @@ def _table(name: str, scores: Mapping[str, Score], sets: Mapping[str, PictureSet
     return Table(name, ("pictures", *COLUMNS), tuple(rows), note)
 
 
-def _controls(name: str, scores: Mapping[str, Score], chance: float, deep: bool) -> list[Verdict]:
+def _controls(name: str, scores: Mapping[str, Score], chance: float, deep: bool) -> list[ClaimVerdict]:
     """Unaltered photographs are recognised; shuffled labels are at chance."""
     found = []
     for claim, expected, wanted, holds in (
@@ -82,33 +82,33 @@ def _controls(name: str, scores: Mapping[str, Score], chance: float, deep: bool)
          lambda _, accepted: accepted.value <= _ACCEPTED),
     ):  # fmt: skip
         if wanted not in scores:
-            found.append(Verdict(claim, expected, "not measured", False))
+            found.append(ClaimVerdict(claim, expected, "not measured", False))
             continue
         rank_1, accepted = scores[wanted].rank_1, scores[wanted].tar_2
         measured = limits(accepted if "accepts" in claim else rank_1)
-        found.append(Verdict(claim, expected, measured, bool(holds(rank_1, accepted))))
+        found.append(ClaimVerdict(claim, expected, measured, bool(holds(rank_1, accepted))))
     if OTHER_PHOTOGRAPH in scores:
         other = scores[OTHER_PHOTOGRAPH].rank_1
         least = 0.9 if deep else 10 * chance
         found.append(
-            Verdict(f"control: {name} recognises another photograph", f"rank-1 at least {percent(least)}",
+            ClaimVerdict(f"control: {name} recognises another photograph", f"rank-1 at least {percent(least)}",
                     limits(other), other.value >= least)
         )  # fmt: skip
     return found
 
 
-def beside_black_hull(name: str, method: str, scores: Mapping[str, Score], accepts: str) -> list[Verdict]:
+def beside_black_hull(name: str, method: str, scores: Mapping[str, Score], accepts: str) -> list[ClaimVerdict]:
     """Whether a method's rank-1 and its accepts at a FAR of 1e-2, in these words, are within 2 points of a black
     hull's."""
     return beside(name, (method, scores[method]), ("the black hull", scores[BLACK_HULL]), accepts)
 
 
-def beside(name: str, ours: tuple[str, Score], floor: tuple[str, Score], accepts: str) -> list[Verdict]:
+def beside(name: str, ours: tuple[str, Score], floor: tuple[str, Score], accepts: str) -> list[ClaimVerdict]:
     """Whether rank-1 and accepts at a FAR of 1e-2, in these words, of what is named first are within 2 points of those
     of what is named second."""
     (method, here), (control, under) = ours, floor
     return [
-        Verdict(
+        ClaimVerdict(
             f"{name}: {what} of {method} within 2 points of {control}",
             f"at most {percent(least.value + _POINTS)}",
             limits(found),
@@ -118,11 +118,11 @@ def beside(name: str, ours: tuple[str, Score], floor: tuple[str, Score], accepts
     ]
 
 
-def _bars(name: str, scores: Mapping[str, Score], chance: float) -> list[Verdict]:
+def _bars(name: str, scores: Mapping[str, Score], chance: float) -> list[ClaimVerdict]:
     ours = scores[SAMPLED]
     found = beside_black_hull(name, SAMPLED, scores, "TAR at FAR 1e-2")
     found.append(
-        Verdict(
+        ClaimVerdict(
             f"{name}: no true accept of {SAMPLED} at FAR 1e-3",
             f"0 of {ours.probes}",
             f"{ours.accepts_3} of {ours.probes}",
@@ -132,7 +132,7 @@ def _bars(name: str, scores: Mapping[str, Score], chance: float) -> list[Verdict
     if PAPER in scores:
         paper = scores[PAPER].rank_1
         found.append(
-            Verdict(
+            ClaimVerdict(
                 f"{name}: {PAPER} is re-identified well above chance",
                 f"lower limit of rank-1 above {percent(3 * chance)} (three times chance)",
                 limits(paper),

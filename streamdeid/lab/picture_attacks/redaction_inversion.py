@@ -24,7 +24,7 @@ _FOLDS, _SPLITS = 5, 6
 
 
 @dataclass(frozen=True)
-class Pairs:
+class RedactedPairs:
     """Redacted pictures of people, and the faces behind them."""
 
     seen: Vectors
@@ -35,7 +35,7 @@ class Pairs:
     """(n,): who it is."""
 
 
-def named(learnt: Pairs, probes: Pairs, known: Pairs, axes: int) -> NDArray[np.bool_]:
+def named(learnt: RedactedPairs, probes: RedactedPairs, known: RedactedPairs, axes: int) -> NDArray[np.bool_]:
     """Whether each probe's person is named, bool (m,): learnt from pairs of other people, asked of known faces."""
     inputs = _onto_axes(learnt.seen, axes)
     outputs = _onto_axes(learnt.faces, axes)
@@ -50,7 +50,7 @@ def named(learnt: Pairs, probes: Pairs, known: Pairs, axes: int) -> NDArray[np.b
     return np.asarray(known.people[(off - anyway).argmin(axis=1)] == probes.people)
 
 
-def named_in_folds(learnt: Pairs, probes: Pairs, known: Pairs, axes: int, runs: int) -> Vectors:
+def named_in_folds(learnt: RedactedPairs, probes: RedactedPairs, known: RedactedPairs, axes: int, runs: int) -> Vectors:
     """The same where all people are among those learnt from, left out a fifth at a time, in several divisions: share of
     the runs (m,) in which each probe is named."""
     everybody = np.unique(known.people)
@@ -65,7 +65,9 @@ def named_in_folds(learnt: Pairs, probes: Pairs, known: Pairs, axes: int, runs: 
     return hits / runs
 
 
-def named_in_samples(learnt: Pairs, probes: Pairs, known: Pairs, axes: int, runs: int) -> Vectors:
+def named_in_samples(
+    learnt: RedactedPairs, probes: RedactedPairs, known: RedactedPairs, axes: int, runs: int
+) -> Vectors:
     """The same for people who are not learnt from: share of the runs (m,) in which each probe is named, each run with
     a sixth of the pairs left out at random."""
     hits = np.zeros(len(probes.people))
@@ -75,8 +77,8 @@ def named_in_samples(learnt: Pairs, probes: Pairs, known: Pairs, axes: int, runs
     return hits / runs
 
 
-def _some(pairs: Pairs, rows: NDArray[np.bool_]) -> Pairs:
-    return Pairs(pairs.seen[rows], pairs.faces[rows], pairs.people[rows])
+def _some(pairs: RedactedPairs, rows: NDArray[np.bool_]) -> RedactedPairs:
+    return RedactedPairs(pairs.seen[rows], pairs.faces[rows], pairs.people[rows])
 
 
 def _onto_axes(rows: Vectors, count: int) -> Callable[[Vectors], Vectors]:

@@ -29,10 +29,10 @@ from streamdeid.lab.picture_attacks.redacted_heads import (
     heads_alone,
     redacted_heads,
 )
-from streamdeid.lab.picture_attacks.redaction_inversion import AXES, Pairs, named_in_folds, named_in_samples
-from streamdeid.lab.picture_attacks.scores import Known, distances
+from streamdeid.lab.picture_attacks.redaction_inversion import AXES, RedactedPairs, named_in_folds, named_in_samples
+from streamdeid.lab.picture_attacks.scores import KnownFaces, distances
 from streamdeid.lab.recognisers import NamedRecogniser
-from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table, limits, percent
 
 SLUG = "redacted-heads"
 _SIDE = 16
@@ -77,14 +77,14 @@ class _Group:
         faces = np.stack([head_chip(p.image, head_in(p), _FACE, _SIDE) for p in photographs])
         return cls(tuple(photographs), faces, np.array([numbers[p.person] for p in photographs]))
 
-    def pairs(self, given: PictureSet, reach: float) -> Pairs:
+    def pairs(self, given: PictureSet, reach: float) -> RedactedPairs:
         """With small pictures of what is published of them."""
         seen = [head_chip(q, head_in(p), reach, _SIDE) for q, p in zip(given.pictures, self.photographs, strict=True)]
-        return Pairs(np.stack(seen), self.faces, self.numbers)
+        return RedactedPairs(np.stack(seen), self.faces, self.numbers)
 
 
 def redactions_chapter(
-    recogniser: NamedRecogniser, known: Known, subjects: Subjects, progress: Report
+    recogniser: NamedRecogniser, known: KnownFaces, subjects: Subjects, progress: Report
 ) -> Chapter | None:
     """The chapter, under a recogniser and the unaltered faces that it knows; None without two photographs of donors."""
     neutral = {p.person: p for p in subjects.neutral_donors}
@@ -119,12 +119,12 @@ def _surrounded(kind: str) -> str:
 
 
 def _attacked(
-    recogniser: NamedRecogniser, known: Known, groups: Sequence[_Group], sets: Sequence[PictureSet], reach: float
+    recogniser: NamedRecogniser, known: KnownFaces, groups: Sequence[_Group], sets: Sequence[PictureSet], reach: float
 ) -> Hits:
     """All attacks on one kind of picture: of donors neutral and smiling, and of unseen people. reach: that of the small
     pictures."""
     neutral, smiling, unseen = (group.pairs(given, reach) for group, given in zip(groups, sets, strict=True))
-    learnt = Pairs(*(np.concatenate(parts) for parts in zip(*map(_parts, (neutral, smiling)), strict=True)))
+    learnt = RedactedPairs(*(np.concatenate(parts) for parts in zip(*map(_parts, (neutral, smiling)), strict=True)))
     ours, theirs, probes = (described(recogniser, given) for given in sets)
     people = np.array(sets[0].people)
     apart = distances(theirs, ours)
@@ -137,7 +137,7 @@ def _attacked(
     }
 
 
-def _parts(pairs: Pairs) -> tuple[Vectors, Vectors, NDArray[np.int64]]:
+def _parts(pairs: RedactedPairs) -> tuple[Vectors, Vectors, NDArray[np.int64]]:
     return pairs.seen, pairs.faces, pairs.people
 
 
@@ -162,14 +162,14 @@ def _chapter(name: str, found: dict[str, Hits], gallery: int, counts: tuple[int,
 
 def _verdicts(
     found: dict[str, Hits], shares: dict[str, dict[str, Interval]], rng: np.random.Generator
-) -> list[Verdict]:
+) -> list[ClaimVerdict]:
     verdicts = []
     for attack in ATTACKS:
         control = max((_surrounded(SOLID), _surrounded(FILLED)), key=lambda row: shares[row][attack].value)
         more = found[_surrounded(SOFT)][attack] - found[control][attack]
         low, high = _limits_of_mean(more, rng)
         verdicts.append(
-            Verdict(
+            ClaimVerdict(
                 f"{SOFT} with surroundings tells at most 3 points more than the surroundings alone: {attack}",
                 f"at most {100 * _POINTS:.1f} points above {control} ({percent(shares[control][attack].value)})",
                 f"{100 * more.mean():+.1f} points ({low:+.1f} to {high:+.1f})",
@@ -178,7 +178,7 @@ def _verdicts(
         )
     blurred, solid = (shares[_alone(kind)][SAME] for kind in (BLUR, SOLID))
     verdicts.append(
-        Verdict(
+        ClaimVerdict(
             "control: the learnt inversion finds people behind a blur, and nobody behind a solid head alone",
             "blur above solid, limits apart",
             f"{limits(blurred)} and {limits(solid)}",

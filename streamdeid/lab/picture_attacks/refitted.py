@@ -18,9 +18,9 @@ from streamdeid.lab.attacks.null_space import projected, residual
 from streamdeid.lab.attacks.people import Population
 from streamdeid.lab.identification import Interval, identified
 from streamdeid.lab.picture_attacks.laboratory import PAPER
-from streamdeid.lab.picture_attacks.scores import Known, share
+from streamdeid.lab.picture_attacks.scores import KnownFaces, share
 from streamdeid.lab.published_pictures import MEAN_FACE
-from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table, limits, percent
 from streamdeid.surrogates.choice import SAMPLED
 from streamdeid.surrogates.fixed_map import k_diff_map
 
@@ -28,7 +28,7 @@ _SEED = 535
 
 
 def refitted_chapter(
-    probes: Mapping[str, tuple[Vectors, Sequence[str]]], known: Known, donors: Vectors, k: int, q: float
+    probes: Mapping[str, tuple[Vectors, Sequence[str]]], known: KnownFaces, donors: Vectors, k: int, q: float
 ) -> Chapter:
     """The chapter. probes: refitted vectors (n, d), nan where no face was found, and people, by set; known: the
     attacker's refitted unaltered photographs; donors (m, d): the reference gallery, which he has too."""
@@ -78,9 +78,9 @@ def _attacks(donors: Vectors, k: int, rng: np.random.Generator) -> dict[str, met
     }
 
 
-def _verdicts(found: Mapping[str, Mapping[str, Interval]], chance: float, q: float) -> tuple[Verdict, ...]:
+def _verdicts(found: Mapping[str, Mapping[str, Interval]], chance: float, q: float) -> tuple[ClaimVerdict, ...]:
     verdicts = [
-        Verdict(
+        ClaimVerdict(
             f"{PAPER}, refitted: {attack} re-identifies",
             f"lower limit above {percent(3 * chance)} (three times chance)",
             limits(found[PAPER][attack]),
@@ -91,7 +91,7 @@ def _verdicts(found: Mapping[str, Mapping[str, Interval]], chance: float, q: flo
     ]
     for attack, ours in found.get(SAMPLED, {}).items():
         verdicts.append(
-            Verdict(
+            ClaimVerdict(
                 f"{SAMPLED}, refitted: {attack} gains no more than P's promise allows",
                 f"lower limit at most {percent(chance / (1 - q))}, chance / (1 - q)",
                 limits(ours),
@@ -101,7 +101,7 @@ def _verdicts(found: Mapping[str, Mapping[str, Interval]], chance: float, q: flo
         if MEAN_FACE in found:
             bland = found[MEAN_FACE][attack]
             verdicts.append(
-                Verdict(
+                ClaimVerdict(
                     f"{SAMPLED}, refitted: {attack} names no more people than if all had one mean face",
                     f"at most {percent(bland.value)}",
                     limits(ours),

@@ -16,7 +16,7 @@ _BLOCK = 64
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownFaces:
     """Unaltered faces that an attacker knows by name."""
 
     vectors: Vectors
@@ -56,7 +56,7 @@ COLUMNS = ("rank-1", "rank-5", "TAR at FAR 1e-2", "TAR at FAR 1e-3", "EER", "pro
 """Headings of `Score.cells`."""
 
 
-def score(probes: Vectors, people: Sequence[str], known: Known, rng: np.random.Generator) -> Score:
+def score(probes: Vectors, people: Sequence[str], known: KnownFaces, rng: np.random.Generator) -> Score:
     """Match probes (n, d) of known people against a gallery; rows of nan name nobody.
 
     Limits are those of `bootstrap` over people.

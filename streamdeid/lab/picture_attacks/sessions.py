@@ -17,8 +17,8 @@ from streamdeid.core.arrays import Vectors
 from streamdeid.lab.identification import Interval, identified
 from streamdeid.lab.picture_attacks.laboratory import BLACK_HULL, PAPER
 from streamdeid.lab.picture_attacks.picture_sets import PictureSet
-from streamdeid.lab.picture_attacks.scores import Known, distances, share
-from streamdeid.lab.tables import Chapter, Table, Verdict, limits, percent
+from streamdeid.lab.picture_attacks.scores import KnownFaces, distances, share
+from streamdeid.lab.tables import Chapter, ClaimVerdict, Table, limits, percent
 from streamdeid.surrogates.choice import SAMPLED
 
 _SEED = 159
@@ -33,7 +33,7 @@ Hits = tuple[NDArray[np.bool_], NDArray[np.str_]]
 def sessions_chapter(
     name: str,
     attacked: Mapping[str, Described],
-    known: Known,
+    known: KnownFaces,
     pairs: Mapping[str, tuple[Described, Described]],
     q: float,
 ) -> Chapter:
@@ -87,38 +87,38 @@ def _share(hits: Sequence[Hits], rng: np.random.Generator) -> Interval:
     return share(np.concatenate([hit for hit, _ in hits]), np.concatenate([who for _, who in hits]), rng)
 
 
-def _reverse_verdicts(found: Mapping[str, Interval], chance: float, q: float) -> list[Verdict]:
+def _reverse_verdicts(found: Mapping[str, Interval], chance: float, q: float) -> list[ClaimVerdict]:
     if SAMPLED not in found:
         return []
     ours = found[SAMPLED]
     return [
-        Verdict(f"{SAMPLED}: reverse recognition gains no more than P's promise allows",
+        ClaimVerdict(f"{SAMPLED}: reverse recognition gains no more than P's promise allows",
                 f"lower limit at most {percent(chance / (1 - q))}, chance / (1 - q)", limits(ours),
                 ours.low <= chance / (1 - q))
     ]  # fmt: skip
 
 
-def _parrot_verdicts(found: Mapping[str, Interval], chance: float, q: float) -> list[Verdict]:
+def _parrot_verdicts(found: Mapping[str, Interval], chance: float, q: float) -> list[ClaimVerdict]:
     verdicts = []
     if SAMPLED in found:
         ours = found[SAMPLED]
         verdicts = [
-            Verdict(f"{SAMPLED}: two keys are linked no more often than P's promise allows",
+            ClaimVerdict(f"{SAMPLED}: two keys are linked no more often than P's promise allows",
                     f"lower limit at most {percent(chance / (1 - q))}, chance / (1 - q)", limits(ours),
                     ours.low <= chance / (1 - q)),
-            Verdict(f"{SAMPLED}: two keys are not linked", f"limits around chance ({percent(chance)})", limits(ours),
-                    ours.low <= chance <= ours.high),
+            ClaimVerdict(f"{SAMPLED}: two keys are not linked", f"limits around chance ({percent(chance)})",
+                    limits(ours), ours.low <= chance <= ours.high),
         ]  # fmt: skip
         if BLACK_HULL in found:
             hull = found[BLACK_HULL]
             verdicts.append(
-                Verdict(f"{SAMPLED}: two keys are linked no better than black hulls are",
+                ClaimVerdict(f"{SAMPLED}: two keys are linked no better than black hulls are",
                         f"at most {percent(hull.value)}", limits(ours), ours.value <= hull.value)
             )  # fmt: skip
     if PAPER in found:
         paper = found[PAPER]
         verdicts.append(
-            Verdict(f"{PAPER}: a parrot finds people by it",
+            ClaimVerdict(f"{PAPER}: a parrot finds people by it",
                     f"lower limit above {percent(3 * chance)} (three times chance)", limits(paper),
                     paper.low > 3 * chance)
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from streamdeid.lab.tables import Cell, Chapter, Table, Verdict, percent
+from streamdeid.lab.tables import Cell, Chapter, ClaimVerdict, Table, percent
 from streamdeid.lab.utility.attribute_agreement import attribute_agreement, label_of
 from streamdeid.lab.utility.correlation import concordance, pearson
 from streamdeid.lab.utility.expression_agreement import expression_agreement
@@ -56,7 +56,7 @@ def expression_chapter(results: Results) -> Chapter:
         "and then has nothing to transfer. The appearance model was trained on these people, and they are the donors."
     )
     claim = f"{SAMPLED}: neutral and smiling are told apart on published pictures of unseen people"
-    verdict = Verdict(claim, "at least 86 % right (P2, unseen people)", percent(right), right >= _UNSEEN)
+    verdict = ClaimVerdict(claim, "at least 86 % right (P2, unseen people)", percent(right), right >= _UNSEEN)
     return Chapter("utility-expression", "Expression: is a smile still a smile?", text, (table,), (verdict,))
 
 
@@ -94,7 +94,7 @@ def geometry_chapter(results: Results) -> Chapter:
         "verdicts take the stricter reading, over all pictures."
     )
     verdicts = tuple(
-        Verdict(
+        ClaimVerdict(
             f"{SAMPLED}: {name} follows the original, over all pictures",
             f"r at least {_GEOMETRY_R}",
             f"r = {r:.2f} (what the smile changes: {smile:.2f})",
@@ -111,7 +111,7 @@ def attribute_chapter(results: Results, labels: Rows, gallery: Gallery) -> Chapt
     """Gender and age group of published neutral faces, with and without `--preserve`."""
     ways = (ORIGINALS, *METHODS, *(preserving((attribute,)) for attribute in ATTRIBUTES))
     tables: list[Table] = []
-    verdicts: list[Verdict] = []
+    verdicts: list[ClaimVerdict] = []
     for attribute in ATTRIBUTES:
         rule = fit_discriminant(gallery.identities, donor_labels(gallery, attribute))
         rows: list[tuple[Cell, ...]] = []
@@ -162,7 +162,7 @@ def detection_chapter(results: Results) -> Chapter:
         "Not shown: no surrogate could be certified, or the pose is too strong; a stream shows no new face there.",
     )
     ratio = _ratio(hits[SAMPLED]) / _ratio(hits[ORIGINALS])
-    verdict = Verdict(
+    verdict = ClaimVerdict(
         f"{SAMPLED}: published faces are still detected as faces",
         "at least 95 % of the originals' rate (docs/methods.md 5.2)",
         percent(ratio),
@@ -176,9 +176,9 @@ def detection_chapter(results: Results) -> Chapter:
     return Chapter("utility-detection", "Are published faces still faces to a detector?", text, (table,), (verdict,))
 
 
-def _preserved_verdict(attribute: str, people: str, without: float, kept: float) -> Verdict:
+def _preserved_verdict(attribute: str, people: str, without: float, kept: float) -> ClaimVerdict:
     claim = f"--preserve {attribute} keeps the {attribute} of the {people} people more often than no --preserve does"
-    return Verdict(claim, f"more than {percent(without)}", percent(kept), kept > without)
+    return ClaimVerdict(claim, f"more than {percent(without)}", percent(kept), kept > without)
 
 
 def _share(value: float) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from streamdeid.core.arrays import Points
-from streamdeid.lab.tables import Cell, Chapter, Table, Verdict
-from streamdeid.lab.utility.distinguishability import TABLE_I, Crowd, Distances, drawn_people, surrogates_of
+from streamdeid.lab.tables import Cell, Chapter, ClaimVerdict, Table
+from streamdeid.lab.utility.distinguishability import TABLE_I, PairDistances, SessionCrowd, drawn_people, surrogates_of
 from streamdeid.lab.utility.results import ORIGINALS, Results
 from streamdeid.surrogates.choice import METHODS, SAMPLED
 from streamdeid.surrogates.gallery import Gallery
@@ -25,17 +25,17 @@ def distinguishability_chapter(
 
     identities: float64 (n, d) of the Canada originals as annotated; variances (d,): the model's; keys: of sessions.
     """
-    originals = Distances.of(identities)
+    originals = PairDistances.of(identities)
     vectors = [_row("originals", originals, originals)]
     least: list[float] = []
     for key in keys:
-        found = Distances.of(surrogates_of(identities, gallery, variances, SAMPLED, key).vectors)
+        found = PairDistances.of(surrogates_of(identities, gallery, variances, SAMPLED, key).vectors)
         least.append(found.least / originals.least)
         if key == keys[0]:
             vectors.append(_row(SAMPLED, found, originals))
     for method in METHODS:
         if method != SAMPLED:
-            found = Distances.of(surrogates_of(identities, gallery, variances, method, keys[0]).vectors)
+            found = PairDistances.of(surrogates_of(identities, gallery, variances, method, keys[0]).vectors)
             vectors.append(_row(method, found, originals))
     rendered: list[tuple[Cell, ...]] = []
     worth: list[float] = []
@@ -44,14 +44,14 @@ def distinguishability_chapter(
         for name, faces in again.items():
             # Quick runs publish fewer people with some methods: the same people are to be compared.
             both = np.isfinite(again[ORIGINALS]).all(axis=1) & np.isfinite(faces).all(axis=1)
-            found, reference = Distances.of(faces[both]), Distances.of(again[ORIGINALS][both])
+            found, reference = PairDistances.of(faces[both]), PairDistances.of(again[ORIGINALS][both])
             rendered.append((people, *_row(name, found, reference)))
             if (people, name) == (_CANADA, SAMPLED):
                 worth = [found.least, reference.least]
     crowds = {method: _crowd(gallery, variances, method, keys[0]) for method in METHODS}
     figures = ("faces", "least", "largest", "mean", "std", "least x", "largest x", "mean x", "std x")
-    paper = Distances(40, *TABLE_I["original faces"])
-    printed = [_row(name, Distances(40, *numbers), paper) for name, numbers in TABLE_I.items()]
+    paper = PairDistances(40, *TABLE_I["original faces"])
+    printed = [_row(name, PairDistances(40, *numbers), paper) for name, numbers in TABLE_I.items()]
     tables = (
         Table("Canada, vectors of one session", ("way", *figures), tuple(vectors), _RATIOS),
         Table("Published neutral pictures, measured again", ("people", "way", *figures), tuple(rendered), _RATIOS),
@@ -64,19 +64,19 @@ def distinguishability_chapter(
     )
     crowd = crowds[SAMPLED]
     verdicts = (
-        Verdict(
+        ClaimVerdict(
             f"{SAMPLED}: the most alike of the surrogates differ as much as the most alike of the originals (vectors)",
             f"at least 1.00 times the originals' least distance with each of {len(keys)} keys",
             f"{min(least):.2f} to {max(least):.2f} times",
             min(least) >= 1.0,
         ),
-        Verdict(
+        ClaimVerdict(
             f"{SAMPLED}: the same on rendered pictures, measured again",
             f"at least {worth[1]:.0f}",
             f"{worth[0]:.0f}",
             worth[0] >= worth[1],
         ),
-        Verdict(
+        ClaimVerdict(
             f"{_CROWD} people get {_CROWD} surrogates",
             f"{_CROWD} different ones, none refused",
             f"{crowd.distinct} different ones, {crowd.refused} refused, separation relaxed {crowd.relaxed} times",
@@ -98,15 +98,15 @@ _TEXT = (
 )
 
 
-def _row(name: str, found: Distances, originals: Distances) -> tuple[Cell, ...]:
+def _row(name: str, found: PairDistances, originals: PairDistances) -> tuple[Cell, ...]:
     return (name, found.faces, *found.figures, *found.ratios(originals))
 
 
-def _crowd(gallery: Gallery, variances: Points, method: str, key: bytes) -> Crowd:
+def _crowd(gallery: Gallery, variances: Points, method: str, key: bytes) -> SessionCrowd:
     people = drawn_people(gallery.identities, _CROWD, np.random.default_rng(_CROWD_SEED))
     return surrogates_of(people, gallery, variances, method, key)
 
 
-def _crowd_row(method: str, crowd: Crowd) -> tuple[Cell, ...]:
+def _crowd_row(method: str, crowd: SessionCrowd) -> tuple[Cell, ...]:
     given = int(np.isfinite(crowd.vectors).all(axis=1).sum())
-    return (method, given, crowd.refused, crowd.distinct, crowd.relaxed, Distances.of(crowd.vectors).least)
+    return (method, given, crowd.refused, crowd.distinct, crowd.relaxed, PairDistances.of(crowd.vectors).least)

@@ -23,7 +23,7 @@ TABLE_I = {
 
 
 @dataclass(frozen=True)
-class Distances:
+class PairDistances:
     """Distances of all pairs of some faces, as in P3's Table I; nan without a pair."""
 
     faces: int
@@ -34,18 +34,18 @@ class Distances:
     """Without pairs at distance zero, which are repetitions of one face (P3, section IV)."""
 
     @staticmethod
-    def of(vectors: Points) -> Distances:
+    def of(vectors: Points) -> PairDistances:
         """Of faces (n, d); rows with a nan are left out."""
         faces = vectors[np.isfinite(vectors).all(axis=1)]
         if len(faces) < 2:
-            return Distances(len(faces), math.nan, math.nan, math.nan, math.nan)
+            return PairDistances(len(faces), math.nan, math.nan, math.nan, math.nan)
         # Differences, not squares of lengths: equal faces are to be at zero exactly.
         between = np.concatenate([distances(faces[row + 1 :], faces[row]) for row in range(len(faces) - 1)])
         apart = between[between > 0.0]
         deviation = float(apart.std()) if len(apart) else 0.0
-        return Distances(len(faces), float(between.min()), float(between.max()), float(between.mean()), deviation)
+        return PairDistances(len(faces), float(between.min()), float(between.max()), float(between.mean()), deviation)
 
-    def ratios(self, other: Distances) -> tuple[float, float, float, float]:
+    def ratios(self, other: PairDistances) -> tuple[float, float, float, float]:
         """Least, largest, mean and deviation as multiples of another's; nan where that is zero or nan."""
         mine, theirs = self.figures, other.figures
         least, largest, mean, deviation = (a / b if b else math.nan for a, b in zip(mine, theirs, strict=True))
@@ -58,7 +58,7 @@ class Distances:
 
 
 @dataclass(frozen=True)
-class Crowd:
+class SessionCrowd:
     """What many people got in one session."""
 
     vectors: Points
@@ -83,11 +83,11 @@ def drawn_people(donors: Points, count: int, rng: np.random.Generator) -> Points
     return np.asarray(mean + rng.standard_normal((count, len(donors))) @ (donors - mean) / np.sqrt(len(donors) - 1))
 
 
-def surrogates_of(people: Points, gallery: Gallery, variances: Points, method: str, key: bytes) -> Crowd:
+def surrogates_of(people: Points, gallery: Gallery, variances: Points, method: str, key: bytes) -> SessionCrowd:
     """Surrogates of people (n, d), all in one session with the default settings. variances (d,): the model's."""
     surrogates = Surrogates(gallery, variances, SurrogateSettings(method=method), key)
     vectors = np.array([_given(surrogates, number, identity) for number, identity in enumerate(people, start=1)])
-    return Crowd(vectors, surrogates.counts["failed closed"], surrogates.counts["separation relaxed"])
+    return SessionCrowd(vectors, surrogates.counts["failed closed"], surrogates.counts["separation relaxed"])
 
 
 def _given(surrogates: Surrogates, person: int, identity: Points) -> Points:

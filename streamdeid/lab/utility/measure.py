@@ -22,7 +22,7 @@ from streamdeid.lab.published_pictures import Publisher
 from streamdeid.lab.tables import Chapter
 from streamdeid.lab.utility.chapters import attribute_chapter, detection_chapter, expression_chapter, geometry_chapter
 from streamdeid.lab.utility.crowd_chapter import distinguishability_chapter
-from streamdeid.lab.utility.refit import Refit, refit_originals, refit_published
+from streamdeid.lab.utility.refit import RefitFaces, refit_originals, refit_published
 from streamdeid.lab.utility.results import ORIGINALS, SETTLED, Results, preserving
 from streamdeid.protect.mask_faces import MASKS
 from streamdeid.surrogates.choice import METHODS, SAMPLED
@@ -175,7 +175,7 @@ def _measure(
         nothing = np.full(len(fitting.model.variances), np.nan)
         vectors = np.array([nothing if vector is None else vector for vector in meant])
         results.surrogates[place] = _placed(vectors, run.rows, len(people))
-    results.refits[place] = Refit(
+    results.refits[place] = RefitFaces(
         _placed(found.vectors, run.rows, len(people)),
         _placed(found.landmarks, run.rows, len(people)),
         _placed(found.shown, run.rows, len(people)),

@@ -24,7 +24,7 @@ Tick = Callable[[], None]
 
 
 @dataclass(frozen=True)
-class Refit:
+class RefitFaces:
     """What was found again in e pictures each of n people; nan where no face with landmarks was found."""
 
     vectors: Points
@@ -44,7 +44,7 @@ class Refit:
 
 def refit_originals(
     people: Sequence[Sequence[Photograph]], model: AppearanceModel, detect: Detect, tick: Tick
-) -> Refit:
+) -> RefitFaces:
     """The unaltered pictures measured again: the control of everything that is said of published ones.
 
     They go through the same 4:2:0 planes. people: as many pictures of each. `tick` is called after each person.
@@ -60,7 +60,7 @@ def refit_published(
     tick: Tick,
     *,
     neutral_times: int = 1,
-) -> Refit:
+) -> RefitFaces:
     """The pictures published, person by person, and measured again.
 
     The first picture of each person is the neutral one. It is published `neutral_times` times before the others, so
@@ -80,7 +80,7 @@ def _measured(
     model: AppearanceModel,
     detect: Detect,
     tick: Tick,
-) -> Refit:
+) -> RefitFaces:
     each = len(people[0]) if people else 0
     vectors = np.full((len(people), each, len(model.variances)), np.nan)
     landmarks = np.full((len(people), each, LANDMARKS, 2), np.nan)
@@ -100,7 +100,7 @@ def _measured(
                 vectors[row, column] = identity_of(again, model)
                 landmarks[row, column] = sample.points[:LANDMARKS]
         tick()
-    return Refit(vectors, landmarks, shown, detected)
+    return RefitFaces(vectors, landmarks, shown, detected)
 
 
 def _at_the_place_of(found: Face, old: Face) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamdeid.core.arrays import Points
-from streamdeid.lab.utility.refit import Refit
+from streamdeid.lab.utility.refit import RefitFaces
 from streamdeid.surrogates.choice import SAMPLED
 
 Place = tuple[str, str]
@@ -22,7 +22,7 @@ class Results:
 
     training: Points
     """float64 (n, 2, d): identity vectors of the London originals, neutral and smiling, as they were annotated."""
-    refits: dict[Place, Refit]
+    refits: dict[Place, RefitFaces]
     surrogates: dict[Place, Points]
     """The vectors that were drawn, float64 (n, d); nan for masks and people without one."""
     published: dict[Place, int]

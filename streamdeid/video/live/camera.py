@@ -31,7 +31,7 @@ _LOW_DELAY = 0x80000
 """AV_CODEC_FLAG_LOW_DELAY."""
 
 
-class Lost(Exception):
+class ConnectionLost(Exception):
     """A connection could not be made or is over; the message is a few words without address and password."""
 
     def __init__(self, reason: str, *, refused: bool = False, ended: bool = False) -> None:
@@ -43,7 +43,7 @@ class Lost(Exception):
 
 
 @dataclass(frozen=True)
-class CodedPicture:
+class DecodedPicture:
     """A decoded picture that may still be left out; it holds the decoder's memory, `planes` copies it."""
 
     picture: av.VideoFrame
@@ -70,7 +70,7 @@ class CameraConnection:
 
     Timeouts in seconds; opening may take twice its own, reading and closing once each.
     codec: what the last connection had, None for the first. most_pixels: millions that a picture may have; no memory is
-    taken for larger ones. Raises Lost, in the constructor too.
+    taken for larger ones. Raises ConnectionLost, in the constructor too.
     """
 
     def __init__(
@@ -95,17 +95,17 @@ class CameraConnection:
             parsed = file or not address.lower().startswith(("rtsp://", "rtsps://")) or codec not in (None, EARLY)
             self._container = _open(address, transport, open_timeout, read_timeout, file, parsed, most_pixels)
         except InputError as error:
-            raise Lost(str(error).removeprefix(f"{address} cannot be read: ")) from None
+            raise ConnectionLost(str(error).removeprefix(f"{address} cannot be read: ")) from None
         except MemoryError:
             raise
         except (av.FFmpegError, OSError, ValueError) as error:
             # FFmpeg calls an answer that does not come in time by several names, invalid data among them.
             late = time.monotonic() - begun >= 0.9 * open_timeout
             reason = reason_of(error, address, opened=False, late=late, patience=open_timeout)
-            raise Lost(reason, refused=is_refusal(error)) from None
+            raise ConnectionLost(reason, refused=is_refusal(error)) from None
         try:
             self._stream = _video_of(self._container, most_pixels)
-        except Lost:
+        except ConnectionLost:
             self._container.close()
             raise
         self._packets: Any = packets_of(self._container)
@@ -133,7 +133,7 @@ class CameraConnection:
         rates = (float(rate) for rate in map(fraction_of, words) if rate)
         return next((rate for rate in rates if _SLOWEST_RATE <= rate <= _FASTEST_RATE), _DEFAULT_RATE)
 
-    def read(self) -> list[CodedPicture]:
+    def read(self) -> list[DecodedPicture]:
         """Wait for the next packet, up to the deadline, and return the pictures it completes: none, one or more.
 
         Pictures from a place of damage to the next key frame are left out; so are those before the first key frame.
@@ -142,11 +142,11 @@ class CameraConnection:
         packet = self._next()
         now = time.monotonic()
         self._lag.read(begun, now)
-        found: list[CodedPicture] = []
+        found: list[DecodedPicture] = []
         if packet is None:
             found = [one for last in self._whole(None) for one in self._coded(last, now)] + self._pictures(None, now)
             if not found:
-                raise Lost("the stream ended", ended=True)
+                raise ConnectionLost("the stream ended", ended=True)
             return found
         if packet.stream_index == self._stream.index and packet.size:
             self._packet_at = now
@@ -154,7 +154,7 @@ class CameraConnection:
         if not self._file:
             self._check_patience(bool(found), now)
             if any(self._lag.late(picture.stamp, now) for picture in found):
-                raise Lost("its pictures come faster than this machine decodes them")
+                raise ConnectionLost("its pictures come faster than this machine decodes them")
         return found
 
     def close(self) -> None:
@@ -171,10 +171,10 @@ class CameraConnection:
         except (av.FFmpegError, OSError, ValueError) as error:
             late = time.monotonic() - begun >= 0.9 * self._read_timeout
             reason = reason_of(error, self._address, opened=True, late=late, patience=self._read_timeout)
-            raise Lost(reason, refused=is_refusal(error)) from None
+            raise ConnectionLost(reason, refused=is_refusal(error)) from None
         if not self._file and time.monotonic() - begun >= self._read_timeout:
             # At its deadline FFmpeg first gives out the frame that its parser held back, and then waits once more.
-            raise Lost(f"nothing came for {self._read_timeout:g} s")
+            raise ConnectionLost(f"nothing came for {self._read_timeout:g} s")
         return packet
 
     def _whole(self, packet: Any) -> list[Any]:
@@ -196,7 +196,7 @@ class CameraConnection:
             made.append(whole)
         return made
 
-    def _coded(self, packet: Any, now: float) -> list[CodedPicture]:
+    def _coded(self, packet: Any, now: float) -> list[DecodedPicture]:
         """The pictures that a whole coded one completes."""
         if packet.pts is not None:
             self._arrivals[packet.pts] = now
@@ -206,7 +206,7 @@ class CameraConnection:
             self._note()
         return self._pictures(packet, now)
 
-    def _pictures(self, packet: Any, now: float) -> list[CodedPicture]:
+    def _pictures(self, packet: Any, now: float) -> list[DecodedPicture]:
         try:
             decoded = self._stream.decode(packet)
         except av.EOFError:
@@ -232,29 +232,29 @@ class CameraConnection:
             self.damaged += 1
         self._sound = False
 
-    def _picture(self, picture: av.VideoFrame, now: float) -> CodedPicture:
+    def _picture(self, picture: av.VideoFrame, now: float) -> DecodedPicture:
         stamp = None if picture.pts is None or self._base is None else picture.pts * self._base
         arrived = now if picture.pts is None else self._arrivals.pop(picture.pts, now)
-        found = CodedPicture(picture, stamp, arrived, self._said.now())
+        found = DecodedPicture(picture, stamp, arrived, self._said.now())
         if picture.format.name != self._format:
             try:
                 found.planes()
             except (av.FFmpegError, ValueError):
-                raise Lost(f"its pixel format {picture.format.name} is not supported") from None
+                raise ConnectionLost(f"its pixel format {picture.format.name} is not supported") from None
             self._format = picture.format.name
         return found
 
     def _check_patience(self, found: bool, now: float) -> None:
         if self._stream.codec_context.codec.canonical_name != self._codec:
-            raise Lost("its codec changed")
+            raise ConnectionLost("its codec changed")
         if found:
             self._sound_at = now
         elif now - self._packet_at > self._read_timeout:
-            raise Lost(f"no video came for {self._read_timeout:g} s, though other data did")
+            raise ConnectionLost(f"no video came for {self._read_timeout:g} s, though other data did")
         elif self._sound and now - self._sound_at > self._read_timeout:
-            raise Lost(f"no picture could be decoded for {self._read_timeout:g} s")
+            raise ConnectionLost(f"no picture could be decoded for {self._read_timeout:g} s")
         elif not self._sound and now - self._key_wanted_since > max(_KEY_PATIENCE, self._read_timeout):
-            raise Lost(f"no picture could be decoded for {max(_KEY_PATIENCE, self._read_timeout):g} s")
+            raise ConnectionLost(f"no picture could be decoded for {max(_KEY_PATIENCE, self._read_timeout):g} s")
 
 
 def _open(
@@ -278,13 +278,13 @@ def _open(
 def _video_of(container: InputContainer, most_pixels: float) -> av.VideoStream:
     streams = [stream for stream in container.streams.video if not is_cover(stream)]
     if not streams:
-        raise Lost("there is no video in it")
+        raise ConnectionLost("there is no video in it")
     stream = streams[0]
     if stream.codec_context is None:
-        raise Lost("its video codec is not supported")
+        raise ConnectionLost("its video codec is not supported")
     reason = too_large(stream.codec_context.width, stream.codec_context.height, most_pixels)
     if reason:
-        raise Lost(reason)
+        raise ConnectionLost(reason)
     # Threads over frames would hold back as many frames as there are threads.
     stream.thread_type = "SLICE"
     stream.codec_context.flags |= _LOW_DELAY

@@ -39,7 +39,7 @@ _SOCKET_BUFFER = 4 << 20
 
 
 @dataclass(frozen=True)
-class Opening:
+class CameraOpening:
     """What `av.open` is to be given for an address."""
 
     name: str
@@ -47,13 +47,15 @@ class Opening:
     options: dict[str, str]
 
 
-def opening(address: str, transport: str, open_timeout: float, read_timeout: float, parsed: bool = True) -> Opening:
+def opening(
+    address: str, transport: str, open_timeout: float, read_timeout: float, parsed: bool = True
+) -> CameraOpening:
     """How to open a camera's URL or device. transport: `tcp` or `udp`, for RTSP. Timeouts in seconds.
 
     parsed: False leaves FFmpeg's parser out, which holds each picture back until the next one begins (`picture_ends`).
     """
     if is_device(address):
-        return Opening(address, _DEVICE_FORMAT, {"format_whitelist": _DEVICE_FORMAT})
+        return CameraOpening(address, _DEVICE_FORMAT, {"format_whitelist": _DEVICE_FORMAT})
     scheme = address.split("://", 1)[0].lower()
     deadline = str(round(max(open_timeout, read_timeout) * 1_000_000))
     options = {
@@ -79,7 +81,7 @@ def opening(address: str, transport: str, open_timeout: float, read_timeout: flo
         options |= {"rw_timeout": deadline}
         if scheme == "udp":
             options |= {"buffer_size": str(_SOCKET_BUFFER), "overrun_nonfatal": "1", "timeout": deadline}
-    return Opening(address, None, options)
+    return CameraOpening(address, None, options)
 
 
 def reason_of(error: BaseException, address: str, *, opened: bool, late: bool, patience: float) -> str:

@@ -17,7 +17,7 @@ from streamdeid.core.square_pixels import frame_of
 from streamdeid.core.status import Arrival, SourceState
 from streamdeid.errors import InputError
 from streamdeid.video.live.backoff import Backoff
-from streamdeid.video.live.camera import CameraConnection, CodedPicture, Lost
+from streamdeid.video.live.camera import CameraConnection, ConnectionLost, DecodedPicture
 from streamdeid.video.live.clock import LiveClock
 from streamdeid.video.live.fewer import Fewer, smaller
 from streamdeid.video.live.pace import Pace
@@ -39,7 +39,7 @@ _LEAVE = 1.0
 
 @dataclass(frozen=True)
 class _Waiting:
-    picture: CodedPicture
+    picture: DecodedPicture
     time: Fraction
     index: int
     connection: int
@@ -195,10 +195,10 @@ class LiveSource:
             try:
                 self._connect(ticket, pictures_since)
                 return  # told to stop
-            except Lost as lost:
+            except ConnectionLost as lost:
                 reason = lost
             except Exception as error:  # a thread that died would say so on stderr, address and password included
-                reason = Lost(f"an unexpected {type(error).__name__}")
+                reason = ConnectionLost(f"an unexpected {type(error).__name__}")
             now = time.monotonic()
             pause = self._backoff.after(
                 now - begun,
@@ -209,7 +209,7 @@ class LiveSource:
                 return
 
     def _connect(self, ticket: _Ticket, pictures_since: list[float]) -> None:
-        """Open the camera and read it until it is lost, which raises Lost, or until told to stop."""
+        """Open the camera and read it until it is lost, which raises ConnectionLost, or until told to stop."""
         ticket.beat = time.monotonic()
         deadlines = self._open_timeout, self._read_timeout
         camera = CameraConnection(
@@ -241,12 +241,12 @@ class LiveSource:
             ticket.beat = time.monotonic()
             camera.close()
 
-    def _check_aspect(self, picture: CodedPicture) -> None:
-        """Raise Lost for pixels of an impossible shape: nobody knows what faces look like in them."""
+    def _check_aspect(self, picture: DecodedPicture) -> None:
+        """Raise ConnectionLost for pixels of an impossible shape: nobody knows what faces look like in them."""
         try:
             squared_by(picture.aspect, self._handed.pixel_aspect)
         except ValueError as error:
-            raise Lost(f"it {error}") from None
+            raise ConnectionLost(f"it {error}") from None
 
     def _connected(self, ticket: _Ticket) -> bool:
         with self._lock:
@@ -255,7 +255,7 @@ class LiveSource:
                 self._clock.begin_anew()
         return True
 
-    def _deliver(self, ticket: _Ticket, picture: CodedPicture, rate: float) -> None:
+    def _deliver(self, ticket: _Ticket, picture: DecodedPicture, rate: float) -> None:
         with self._lock:
             if self._ticket is not ticket:
                 return
@@ -271,7 +271,7 @@ class LiveSource:
             if self._ticket is ticket:
                 self._state = replace(self._state, damaged=self._state.damaged + places)
 
-    def _lost(self, ticket: _Ticket, lost: Lost) -> bool:
+    def _lost(self, ticket: _Ticket, lost: ConnectionLost) -> bool:
         """Write down that the connection is lost; True when it is for good."""
         with self._lock:
             if self._ticket is not ticket:
