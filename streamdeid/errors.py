@@ -9,7 +9,8 @@
     ├── OutputError       exit 3   an output could not be written
     └── FailedClosed      exit 4   the filter was in doubt and withheld the frame
 
-A failed fit is not an error: it is a value (`aam.fit.Fit.converged`).
+A failed fit is not an error: it is a value (`aam.fit.Fit.converged`). Whatever else ends a run, a signal or an error
+that nobody foresaw, has its exit code from `cli.error_text.explain`.
 """
 
 from __future__ import annotations

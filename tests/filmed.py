@@ -23,6 +23,7 @@ from streamdeid.identity.register import PersonRegister, new_persons
 from streamdeid.observe.keypoint_pose import points_of_mesh
 from streamdeid.protect.levels import Level
 from streamdeid.protect.pending import PendingFrame
+from streamdeid.protect.plan import Plans, settled
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.soft_head import Head
 from tests import drawn_faces
@@ -82,12 +83,17 @@ class Filmed:
         pending = PendingFrame(Frame(planes, Fraction(self.index, 25), self.index), tracks, None)
         self.waiting.append(pending)
         self.filter.observe(pending, self.waiting)
+        self.filter.settle(self.waiting)
         return pending
 
     def publish(self, pending: PendingFrame[None], tracks: Sequence[Track]) -> DeidentifiedFrame:
         """A frame that waits with these tracks covered."""
+        return self.filter.render(pending, self.plans(pending, tracks))
+
+    def plans(self, pending: PendingFrame[None], tracks: Sequence[Track]) -> Plans:
+        """What is decided of these tracks of a frame that waits, after it was settled; it waits no longer."""
         self.waiting.remove(pending)
-        return self.filter.render(pending, self.filter.decide(pending, tracks, self.waiting))
+        return settled(self.filter, [pending, *self.waiting], tracks)
 
     def ahead(self, planes: Planes, tracks: Sequence[Track]) -> list[DeidentifiedFrame]:
         """Frames that show the same, one track in each, published when all of them were observed."""

@@ -42,6 +42,7 @@ from streamdeid.lab.published_pictures import TrackRegister
 from streamdeid.observe.observation import Observer
 from streamdeid.observe.outline import reaching
 from streamdeid.protect.pending import PendingFrame
+from streamdeid.protect.plan import settled
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.surrogates.models import load_models
 from streamdeid.tracking.cuts import Cuts
@@ -96,8 +97,9 @@ def published(stage: Stage, shots: Sequence[Shot], faces: list[list[Face]]) -> t
             tracks = tracker.update(faces[index], time)
             waiting.append(PendingFrame(Frame(shot.planes[0], time, index), tracks, None))
             deidentifier.observe(waiting[-1], waiting)
+            deidentifier.settle(waiting)
             waiting[-1].frame = Frame(shot.planes[version], time, index)
-        done = [deidentifier.render(one, deidentifier.decide(one, one.tracks, ())) for one in waiting]
+        done = [deidentifier.render(one, settled(deidentifier, [one], one.tracks)) for one in waiting]
         outs.append([frame.planes for frame in done])
         levels = Counter(redaction.level for frame in done[STILL:] for redaction in frame.redactions)
     return outs, levels

@@ -152,7 +152,7 @@ class Simulation:
                 kept = self._samples.setdefault(tracklet.number, deque(maxlen=_KEPT))
                 kept.append(templates[person_of[id(tracklet.face)]])
                 self._check.saw(tracklet.number)
-        self._check.settle(tracklets)
+        self._check.settle()
         of_face = {id(track.face): track for track in tracks if track.face is not None}
         seen = [(w.person, of_face.get(id(found[w.person]))) for w in walkers if w.hidden <= HIDDEN]
         self._waiting.append((frame, seen, {t.number: one.number for t, one in zip(tracks, tracklets, strict=True)}))
@@ -185,7 +185,7 @@ class Simulation:
             shown: Hashable | None = None
             if track is not None and track.face is not None and not doubts[track.number]:
                 wide = track.face.width >= _SMALLEST
-                shown = self._check.decide_person(tracklet[track.number]) if wide else None
+                shown = self._check.settle_last(tracklet[track.number]) if wide else None
             self.sightings.append(Sighting(frame.index, person, shown))
         return True
 

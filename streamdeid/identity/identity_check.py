@@ -18,7 +18,7 @@ was recognised in time every frame shows its surrogate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
@@ -146,17 +146,23 @@ class IdentityCheck:
         self._register, self._estimate, self._named = register, estimate, named
         self._tracks: dict[int, _Followed] = {}
         self._present: dict[int, _Tracklet] = {}
+        self._ended: dict[int, _Tracklet] = {}
+        """Those that are over since the register was told last."""
+        self._follows: dict[int, int] = {}
+        """By tracklet of the newest frame that most likely goes on with an earlier one's person: that tracklet."""
+        self._newest: tuple[Frame, Sequence[Track]] | None = None
+        """The newest frame, with its tracklets, until that is settled."""
         self._count = first
 
     def update(self, frame: Frame, tracks: Sequence[Track], broken: Mapping[int, Broken] | None = None) -> list[Track]:
-        """The tracks of a new frame under the numbers of their tracklets, in the same order; once per frame.
+        """The tracks of a new frame under the numbers of their tracklets, in the same order; once per frame, and then
+        `settle`. The register hears of nothing yet.
 
         broken: the tracks whose tracklet is over, None where nobody looked. Where a tracklet begins in the middle of a
         track the first frame counts as ambiguous.
         """
         tracklets = []
         before, self._tracks = self._tracks, {}
-        follows: dict[int, int] = {}
         for track in tracks:
             old = before.get(track.number)
             over = old is not None and (
@@ -165,18 +171,16 @@ class IdentityCheck:
             begins = old is None or over
             self._count += begins
             if old is not None and over and broken is not None and broken[track.number].likely:
-                follows[self._count] = old.tracklet
+                self._follows[self._count] = old.tracklet
             number = self._count if old is None or begins else old.tracklet
             seen = frame.time if old is None or track.missed == 0 else old.seen
             self._tracks[track.number] = _Followed(number, track.ambiguous, track.missed, seen)
             tracklets.append(replace(track, number=number, ambiguous=track.ambiguous or (begins and old is not None)))
-        self._end(self._present.keys() - {track.number for track in tracklets})
+        for number in self._present.keys() - {track.number for track in tracklets}:
+            self._ended[number] = self._present.pop(number)
         for track in tracklets:
             self._present.setdefault(track.number, _Tracklet())
-        self._register.update(frame, tracklets)
-        if isinstance(self._register, ManyPersons):
-            for tracklet, earlier in follows.items():
-                self._register.expect(tracklet, earlier)
+        self._newest = frame, tracklets
         return tracklets
 
     def saw(self, tracklet: int, good: bool = True) -> None:
@@ -184,9 +188,20 @@ class IdentityCheck:
         self._present[tracklet].good += good
         self._present[tracklet].weak += not good
 
-    def settle(self, tracks: Iterable[Track]) -> None:
-        """Ask for the persons of present tracklets as soon as they are known well enough, or at last when they are
-        lost; once per frame, for all of them at a time."""
+    def settle(self) -> None:
+        """Tell the register of the tracklets of the newest frame, and ask for the persons of those that are over, and
+        of present ones as soon as they are known well enough, or at last when they are lost; once per frame, for all of
+        them at a time."""
+        self._end()
+        newest, self._newest = self._newest, None
+        if newest is None:
+            return
+        frame, tracks = newest
+        self._register.update(frame, tracks)
+        follows, self._follows = self._follows, {}
+        if isinstance(self._register, ManyPersons):
+            for tracklet, earlier in follows.items():
+                self._register.expect(tracklet, earlier)
         asked: list[int] = []
         learning: list[_Tracklet] = []
         for track in tracks:
@@ -216,7 +231,7 @@ class IdentityCheck:
         """The person of a tracklet; None while undecided."""
         return self._register.person_of(tracklet)
 
-    def decide_person(self, tracklet: int) -> int | None:
+    def settle_last(self, tracklet: int) -> int | None:
         """Commit the person to show, for a frame that is to be rendered now; None while that is not certain."""
         known = self._register.person_of(tracklet)
         state = self._present.get(tracklet)
@@ -243,7 +258,9 @@ class IdentityCheck:
 
     def end(self) -> None:
         """No frame will follow, and none waits: every tracklet is over."""
-        self._end(set(self._present))
+        self._ended |= self._present
+        self._present.clear()
+        self._end()
 
     def close(self) -> None:
         """No frame will follow: tell the register all that was learned of those who are present and known, for they may
@@ -261,9 +278,9 @@ class IdentityCheck:
         lost = track.missed == 0 < old.missed and now - old.seen > _LONGEST_LOSS
         return (track.ambiguous and not old.ambiguous) or lost
 
-    def _end(self, numbers: set[int]) -> None:
+    def _end(self) -> None:
         """Tell the register, before it hears that they are gone, what was learned of tracklets."""
-        ended = {number: self._present.pop(number) for number in sorted(numbers)}
+        ended, self._ended = dict(sorted(self._ended.items())), {}
         asked = {number: state for number, state in ended.items() if state.good >= self._least and not state.learnt}
         self._ask(asked, anew=True)
         for number, state in ended.items():

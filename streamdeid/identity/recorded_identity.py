@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,7 +55,7 @@ class RecordedIdentity:
     def saw(self, tracklet: int, good: bool = True) -> None:
         """Nothing is learned."""
 
-    def settle(self, tracks: Iterable[Track]) -> None:
+    def settle(self) -> None:
         """All was settled before."""
 
     def learns(self, tracklet: int) -> bool:
@@ -66,7 +66,7 @@ class RecordedIdentity:
         """The person of a tracklet; None for nobody."""
         return self._persons.get(tracklet, 0) or None
 
-    def decide_person(self, tracklet: int) -> int | None:
+    def settle_last(self, tracklet: int) -> int | None:
         """The person to show; None for nobody."""
         person = self._persons.get(tracklet, 0)
         if person and person not in self._told:

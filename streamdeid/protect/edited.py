@@ -33,7 +33,9 @@ taken for the head (`soft_head.head_of`): on the desk all of the box is filled."
 class FacesOfPersons(Protocol):
     """Who has which new face: `protect.replace_faces`."""
 
-    def face_as(self, person: int, like: int) -> NewFace | None: ...
+    def choose_as(self, person: int, like: int) -> None: ...
+
+    def face_of(self, person: int) -> NewFace | None: ...
 
 
 class Edited:
@@ -56,18 +58,29 @@ class Edited:
         """Passed on."""
         self._inner.observe(pending, waiting)
 
-    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
-        """What the inner one decides of the tracks that are not opened, and of the places that a hand drew.
+    def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
+        """Settle what the edits open and cover besides, and whose faces are chosen for them.
 
         Raises FailedClosed where the tracks are not those of the analysis.
         """
+        if due is None:
+            self._inner.settle(waiting)
+            return
+        pending = waiting[0]
         edits = self._edits(pending.frame.index)
-        self._check(pending, tracks, edits)
-        by_hand = [Track(-number, _held(box), None, 1, True) for number, box in edits.places]
-        covered = [track for track in tracks if track.number not in edits.open]
-        plans = self._inner.decide(pending, [*covered, *by_hand], later)
+        self._check(pending, due, edits)
+        covered = _covered(due, edits)
+        self._inner.settle(waiting, covered)
+        for plan in self._inner.decide(pending, covered):
+            other = self._other(plan, edits)
+            if other:
+                self._faces.choose_as(other, like=plan.person)
         pending.left |= set(edits.visible)
-        return [self._as_person(plan, edits.persons.get(plan.track.number, 0)) for plan in plans]
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
+        """What the inner one decides of the tracks that are not opened, and of the places that a hand drew."""
+        edits = self._edits(pending.frame.index)
+        return [self._as_person(plan, edits) for plan in self._inner.decide(pending, _covered(tracks, edits))]
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
         """The inner one's frame with the regions filled, last of all."""
@@ -89,17 +102,31 @@ class Edited:
                 where = f"frame {pending.frame.index}"
                 raise FailedClosed(f"the analysis does not fit {where}: what is to be left open is not where it was")
 
-    def _as_person(self, plan: Plan, person: int) -> Plan:
-        """The plan of the person whom the edits say it is, with that one's face where it has one."""
+    def _other(self, plan: Plan, edits: FrameEdits) -> int:
+        """The person whose face a plan is to show instead of its own; 0 for nobody's."""
+        person = edits.persons.get(plan.track.number, 0)
         times = self._times.get(person, 0)
+        own = not person or (person == plan.person and not times)
+        return 0 if plan.face is None or own else of_another(person, times)
+
+    def _as_person(self, plan: Plan, edits: FrameEdits) -> Plan:
+        """The plan of the person whom the edits say it is, with that one's face where it has one."""
+        person = edits.persons.get(plan.track.number, 0)
         if plan.face is None and plan.person and person:
             return replace(plan, person=person)
-        if plan.face is None or not person or (person == plan.person and not times):
+        other = self._other(plan, edits)
+        if not other:
             return plan
-        face = self._faces.face_as(of_another(person, times), like=plan.person)
+        face = self._faces.face_of(other)
         if face is None:  # no other one is free
             return replace(plan, level=Level.SOLID, cause=Cause.NOBODY, person=0, face=None)
         return replace(plan, person=person, face=face)
+
+
+def _covered(tracks: Sequence[Track], edits: FrameEdits) -> list[Track]:
+    """Those of a frame's tracks that are not opened, and the places that a hand drew, whose numbers are below 0."""
+    by_hand = (Track(-number, _held(box), None, 1, True) for number, box in edits.places)
+    return [*(track for track in tracks if track.number not in edits.open), *by_hand]
 
 
 def _held(box: Box) -> Box:

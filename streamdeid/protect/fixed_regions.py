@@ -28,9 +28,13 @@ class FixedRegions:
         """Passed on."""
         self._inner.observe(pending, waiting)
 
-    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
+    def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
         """Passed on."""
-        return self._inner.decide(pending, tracks, later)
+        self._inner.settle(waiting, due)
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
+        """Passed on."""
+        return self._inner.decide(pending, tracks)
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
         """The inner one's frame with the regions filled, last of all, so that nothing shows through.

@@ -55,8 +55,11 @@ class MaskFaces:
         """None: a mask knows nobody."""
         return 0
 
-    def face_as(self, person: int, like: int) -> None:
-        """None: a mask has no faces."""
+    def choose_as(self, person: int, like: int) -> None:
+        """Nothing: a mask has no faces."""
+
+    def face_of(self, person: int) -> None:
+        """None."""
 
     def chosen(self, person: int) -> None:
         """Nothing is chosen for anybody."""
@@ -71,7 +74,10 @@ class MaskFaces:
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Nothing to learn ahead: a mask needs no identity."""
 
-    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
+    def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
+        """Nobody to commit."""
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
         """The mask for faces, a solid redaction for lost ones. Raises FailedClosed when a place is not finite."""
         size = pending.frame.planes.size
         plans = []

@@ -119,7 +119,8 @@ class MeasuredFaces:
         """Why tracklets ended in the middle of a track."""
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
-        """Measure the faces of the newest of the waiting frames, in order; a doubt in those before may be cleared."""
+        """Measure the faces of the newest of the waiting frames, in order; a doubt in those before may be cleared.
+        Nobody is committed: `settle` comes next."""
         frame, tracks = pending.frame, pending.tracks
         self.templates.next_frame(frame.index)
         sampled = {
@@ -145,10 +146,13 @@ class MeasuredFaces:
                 good[tracklet.number] = found
         for number in self.templates.choose([number for number in good if self.check.learns(number)]):
             self.templates.show(number, *self._crop(frame, good[number].seen))
-        self.check.settle(tracklets)
-        for track in tracklets:
-            if not self.check.learns(track.number):
-                followed = self._followed[track.number]
+
+    def settle(self, pending: PendingFrame[Any]) -> None:
+        """Commit the persons whom the newest frame, which was observed, makes known."""
+        self.check.settle()
+        for seen in pending.seen.values():
+            if not self.check.learns(seen.tracklet):
+                followed = self._followed[seen.tracklet]
                 followed.known.forget_textures()
                 followed.weak.clear()
 

@@ -1,14 +1,15 @@
 """A frame that waits to be rendered: one value that carries everything known about it.
 
-`analyse` makes it, later frames may still settle a doubt about it, `decide` and `render` use it up. Nothing else
-holds what is to be decided of it; the look-ahead keeps a small copy of its picture, to follow heads in.
+`observe` fills it, later frames may still clear a doubt about it, `settle` adds who is shown, `decide` and `render` use
+it up. Nothing else holds what is to be decided of it; the look-ahead keeps a small copy of its picture, to follow heads
+in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
@@ -17,6 +18,9 @@ from streamdeid.observe.opening import Opening
 from streamdeid.observe.posed_view import PosedView
 from streamdeid.protect.levels import Cause
 from streamdeid.tracking.lookahead import Noted
+
+if TYPE_CHECKING:
+    from streamdeid.protect.standing import Standing
 
 Origin = TypeVar("Origin")
 
@@ -66,7 +70,9 @@ class PendingFrame(Generic[Origin]):
     certain: dict[int, tuple[Face, int]] = field(default_factory=dict)
     """By track: a face that was recognised beyond doubt, and which person of the whitelist it is."""
     left: set[int] = field(default_factory=set)
-    """Tracks that are left as they are, since `decide`."""
+    """Tracks that are left as they are, since it was settled."""
+    standings: Mapping[int, Standing] = field(default_factory=dict)
+    """By track that is due: what is settled of it, for `decide`."""
 
     @property
     def known(self) -> Sequence[Track]:

@@ -1,4 +1,4 @@
-"""What `decide` says and `render` does: how each face of a frame is protected. The seam that every method goes through.
+"""The seam that every method goes through, in four verbs: measure, commit, decide how each face is protected, render.
 
 A new way to protect faces is a `Deidentifier`; what lies around one (whitelist, regions) is one, too.
 """
@@ -61,25 +61,40 @@ Plans = Sequence[Plan]
 
 
 class Deidentifier(Protocol):
-    """Turns raw frames into ones that may leave. Frames come in order, in each of the three."""
+    """Turns raw frames into ones that may leave. Frames come in order, to each of the four verbs, which
+    tests/protect/test_verbs.py holds to what they say."""
 
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
-        """Find out what there is to know of the newest frame, and put it there. waiting: that frame, last, and those
-        before it that were not rendered yet."""
+        """Find out what there is to know of the newest frame, and put it there; nobody is committed. waiting: that
+        frame, last, and those before it that were not rendered yet."""
         ...
 
-    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
-        """How each of some tracks is protected in the oldest frame that waits, as far as is known by now. later: the
-        other frames that wait. Persons are committed here, and nowhere else. Raises FailedClosed in any doubt."""
+    def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
+        """Commit persons, and choose what is shown for them; nothing else does. Called twice for a frame: when it was
+        observed (it is the last one of `waiting`), for all whom it makes known; and before it is decided (it is the
+        first one), for the last time, with those of its tracks that are `due`, to be protected in it. Then it holds all
+        that `decide` asks. Raises FailedClosed in any doubt."""
+        ...
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
+        """How each of the tracks that were due is protected in a frame that is settled; changes nothing, so it says the
+        same when it is asked again. Raises FailedClosed in any doubt."""
         ...
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
-        """The frame, protected as was decided. Raises FailedClosed in any doubt."""
+        """The frame, protected as was decided; nobody is asked. Raises FailedClosed in any doubt."""
         ...
+
+
+def settled(deidentifier: Deidentifier, waiting: Waiting, tracks: Sequence[Track]) -> Plans:
+    """Settle and decide the oldest of some frames that wait, of which these tracks are due. Raises FailedClosed."""
+    deidentifier.settle(waiting, tracks)
+    return deidentifier.decide(waiting[0], tracks)
 
 
 def at_once(deidentifier: Deidentifier, frame: Frame, tracks: Sequence[Track]) -> DeidentifiedFrame:
     """A frame observed, decided and rendered without any look-ahead. Raises FailedClosed in any doubt."""
     pending = PendingFrame(frame, tracks, None)
     deidentifier.observe(pending, [pending])
-    return deidentifier.render(pending, deidentifier.decide(pending, tracks, ()))
+    deidentifier.settle([pending])
+    return deidentifier.render(pending, settled(deidentifier, [pending], tracks))

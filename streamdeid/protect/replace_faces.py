@@ -32,6 +32,7 @@ from streamdeid.protect.plan import Plan, Plans
 from streamdeid.protect.posed_faces import PosedFaces, few, view_of
 from streamdeid.protect.provisional_faces import Between, ProvisionalFaces
 from streamdeid.protect.soft_redaction import SoftMemory, soft_redaction
+from streamdeid.protect.standing import Standing, own_face, planned
 from streamdeid.render.decoded_faces import DecodedFaces
 from streamdeid.render.face import render_surrogate
 from streamdeid.render.light import LightFrame
@@ -95,19 +96,26 @@ class ReplaceFaces:
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Measure the faces of the newest of the waiting frames."""
         self._faces.observe(pending, waiting)
-        self._provisional.note(pending)
-        self._forget(waiting)
 
-    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
-        """Which protection level each track gets, and with whose face. Raises FailedClosed in any doubt."""
-        waiting = tuple(later)
-        for one in (pending, *waiting):
+    def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
+        """Commit persons and choose their faces; and before a frame is decided, all that is shown of its tracks. Raises
+        FailedClosed in any doubt."""
+        if due is None:
+            self._faces.settle(waiting[-1])
+            self._provisional.note(waiting[-1])
+            self._forget(waiting)
+            return
+        pending, later = waiting[0], tuple(waiting[1:])
+        for one in waiting:
             if one.covered is not None and one.frame.index > self._read:
                 self._faces.read_again(one)
                 self._read = one.frame.index
-        plans = [self._plan(pending, track, tracks, waiting) for track in tracks]
-        self._poses.decided(plans, pending)
-        return plans
+        pending.standings = {track.number: self._standing(pending, track, due, later) for track in due}
+        self._poses.decided(self.decide(pending, due), pending)
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
+        """Which protection level each track gets, and with whose face."""
+        return [planned(pending.standings[track.number], self._hidden) for track in tracks]
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
         """The frame with every tracked face covered. Raises FailedClosed in any doubt.
@@ -162,12 +170,16 @@ class ReplaceFaces:
         """Heads so far that were seen to go over from a provisional face to their person's."""
         return self._provisional.replaced
 
-    def face_as(self, person: int, like: int) -> NewFace | None:
-        """The new face of a person whom only a reviewer tells from another one, chosen now where it was not yet; None
-        where none can be had, or the other one is not known. like: the person of this recording whom it is about."""
+    def choose_as(self, person: int, like: int) -> None:
+        """Choose the new face of a person whom only a reviewer tells from another one, where it was not yet. like: the
+        person of this recording whom it is about."""
         if person not in self._chosen and like in self._identities:
             self._choose(person, self._identities[like])
-        return self._face_of(person)
+
+    def face_of(self, person: int) -> NewFace | None:
+        """The new face of a person; None for one without."""
+        chosen = self._chosen.get(person)
+        return None if chosen is None else self.decoded(Whose(person), chosen.vector, chosen.beard)
 
     def chosen(self, person: int) -> Chosen | None:
         """What was chosen for a person; None for one without."""
@@ -205,8 +217,9 @@ class ReplaceFaces:
             else:
                 self._chosen[person] = self._surrogates.surrogate(person, y)
 
-    def _plan(self, pending: PendingFrame[Any], track: Track, tracks: Sequence[Track], later: Waiting) -> Plan:
-        """Decide which protection level a face gets in a frame, and why no better one. tracks: all of that frame."""
+    def _standing(self, pending: PendingFrame[Any], track: Track, tracks: Sequence[Track], later: Waiting) -> Standing:
+        """Settle who a track shows in a frame, and with what face and pose it may. tracks: all of that frame that are
+        due. later: the frames that wait after it."""
         tracklet, ambiguous = pending.tracklet(track.number), pending.ambiguous(track.number)
         seen = pending.seen.get(track.number)
         followed = None if seen is None else self._faces.of(tracklet)
@@ -226,12 +239,10 @@ class ReplaceFaces:
         unlit = ambiguous and person is not None and not self._poses.was_posed(tracklet)
         times = pending.frame.time, going.until(track.number)
         if followed is None or seen is None or track.face is None:
-            plan = Plan(track, place, self._hidden, Cause.LOST, person=person or 0, tracklet=tracklet)
             held = None if unlit else self._poses.of_lost(track, going)
-            if held is None:
-                return plan
-            who, face = (0, None) if hidden else self._decide_face(tracklet, times, True, ambiguous)
-            return plan if face is None else replace(plan, level=Level.POSED, person=who, face=face, posed=held)
+            who, face = (0, None) if hidden or held is None else self._settle_face(tracklet, times, True, ambiguous)
+            who = person or 0 if face is None else who
+            return Standing(track, place, tracklet, ambiguous, who, face, held, lost=True)
         view = view_of(seen, found)
         sighted = going.agreed(track.number, view)
         turned = (view is not None and view.turned_away) or (found is not None and turned_away(found.seen))
@@ -239,19 +250,12 @@ class ReplaceFaces:
         posed = None if unlit else self._poses.of_seen(track, shown, going, away=turned)
         surely = sighted or posed is not None or (found is not None and shows_a_face(found.seen, track.face))
         early = track.face.again and few(track.number, later)
-        who, face = (0, None) if hidden else self._decide_face(tracklet, times, surely, ambiguous, early)
-        plan = Plan(track, place, self._hidden, None, found, followed, person=who, face=face, tracklet=tracklet)
+        who, face = (0, None) if hidden else self._settle_face(tracklet, times, surely, ambiguous, early)
         worse: Cause | None = Cause.NO_LANDMARKS
         if found is not None:
             worse = followed.steps(as_drawn(found.severities, found.seen), coming(later, track.number, tracklet))
-            if plan.face is not None and worse is None and followed.rest.ready and not turned_away(found.seen):
-                return replace(plan, level=Level.OWN_FACE, neutral=followed.rest.neutral(float(pending.frame.time)))
-        if plan.face is None:
-            cause = Cause.DOUBT if ambiguous else Cause.NOBODY if found is not None else Cause.NO_LANDMARKS
-            return replace(plan, cause=cause)
-        if posed is None:
-            return replace(plan, cause=Cause.TURNED if turned else worse)
-        return replace(plan, level=Level.POSED, cause=worse, posed=posed)
+        one = Standing(track, place, tracklet, ambiguous, who, face, posed, False, found, followed, turned, worse)
+        return replace(one, neutral=followed.rest.neutral(float(pending.frame.time))) if own_face(one) else one
 
     @property
     def _hidden(self) -> Level:
@@ -317,7 +321,7 @@ class ReplaceFaces:
             opening=found.opening,
         )
 
-    def _decide_face(
+    def _settle_face(
         self, tracklet: int, times: tuple[Fraction, Fraction], surely: bool, ambiguous: bool, early: bool = False
     ) -> tuple[int, NewFace | None]:
         """Commit the person of a tracklet, 0 for none, and the new face in a frame, None where there is none: the
@@ -325,8 +329,8 @@ class ReplaceFaces:
         is unclear who is who (ambiguous), nobody's but such a one. times: of the frame and of the newest one of the
         tracklet, seconds. early: nobody is committed yet."""
         check = self._faces.check
-        decide = check.person_of if early else check.decide_person
-        person = None if ambiguous else decide(tracklet)
+        person_of = check.person_of if early else check.settle_last
+        person = None if ambiguous else person_of(tracklet)
         lent = Whose(tracklet, provisional=True)
         if person is None:
             shown = self._provisional.of(tracklet, times[1], ambiguous) if surely else self._provisional.shown(tracklet)
@@ -334,16 +338,11 @@ class ReplaceFaces:
         own = self._chosen.get(person)
         if own is None:
             return person, None
-        face, over = self._face_of(person), self._provisional.towards(tracklet, times[0], own)
+        face, over = self.face_of(person), self._provisional.towards(tracklet, times[0], own)
         if face is None or not isinstance(over, Between):
             self.decoded.forget(lent)
             return person, face
         return person, self.decoded(lent, over.before.vector, over.before.beard).towards(face, over.share)
-
-    def _face_of(self, person: int) -> NewFace | None:
-        """The new face of a person; None for one without."""
-        chosen = self._chosen.get(person)
-        return None if chosen is None else self.decoded(Whose(person), chosen.vector, chosen.beard)
 
 
 @contextlib.contextmanager

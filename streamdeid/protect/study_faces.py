@@ -34,9 +34,14 @@ class StudyFaces:
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         """Learn from the faces of the newest of the waiting frames."""
         self._faces.observe(pending, waiting)
-        self._faces.forget(waiting)
 
-    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
+    def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
+        """Gather what is known of the tracklets by the newest frame."""
+        if due is None:
+            self._faces.settle(waiting[-1])
+            self._faces.forget(waiting)
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
         """The tracks; how they are protected is decided when it is known who is who."""
         size = pending.frame.planes.size
         return [Plan(track, (track.box, None, size), Level.SOFT) for track in tracks]

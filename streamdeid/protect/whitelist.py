@@ -125,8 +125,22 @@ class Whitelist:
         for number in [number for number, last in self._last.items() if abs(frame.index - last) > _WINDOW]:
             del self._recognition[number], self._last[number]
 
-    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
+    def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
+        """Settle who of those that are due is certain, and is left as they are; the others are the inner one's."""
+        if due is None:
+            self._inner.settle(waiting)
+            return
+        pending = waiting[0]
+        pending.left |= self._certain(pending, due, waiting[1:])
+        self._before.append((pending.frame.index, pending.certain))
+        self._inner.settle(waiting, _not_left(pending, due))
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
         """What the inner one decides of those who are not certain."""
+        return self._inner.decide(pending, _not_left(pending, tracks))
+
+    def _certain(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> set[int]:
+        """Those of some tracks that are left as they are in a frame. later: those that wait after it."""
         here, index = pending.certain, pending.frame.index
         known = [*self._before, (index, here), *((one.frame.index, one.certain) for one in later)]
         around = [certain for one, certain in known if abs(one - index) <= AROUND]
@@ -141,11 +155,7 @@ class Whitelist:
             and all(one.get(track.number, (None, -1))[1] == here[track.number][1] for one in around)
         }
         people = list(shown.values())
-        left = {number for number, person in shown.items() if people.count(person) == 1}
-        self._before.append((index, here))
-        plans = self._inner.decide(pending, [track for track in tracks if track.number not in left], later)
-        pending.left |= left
-        return plans
+        return {number for number, person in shown.items() if people.count(person) == 1}
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
         """The inner one's frame, in which the certain ones are not rendered over."""
@@ -182,6 +192,10 @@ class Whitelist:
             if track.face is not None and one.certain(self._clock):
                 sure[track.number] = track.face, one.person
         return sure
+
+
+def _not_left(pending: PendingFrame[Any], tracks: Sequence[Track]) -> list[Track]:
+    return [track for track in tracks if track.number not in pending.left]
 
 
 def _alone(tracks: Sequence[Track], among: Container[int]) -> set[int]:

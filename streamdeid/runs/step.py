@@ -15,7 +15,7 @@ from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
 from streamdeid.core.protocols import Begins, Detector, Foresees, LooksAgain, Tracker
 from streamdeid.protect.pending import Origin, PendingFrame, SeenTrack, Waiting
-from streamdeid.protect.plan import Deidentifier, Plans
+from streamdeid.protect.plan import Deidentifier, Plans, settled
 from streamdeid.protect.stored_pixels import as_stored
 from streamdeid.report.counts import Counts
 from streamdeid.tracking.lookahead import LookAhead, Noted
@@ -67,7 +67,9 @@ class Step(Generic[Origin]):
         """Find out what there is to know of the next frame; it waits then."""
         found = self._detect(frame)
         pending = PendingFrame(frame, self._tracker.update(found, frame.time), origin, found)
-        self._deidentifier.observe(pending, [*self.waiting, pending])
+        waiting = [*self.waiting, pending]
+        self._deidentifier.observe(pending, waiting)
+        self._deidentifier.settle(waiting)
         pending.frame = replace(frame)  # anew, without what was made of it while it was looked at
         self.waiting.append(pending)
 
@@ -78,8 +80,9 @@ class Step(Generic[Origin]):
 
     def decide(self) -> tuple[PendingFrame[Origin], Plans]:
         """Decide about the oldest frame that waits, as far as is known by now; it waits no longer."""
+        waiting = tuple(self.waiting)
         pending = self.waiting.popleft()
-        return pending, self._deidentifier.decide(pending, pending.tracks, self.waiting)
+        return pending, settled(self._deidentifier, waiting, pending.tracks)
 
     def render(self, following: Frame | None = None) -> Done[Origin]:
         """Decide about the oldest frame that waits, and render it. following: the next one to be analysed, where it is
@@ -130,10 +133,14 @@ class WithLookAhead:
         frame = pending.frame
         pending.noted = self._lookahead.note(pending.tracks, frame.time, frame.luma_levels)
 
-    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
-        """What the inner one decides of the tracks that are covered, as far as is known by now."""
-        waiting = [pending, *later]
-        self._settle(waiting, tracks)
+    def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
+        """Settle which tracks are covered in the frame that is due and in the next ones; the inner one settles the
+        rest."""
+        if due is None:
+            self._inner.settle(waiting)
+            return
+        pending, later = waiting[0], waiting[1:]
+        self._settle(waiting, due)
         left = _AT_ONCE
         for place, one in enumerate(waiting[1 : 1 + len(later) // _SHARE], start=1):
             new = one.covered is None
@@ -143,7 +150,11 @@ class WithLookAhead:
             self._settle(waiting[place:], one.tracks)
             if new and self._lookahead.unlooked:
                 self._add_unlooked(waiting[place - 1 :])
-        return self._inner.decide(pending, pending.known, later)
+        self._inner.settle(waiting, pending.known)
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
+        """What the inner one decides of the tracks that are covered."""
+        return self._inner.decide(pending, pending.known)
 
     def _settle(self, waiting: Waiting, tracks: Sequence[Track]) -> None:
         """Settle which tracks are covered in the first of some frames that wait, whose own these are; once."""

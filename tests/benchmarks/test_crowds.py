@@ -131,7 +131,7 @@ def played(check: IdentityCheck, states: str, start: int = 0) -> list[int]:
         (tracklet,) = check.update(frame_at(index), [track])
         if tracklet.face is not None and not tracklet.ambiguous:
             check.saw(tracklet.number)
-        check.settle([tracklet])
+        check.settle()
         tracklets.append(tracklet.number)
     return tracklets
 
@@ -162,14 +162,14 @@ def test_a_tracklet_is_shown_as_soon_as_it_is_known_also_where_it_was_observed_b
     register.answer = 7
     check = fresh(register)
     (first,) = set(played(check, "." * 13))
-    assert check.decide_person(first) == 7
+    assert check.settle_last(first) == 7
     register.answer = None
     second = played(check, "?....", 13)[-1]
-    assert check.decide_person(first) == 7  # observed before the doubt
-    assert check.decide_person(second) is None
+    assert check.settle_last(first) == 7  # observed before the doubt
+    assert check.settle_last(second) is None
     register.answer = 8
-    assert check.decide_person(second) == 8
-    assert check.decide_person(first) == 7
+    assert check.settle_last(second) == 8
+    assert check.settle_last(first) == 7
 
 
 def test_a_short_tracklet_names_nobody() -> None:

@@ -86,9 +86,7 @@ class Played:
     def _name(self, person: int, y: Points) -> None:
         self.named.append((person, y.tolist()))
 
-    def frame(
-        self, states: Mapping[int, str], broken: Mapping[int, Break] | None = None, settle: bool = True
-    ) -> list[Track]:
+    def frame(self, states: Mapping[int, str], broken: Mapping[int, Break] | None = None) -> list[Track]:
         """A frame that shows tracks as good (`.`), weak (`w`), ambiguous (`?`) or lost (`-`)."""
         self.index += 1
         tracks = [
@@ -100,20 +98,19 @@ class Played:
         for track, state in zip(tracklets, states.values(), strict=True):
             if state in ".w" and not track.ambiguous:
                 self.check.saw(track.number, good=state == ".")
-        if settle:
-            self.check.settle(tracklets)
+        self.check.settle()
         return tracklets
 
-    def play(self, line: str, settle: bool = True) -> None:
+    def play(self, line: str) -> None:
         for state in line:
-            self.frame({1: state}, settle=settle)
+            self.frame({1: state})
 
     @staticmethod
     def at(index: int) -> Frame:
         return Frame(Planes(EMPTY, EMPTY[:1, :1], EMPTY[:1, :1]), Fraction(index, 25), index)
 
     def person(self, tracklet: int = 1) -> int | None:
-        return self.check.decide_person(tracklet)
+        return self.check.settle_last(tracklet)
 
 
 def numbers(tracks: Iterable[Track]) -> list[int]:
@@ -208,7 +205,7 @@ def test_few_good_ones_among_many_are_asked_for_as_many() -> None:
 
 def test_four_good_frames_count_no_weak_ones() -> None:
     played = Played()
-    played.play("...." + "w" * 3, settle=False)
+    played.play("...." + "w" * 3)
     played.person()
     assert played.register.asked == [{1: (4, True)}]
 
@@ -256,10 +253,10 @@ def test_without_a_template_a_tracklet_waits_and_then_is_somebody_new() -> None:
     played.nothing = {1}
     played.register.answers = {1: 7}
     for count in range(1, 24):
-        played.frame({1: "."}, settle=False)
+        played.frame({1: "."})
         assert played.person() is None and not played.register.unseen, count
     assert not any(told for asked in played.register.asked for _, told in asked.values())
-    played.frame({1: "."}, settle=False)
+    played.frame({1: "."})
     assert played.person() == 101 and played.register.unseen == [1]
 
 
@@ -268,11 +265,11 @@ def test_a_template_that_comes_late_is_asked_for_after_a_few_frames() -> None:
     played.nothing = {1}
     played.register.answers = {1: 7}
     for _ in range(14):
-        played.frame({1: "."}, settle=False)
+        played.frame({1: "."})
         assert played.person() is None
     played.nothing = set()
     for _ in range(4):
-        played.frame({1: "."}, settle=False)
+        played.frame({1: "."})
         played.person()
     assert played.person() == 7
     ((_, known),) = played.register.asked[-1].values()
@@ -281,13 +278,14 @@ def test_a_template_that_comes_late_is_asked_for_after_a_few_frames() -> None:
 
 
 def test_an_estimate_is_made_again_at_a_few_counts_only() -> None:
-    """It is dear. Without anybody else the first frame is enough to ask, and the person is asked for in each."""
+    """It is dear. Without anybody else the first frame is enough to ask, and the person is asked for in each, from 24
+    good ones on twice: as soon as they are known, and before they are shown."""
     played = Played()
     for _ in range(100):
-        played.frame({1: "."}, settle=False)
+        played.frame({1: "."})
         played.person()
     assert [next(iter(asked.values()))[0] for asked in played.register.asked] == sorted(
-        [1] * 4 + [5] * 3 + [8] * 4 + [12] * 12 + [24] * 26 + [50] * 25 + [75] * 25 + [100]
+        [1] * 4 + [5] * 3 + [8] * 4 + [12] * 12 + [24] * 52 + [50] * 50 + [75] * 50 + [100] * 2
     )
     assert len(played.estimates) == 8
 
@@ -296,11 +294,11 @@ def test_at_the_end_of_a_tracklet_all_good_frames_are_told() -> None:
     """The person was found with five of eleven; what was learned since makes the template better."""
     played = Played()
     played.register.answers = {1: 7}
-    played.play("." * 5, settle=False)
+    played.play("." * 5)
     assert played.person() == 7
-    played.play("." * 6, settle=False)
+    played.play("." * 6)
     assert played.estimates[-1] == (1, False) and len(played.register.asked) == 1
-    played.frame({1: "."}, {1: UNLIKELY}, settle=False)
+    played.frame({1: "."}, {1: UNLIKELY})
     assert played.estimates[-1] == (1, True)
     assert played.register.asked[-1] == {1: (11, True)}
     assert played.named == [(7, (Y + 1).tolist())], "the surrogate is chosen once"
@@ -327,7 +325,7 @@ def test_a_tracklet_that_ends_without_a_person_is_somebody_new_if_it_was_long(li
     played.play(line)
     played.frame({})
     assert played.register.unseen == ([1] if unseen else [])
-    assert played.check.decide_person(1) == (101 if unseen else None)
+    assert played.check.settle_last(1) == (101 if unseen else None)
     assert len(played.named) == unseen
 
 
@@ -336,11 +334,11 @@ def test_when_no_frame_follows_what_was_learned_of_the_known_is_told() -> None:
     played = Played()
     played.register.answers = {1: 7, 2: 8, 3: 9}
     for index in range(10):
-        played.frame({1: ".", 2: ".", 3: "." if index < 4 else "w"}, settle=False)
+        played.frame({1: ".", 2: ".", 3: "." if index < 4 else "w"})
     assert played.person(1) == 7
     del played.register.people[2]  # as if nobody was recognised on it
     before, named = len(played.register.asked), len(played.named)
-    played.frame({1: ".", 2: ".", 3: "w"}, settle=False)
+    played.frame({1: ".", 2: ".", 3: "w"})
     played.check.close()
     played.check.close()
     assert played.register.asked[before:] == [{1: (11, True)}]
@@ -394,6 +392,6 @@ def test_a_register_that_knows_no_unseen_people_leaves_them_undecided() -> None:
     for index in range(40):
         check.update(Played.at(index), [Track(1, FACE.box, FACE, 0, False)], {})
         check.saw(1, good=False)
-        assert check.decide_person(1) is None
+        assert check.settle_last(1) is None
     check.update(Played.at(40), [], {})
-    assert check.decide_person(1) is None and not named and check.forgotten() == frozenset()
+    assert check.settle_last(1) is None and not named and check.forgotten() == frozenset()

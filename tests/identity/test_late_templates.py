@@ -41,8 +41,8 @@ class _People:
         for tracklet in tracklets:
             self._check.saw(tracklet.number)
             self._good[tracklet.number] = self._good.get(tracklet.number, 0) + 1
-        self._check.settle(tracklets)
-        found = {track: self._check.decide_person(one.number) for track, one in zip(tracks, tracklets, strict=True)}
+        self._check.settle()
+        found = {track: self._check.settle_last(one.number) for track, one in zip(tracks, tracklets, strict=True)}
         return found
 
 

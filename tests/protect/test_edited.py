@@ -15,6 +15,7 @@ from streamdeid.errors import FailedClosed
 from streamdeid.protect.edited import Edited
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.pending import PendingFrame
+from streamdeid.protect.plan import settled
 
 LEFT, RIGHT = (20.0, 20.0, 60.0, 70.0), (120.0, 20.0, 160.0, 70.0)
 NOTHING = FrameEdits(frozenset(), {}, {}, (), (), {})
@@ -34,7 +35,8 @@ def filtered(edits: FrameEdits, known: dict[int, Box], given: list[Track]) -> tu
     edited = Edited(mask, lambda index: edits, lambda index: known, mask)
     pending = PendingFrame(frame(), given, None)
     edited.observe(pending, [pending])
-    return edited.render(pending, edited.decide(pending, given, ())), pending.left
+    edited.settle([pending])
+    return edited.render(pending, settled(edited, [pending], given)), pending.left
 
 
 def test_who_is_visible_is_left_as_he_is_and_the_other_covered() -> None:
@@ -82,7 +84,7 @@ def test_all_of_a_box_that_a_hand_drew_lies_inside_the_head_that_is_covered() ->
     edited = Edited(mask, lambda index: edits, lambda index: {}, mask)
     pending = PendingFrame(frame(), (), None)
     edited.observe(pending, [pending])
-    (plan,) = edited.decide(pending, (), ())
+    (plan,) = settled(edited, [pending], ())
     x, y = np.array([60.0, 100.0, 60.0, 100.0]), np.array([40.0, 40.0, 90.0, 90.0])
     assert (plan.head.radii(x, y) <= 1).all()
 

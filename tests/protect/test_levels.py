@@ -31,6 +31,7 @@ from streamdeid.protect.levels import (
     unblemished,
 )
 from streamdeid.protect.pending import PendingFrame
+from streamdeid.protect.plan import settled
 from streamdeid.protect.replace_faces import ReplaceFaces
 from tests.drawn_faces import Scene, pose_at, scene, some_identity, with_mouth
 
@@ -181,7 +182,8 @@ def test_landmarks_that_are_beside_the_face_are_doubted_and_the_whole_box_is_cov
     pending = PendingFrame(frame, tracks, None)
     filter.observe(pending, [pending])
     assert filter.allows(pending, tracks[0]) == good
-    done = filter.render(pending, filter.decide(pending, tracks, ()))
+    filter.settle([pending])
+    done = filter.render(pending, settled(filter, [pending], tracks))
     if good:
         assert [redaction.level for redaction in done.redactions] == [Level.OWN_FACE.label]
     else:

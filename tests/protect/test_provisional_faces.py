@@ -14,6 +14,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Points
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.looks import Break, BreakCause
+from streamdeid.protect.plan import settled
 from streamdeid.protect.provisional_faces import ProvisionalFaces
 from streamdeid.render.new_face import NewFace
 from tests import drawn_faces
@@ -56,8 +57,7 @@ class Provisional(Filmed):
     def vectors(self, planes: Any, *tracks: Any) -> dict[int, Points | None]:
         """What the next frame shows of each track."""
         pending = self.observe(planes, *tracks)
-        self.waiting.remove(pending)
-        plans = self.filter.decide(pending, tracks, self.waiting)
+        plans = self.plans(pending, tracks)
         self.filter.render(pending, plans)
         return {plan.track.number: None if plan.face is None else plan.face.vector for plan in plans}
 
@@ -181,8 +181,8 @@ def test_with_a_look_ahead_a_long_doubt_shows_it_from_its_first_frame(
     clear, unclear = ([track(left.face, ambiguous=doubt)] for doubt in (False, True))
     filmed.show(left.planes, *clear, times=30)
     frames = [filmed.observe(left.planes, *(unclear if n < doubtful else clear)) for n in range(25)]
-    plans = filmed.filter.decide(frames[0], unclear, frames[1:])
-    again = filmed.filter.decide(frames[0], unclear, frames[1:])
+    plans = settled(filmed.filter, frames, unclear)
+    again = settled(filmed.filter, frames, unclear)
     assert (plans[0].face is not None) == (again[0].face is not None) == shown
     assert plans[0].person == 0, "it is nobody's"
 
@@ -224,7 +224,7 @@ def test_what_was_observed_after_a_break_counts_and_not_what_was_shown(
     filmed.show(both.planes, *tracks, times=2)
     judged.broken = {1: Break(BreakCause.LOST, False)}
     frames = [filmed.observe(both.planes, *tracks) for _ in range(ahead)]
-    plans = filmed.filter.decide(frames[0], tracks, frames[1:])
+    plans = settled(filmed.filter, frames, tracks)
     assert (plans[0].face is not None) == shown
 
 

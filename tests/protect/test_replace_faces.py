@@ -15,6 +15,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.core.frames import Planes
 from streamdeid.identity.looks import Looks
 from streamdeid.protect.levels import Cause, Level
+from streamdeid.protect.plan import settled
 from streamdeid.protect.soft_head import head_of
 from tests import drawn_faces
 from tests.filmed import (
@@ -81,8 +82,8 @@ def test_rendering_asks_nobody_who_it_is_or_what_he_looks_like_at_rest(fitting: 
     filmed = Filmed(fitting)
     filmed.show(one.planes, track(one.face), times=5)
     frame = filmed.observe(one.planes, track(one.face))
-    plans = filmed.filter.decide(frame, [track(one.face)], [])
-    again = filmed.filter.decide(frame, [track(one.face)], [])
+    plans = settled(filmed.filter, [frame], [track(one.face)])
+    again = filmed.filter.decide(frame, [track(one.face)])
     assert plans[0].neutral is again[0].neutral is not None
     for part in ("_faces", "_provisional", "_poses", "_surrogates", "decoded"):
         delattr(filmed.filter, part)

@@ -34,7 +34,7 @@ from streamdeid.identity.upper_face import ACCEPT as ACCEPT_OF_UPPER_FACE
 from streamdeid.identity.upper_face import UpperFace
 from streamdeid.protect.mask_faces import MaskFaces
 from streamdeid.protect.pending import PendingFrame
-from streamdeid.protect.plan import at_once
+from streamdeid.protect.plan import at_once, settled
 from streamdeid.protect.whitelist import Recognition, Whitelist
 from streamdeid.report.audit import read_report, warnings_of
 from streamdeid.runs.parts import photograph_detector, still_detector
@@ -127,7 +127,8 @@ def published(whitelist: Whitelist, frame: Frame, tracks: list[Track], late: lis
     """A frame in which some tracks were seen, and others are to be covered."""
     pending = PendingFrame(frame, tracks, None)
     whitelist.observe(pending, [pending])
-    return whitelist.render(pending, whitelist.decide(pending, late, ()))
+    whitelist.settle([pending])
+    return whitelist.render(pending, settled(whitelist, [pending], late))
 
 
 class _Replayed:

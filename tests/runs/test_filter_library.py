@@ -151,7 +151,10 @@ def test_the_self_test_sees_through_a_filter_that_does_nothing(fitting: FitModel
         def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
             """Nothing to learn."""
 
-        def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> Plans:
+        def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
+            """Nobody to commit."""
+
+        def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> Plans:
             return ()
 
         def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:

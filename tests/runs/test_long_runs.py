@@ -141,9 +141,9 @@ def test_of_two_who_claim_one_person_in_a_frame_the_nearer_gets_it(stage: Stage)
             tracklets = check.update(stage.frame(index, 25), tracks)
             for track in tracklets:
                 check.saw(track.number)
-            check.settle(tracklets)
+            check.settle()
 
     played(0, [1])
     check.update(stage.frame(15, 25), [])
     played(16, [2, 3])
-    assert check.decide_person(1) == check.decide_person(3) == 1 and check.decide_person(2) == 2
+    assert check.settle_last(1) == check.settle_last(3) == 1 and check.settle_last(2) == 2

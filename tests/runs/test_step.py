@@ -12,7 +12,7 @@ import pytest
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.protect.pending import PendingFrame, SeenTrack, Waiting
-from streamdeid.protect.plan import Deidentifier
+from streamdeid.protect.plan import Deidentifier, settled
 from streamdeid.runs.step import Step, WithLookAhead, filtered
 from streamdeid.tracking.lookahead import LookAhead, Noted
 
@@ -37,7 +37,10 @@ class Chosen:
 class Decides:
     """A method that keeps what it is asked."""
 
-    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> list[Any]:
+    def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
+        pass
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> list[Any]:
         return list(tracks)
 
 
@@ -58,33 +61,33 @@ def test_before_its_first_frame_a_track_shows_whom_it_shows_there_as_surely(doub
     now, own = frame(0, t8=SeenTrack(3, ambiguous=True)), SeenTrack(3, ambiguous=True)
     later = [frame(1), frame(2, t7=SeenTrack(5, ambiguous=doubt)), frame(3, t7=SeenTrack(6, ambiguous=not doubt))]
     step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, Chosen([early, known])))
-    step.decide(now, [known], later)
+    settled(step, [now, *later], [known])
     assert now.seen == {7: SeenTrack(5, ambiguous=doubt), 8: own}
 
 
 def test_of_a_track_that_no_method_observes_nothing_is_known() -> None:
     now = frame(0)
     step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, Chosen([Track(7, BOX, None, 1, False)])))
-    step.decide(now, [], [frame(1)])
+    settled(step, [now, frame(1)], [])
     assert now.seen == {}
 
 
-@pytest.mark.parametrize(("frames", "settled"), [(1, 1), (5, 1), (6, 2), (12, 3), (31, 7), (60, 7)])
+@pytest.mark.parametrize(("frames", "far"), [(1, 1), (5, 1), (6, 2), (12, 3), (31, 7), (60, 7)])
 def test_what_is_covered_is_settled_for_a_fifth_of_the_frames_that_wait_at_most_a_quarter_of_a_second(
-    frames: int, settled: int
+    frames: int, far: int
 ) -> None:
     """In order, once for each, two at a time at most, with all that comes after it; the method is told."""
     waiting = [frame(index) for index in range(frames)]
     chosen = Chosen([Track(7, BOX, None, 1, False)])
     step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, chosen))
     for asked in range(1, 8):
-        assert step.decide(waiting[0], [], waiting[1:]) == chosen._covered
-        assert len(chosen.asked) == min(1 + 2 * asked, settled)
-    assert chosen.asked == [(one.noted, frames - 1 - index) for index, one in enumerate(waiting[:settled])]
-    assert [one.covered is not None for one in waiting] == [True] * settled + [False] * (frames - settled)
-    assert waiting[-1].known == (chosen._covered if settled == frames else [])
+        assert settled(step, waiting, []) == chosen._covered
+        assert len(chosen.asked) == min(1 + 2 * asked, far)
+    assert chosen.asked == [(one.noted, frames - 1 - index) for index, one in enumerate(waiting[:far])]
+    assert [one.covered is not None for one in waiting] == [True] * far + [False] * (frames - far)
+    assert waiting[-1].known == (chosen._covered if far == frames else [])
     for index in range(1, frames):
-        step.decide(waiting[index], [], waiting[index + 1 :])
+        settled(step, waiting[index:], [])
     assert [now for now, _ in chosen.asked] == [one.noted for one in waiting]
 
 
@@ -93,11 +96,11 @@ def test_who_was_seen_one_frame_later_is_covered_in_a_frame_that_was_not_looked_
     chosen = Chosen([])
     step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, chosen))
     chosen.unlooked = [seen]
-    assert step.decide(waiting[0], [], waiting[1:]) == [seen], "it is the one that is decided now"
+    assert settled(step, waiting, []) == [seen], "it is the one that is decided now"
     assert waiting[0].seen[7] == SeenTrack(5, ambiguous=True), "and shows whom it shows later"
     chosen._covered, chosen.unlooked, again = [seen], [seen], [frame(n) for n in range(9)]
     step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, chosen))
-    assert step.decide(again[0], [], again[1:]) == [seen], "whoever is covered already is not covered twice"
+    assert settled(step, again, []) == [seen], "whoever is covered already is not covered twice"
 
 
 @pytest.mark.parametrize("gap", [0.0, 2.0])
@@ -105,7 +108,7 @@ def test_a_pause_settles_no_more_frames_and_no_time_at_all_does_not_either(gap: 
     waiting = [frame(index, 0.0 if not gap else index / 25 + gap * (index > 1)) for index in range(10)]
     step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, chosen := Chosen([])))
     for _ in range(5):
-        step.decide(waiting[0], [], waiting[1:])
+        settled(step, waiting, [])
     assert len(chosen.asked) == 2
 
 
@@ -113,11 +116,11 @@ def test_a_doubt_that_is_cleared_later_is_none_before_the_first_frame_either() -
     early, waiting = Track(7, BOX, Face(BOX, 0.9, again=True), missed=1, ambiguous=False), [frame(n) for n in range(9)]
     waiting[8] = frame(8, t7=SeenTrack(5, ambiguous=True))
     step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, Chosen([early])))
-    step.decide(waiting[0], [], waiting[1:])
+    settled(step, waiting, [])
     assert waiting[1].seen[7] == SeenTrack(5, ambiguous=True)
     view = cast(Any, object())
     waiting[1].seen[7].posed, waiting[8].seen[7] = view, SeenTrack(6, ambiguous=False)
-    step.decide(waiting[1], [], waiting[2:])
+    settled(step, waiting[1:], [])
     assert waiting[1].seen[7] == SeenTrack(6, ambiguous=False, posed=view)
 
 
@@ -143,7 +146,11 @@ class Notes:
     def observe(self, pending: PendingFrame[Any], waiting: Waiting) -> None:
         pass
 
-    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track], later: Waiting) -> list[Any]:
+    def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
+        if due is not None:
+            self.told.append(f"settle {waiting[0].frame.index}")
+
+    def decide(self, pending: PendingFrame[Any], tracks: Sequence[Track]) -> list[Any]:
         self.told.append(f"decide {pending.frame.index}")
         return []
 
@@ -159,7 +166,10 @@ def test_the_detector_begins_with_the_next_frame_while_the_oldest_is_rendered_an
     step: Step[None] = Step(notes, notes, notes)
     frames = [frame(index).frame for index in range(4)]
     assert [one.frame.index for one in filtered(iter(frames), step, 1)] == [0, 1, 2, 3]
-    order = "foresee 0, detect 0, foresee 1, detect 1, foresee 2, decide 0, begin 2, render 0, detect 2, foresee 3, "
-    order += "decide 1, begin 3, render 1, detect 3, decide 2, render 2, decide 3, render 3"
+    order = "foresee 0, detect 0, foresee 1, detect 1, foresee 2, settle 0, decide 0, begin 2, render 0, detect 2, "
+    order += "foresee 3, "
+    order += (
+        "settle 1, decide 1, begin 3, render 1, detect 3, settle 2, decide 2, render 2, settle 3, decide 3, render 3"
+    )
     assert notes.told == order.split(", ")
     assert list(filtered(iter(()), step, 1)) == []

@@ -15,6 +15,7 @@ from streamdeid.core.frames import Frame, Planes
 from streamdeid.lab.published_pictures import TrackRegister
 from streamdeid.protect.levels import Level
 from streamdeid.protect.pending import PendingFrame
+from streamdeid.protect.plan import settled
 from streamdeid.protect.replace_faces import ReplaceFaces
 from streamdeid.protect.soft_head import head_of
 from tests.drawn_faces import Scene, pose_at, scene, some_identity, with_mouth
@@ -35,8 +36,9 @@ def _published(fitting: FitModel, drawn: Scene, tracks: list[Track], planes: Pla
     filter = ReplaceFaces(fitting, _MeanFace(len(fitting.model.variances)), TrackRegister(set()))
     pending = PendingFrame(Frame(drawn.planes, Fraction(0), 0), tracks, None)
     filter.observe(pending, [pending])
+    filter.settle([pending])
     pending.frame = Frame(planes, Fraction(0), 0)
-    done = filter.render(pending, filter.decide(pending, tracks, ()))
+    done = filter.render(pending, settled(filter, [pending], tracks))
     assert Level.OWN_FACE.label in [redaction.level for redaction in done.redactions]
     return done.planes
 

@@ -1,0 +1,172 @@
+"""The contracts of the seam: observing commits nobody, settling does, deciding changes nothing, rendering asks none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from streamdeid.aam.appearance_model import AppearanceModel
+from streamdeid.aam.fit import FitModel
+from streamdeid.core.arrays import Points
+from streamdeid.core.faces import Track
+from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
+from streamdeid.identity.looks import Looks
+from streamdeid.identity.register import PersonRegister, new_persons
+from streamdeid.protect.pending import PendingFrame
+from streamdeid.protect.replace_faces import ReplaceFaces
+from tests.filmed import Choice, Drawn, Vector, bared, drawer, lost, track, two
+
+AHEAD = 4
+"""Frames that wait."""
+
+
+class Verb:
+    """What the filter is at, and what was asked of others meanwhile."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.asked: Counter[tuple[str, str]] = Counter()
+
+    def note(self, what: str) -> None:
+        self.asked[self.name, what] += 1
+
+
+class Register:
+    """A register of many persons that notes in which verb it is called."""
+
+    def __init__(self, verb: Verb) -> None:
+        self._verb, self._inner = verb, PersonRegister(new_persons(reentry=True, rate=25))
+
+    def update(self, frame: Frame, tracks: Sequence[Track]) -> None:
+        self._verb.note("update")
+        self._inner.update(frame, tracks)
+
+    def person_of(self, track: int) -> int | None:
+        self._verb.note("person_of")
+        return self._inner.person_of(track)
+
+    def commit(self, track: int, identity: Points, frames: int) -> int | None:
+        self._verb.note("commit")
+        return self._inner.commit(track, identity, frames)
+
+    def commit_together(self, known: Mapping[int, tuple[Points | None, int]]) -> Mapping[int, int | None]:
+        self._verb.note("commit")
+        return self._inner.commit_together(known)
+
+    def commit_unseen(self, track: int) -> int:
+        self._verb.note("commit")
+        return self._inner.commit_unseen(track)
+
+    def expect(self, track: int, earlier: int) -> None:
+        self._verb.note("expect")
+        self._inner.expect(track, earlier)
+
+    def forgotten(self) -> Set[int]:
+        self._verb.note("forgotten")
+        return self._inner.forgotten()
+
+
+class Surrogates(Choice):
+    """A choice that notes the same."""
+
+    def __init__(self, model: AppearanceModel, verb: Verb) -> None:
+        super().__init__(model)
+        self._verb = verb
+
+    def surrogate(self, person: int, y: Points) -> Vector:
+        self._verb.note("choose")
+        return super().surrogate(person, y)
+
+    def provisional(self, number: int) -> Vector:
+        self._verb.note("choose")
+        return super().surrogate(100 + number, np.zeros(0))
+
+    def adopt(self, number: int, person: int, y: Points) -> Vector:
+        self._verb.note("choose")
+        return super().surrogate(100 + number, y)
+
+    def release(self, number: int) -> None:
+        self._verb.note("release")
+
+
+def played(
+    fitting: FitModel, frames: Sequence[tuple[Planes, Sequence[Track]]], times: int = 1
+) -> tuple[Verb, list[Any]]:
+    """Frames filtered with look-ahead. times: how often each is decided, with queries between. What was asked of
+    others, and the frames published, with their redactions."""
+    verb = Verb()
+    filter = ReplaceFaces(fitting, Surrogates(fitting.model, verb), Register(verb), judge=Looks())
+    waiting: list[PendingFrame[None]] = []
+    done: list[DeidentifiedFrame] = []
+
+    def publish() -> None:
+        one = waiting[0]
+        verb.name = "settle"
+        filter.settle(waiting, one.tracks)
+        verb.name = "decide"
+        plans = [filter.decide(one, one.tracks) for _ in range(times)][-1]
+        for each in one.tracks if times > 1 else ():
+            assert filter.allows(one, each) in (True, False)
+            assert filter.chosen(one.tracklet(each.number)) is filter.chosen(one.tracklet(each.number))
+            assert filter.tracklets >= 1 and filter.vectors() is not None
+            filter.provisional(one.tracklet(each.number))
+            filter.face_of(1)
+        verb.name = "render"
+        done.append(filter.render(waiting.pop(0), plans))
+
+    for index, (planes, tracks) in enumerate(frames):
+        verb.name = "observe"
+        pending = PendingFrame(Frame(planes, Fraction(index, 25), index), tracks, None)
+        waiting.append(pending)
+        filter.observe(pending, waiting)
+        verb.name = "settle"
+        filter.settle(waiting)
+        if len(waiting) > AHEAD:
+            publish()
+    while waiting:
+        publish()
+    return verb, [(one.planes.y, one.planes.u, one.redactions) for one in done]
+
+
+@pytest.fixture(scope="module")
+def drawn(model: AppearanceModel) -> Drawn:
+    return drawer(model)
+
+
+@pytest.fixture(scope="module")
+def frames(drawn: Drawn) -> list[tuple[Planes, list[Track]]]:
+    """Two people; one is known by five points only, then in doubt; the other one is lost, ends, and comes back."""
+    left, both = two(drawn)
+    clear = [track(left.face), track(both.face, 2)]
+    bare = [track(bared(left)), track(both.face, 2)]
+    doubt = [track(left.face, ambiguous=True), track(both.face, 2)]
+    hidden = [track(left.face), lost(both.face.box, 2)]
+    one = [track(left.face)]
+    again = [track(left.face), track(both.face, 3)]
+    scenes = [(8, clear), (3, bare), (7, clear), (3, doubt), (6, clear), (3, hidden), (4, one), (8, again)]
+    return [(both.planes, tracks) for times, tracks in scenes for _ in range(times)]
+
+
+def test_only_settling_commits_persons_and_chooses_faces(
+    fitting: FitModel, frames: list[tuple[Planes, list[Track]]]
+) -> None:
+    verb, done = played(fitting, frames)
+    assert {name for name, _ in verb.asked} == {"settle"}, "not observing, deciding or rendering"
+    assert verb.asked["settle", "update"] == len(frames) == len(done)
+    assert verb.asked["settle", "commit"] >= 3 and verb.asked["settle", "choose"] >= 2
+
+
+def test_deciding_and_asking_change_nothing(fitting: FitModel, frames: list[tuple[Planes, list[Track]]]) -> None:
+    """Who is decided three times, with queries between, is published as who is decided once."""
+    (once, first), (more, second) = played(fitting, frames), played(fitting, frames, 3)
+    assert once.asked == more.asked
+    for (y, u, redactions), (other_y, other_u, others) in zip(first, second, strict=True):
+        np.testing.assert_array_equal(y, other_y)
+        np.testing.assert_array_equal(u, other_u)
+        assert redactions == others
+    assert {one.level for _, _, redactions in first for one in redactions} >= {"own face", "posed face"}
