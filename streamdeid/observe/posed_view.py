@@ -71,6 +71,8 @@ class PosedView:
     """Whether the head was turned away in the last sighting."""
     held: bool = False
     """Whether no points of this frame tell it, but those of a few frames before."""
+    chain: int = 0
+    """How often the points of its tracklet jumped before: views of one number go on from each other."""
 
     def moved(self, box: Box) -> PosedView:
         """The same head where the detector, or whoever follows it, sees the face now: in a box, pixels."""
@@ -89,6 +91,19 @@ class PosedView:
         between = replace(pose, size=size, yaw=yaw, nod=nod, roll=math.remainder(pose.roll + share * turn, 2 * math.pi))
         growth = size / pose.size - 1
         return replace(self, pose=between, box=_grown(self.box, growth))
+
+    def between(self, view: PosedView, share: float, sighted: Box) -> PosedView:
+        """The same head a share, 0 to 1, of the way to a later view of it, in place too. sighted: where the detector
+        sees the face, which is covered as well."""
+        here, there = np.array(self.box), np.array(view.box)
+        x0, y0, x1, y1 = (float(v) for v in here + share * (there - here))
+        pose, to, turned = self.pose, view.pose, self.towards(view, share).pose
+        x, y = pose.x + share * (to.x - pose.x), pose.y + share * (to.y - pose.y)
+        return replace(self, pose=replace(turned, x=x, y=y), box=(x0, y0, x1, y1), sighted=sighted)
+
+    def beside(self, view: PosedView) -> bool:
+        """Whether another view, a moment later, shows the head where it was, without the detector's word."""
+        return _one_head((self.pose, self.sighted), (view.pose, self.sighted))
 
     @property
     def turned_away(self) -> bool:
@@ -118,6 +133,7 @@ class PosedReader:
     _held: int = 0
     """... and sightings since."""
     _agreed: deque[bool] = field(default_factory=lambda: deque(maxlen=SIGHTINGS))
+    _chain: int = 0
     _time: float = -math.inf
     """Of the last sighting, seconds ..."""
     _step: float = math.inf
@@ -136,10 +152,11 @@ class PosedReader:
         self._agreed.append(goes_on and face.confirmed)
         if not goes_on:
             self._steady, self._shown = PoseFilter(), None
+            self._chain += 1
             return None
         self._held = 0
         away = self._shown is not None and self._shown.turned_away
-        self._shown = PosedView(self._steady(pose, time), box, face.box, self._agree, away)
+        self._shown = PosedView(self._steady(pose, time), box, face.box, self._agree, away, chain=self._chain)
         return self._shown
 
     @property

@@ -7,6 +7,8 @@ pose is held where the detector, or whoever follows the head, still has its plac
 * before the first one that tells it, as far as frames are known that come (none, on a live stream), but not over the
   face of somebody from behind whom it comes;
 * after the last one for three frames, and until the track ends if that is soon;
+* where the points jump elsewhere and are back within half a second (into the hair of somebody who laughs), on the straight
+  way from where they left to where they are back;
 * of a face that the detector does not see within three frames of one in which it does, if there is look-ahead, and
   nobody's face is seen where it may be.
 
@@ -98,6 +100,23 @@ class Going:
                 return one.frame, view
         return None
 
+    def detour(
+        self, track: int, view: PosedView | None, left: tuple[Fraction, PosedView]
+    ) -> tuple[Fraction, PosedView] | None:
+        """Where the points of a face are back after they jumped from a view that was shown, with its time in seconds;
+        the time and view of that. view: of this frame, if there is one. None where they did not jump, or are not back
+        within half a second."""
+        then, last = left
+        coming = [(self.frame.time, view)] if view is not None else []
+        for one in self.later:
+            seen = self.seen(track, one)
+            if seen is not None and seen.posed is not None and not seen.posed.held:
+                coming.append((one.frame.time, seen.posed))
+        if not coming or coming[0][1].chain == last.chain or last.beside(coming[0][1]):
+            return None
+        soon = ((time, back) for time, back in coming if then < time <= then + _BRIDGED and not back.turned_away)
+        return next(((time, back) for time, back in soon if last.beside(back)), None)
+
     def sighted(self, track: int) -> bool:
         """Whether the detector sees the face in one of the next frames."""
         soon = [one for one in self.later[:HELD] if self.seen(track, one) is not None]
@@ -159,6 +178,10 @@ class HeldPoses:
         view: of this frame, if one may be shown. away: whether this frame tells that the head is turned too far."""
         assert track.face is not None
         before = self._views.get(going.tracklet)
+        back = None if before is None else going.detour(track.number, view, before[1:])
+        if before is not None and back is not None:
+            share = (going.frame.time - before[1]) / (back[0] - before[1])
+            return before[2].between(back[1], float(share), track.face.box)
         if view is not None and (going.tracklet in self._shown or going.lasts(track.number)):
             return view
         time, box = going.frame.time, track.face.box
