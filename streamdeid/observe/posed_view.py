@@ -34,7 +34,10 @@ _SIZE_STEP, _PLACE_STEP, _YAW_STEP = 1.4, 0.6, 0.7
 """Ratio of sizes, distance in widths, and turn in radians, from one sighting to the next up to which it is one
 head's. The distance is what is left of it when the face is taken along with the detector's box: who walks by a camera
 of five frames a second goes farther than a width from one to the next, and is the same all the same (of 1,310 steps in
-six clips made so 124 are that far, and 5 without the box; of 8,340 at their own rate 161 and 27)."""
+six clips made so 124 are that far, and 5 without the box; of 8,340 at their own rate 161 and 27) ..."""
+_QUICKEST = 8.0
+"""... but no farther than so many widths in a second, as fast as a track's box may go (`tracking.kalman`): where the
+box jumped, too, from a face into the hair above it, nothing was seen to go there."""
 _ASIDE = 0.45
 """How far the middle of a face by points may lie from that of the detector's box, shares of its sides."""
 _WIDER = 1.8
@@ -103,7 +106,7 @@ class PosedView:
 
     def beside(self, view: PosedView) -> bool:
         """Whether another view, a moment later, shows the head where it was, without the detector's word."""
-        return _one_head((self.pose, self.sighted), (view.pose, self.sighted))
+        return _one_head((self.pose, self.sighted, 0.0), (view.pose, self.sighted, 0.0))
 
     @property
     def turned_away(self) -> bool:
@@ -126,8 +129,8 @@ class PosedReader:
 
     head: MeanHead
     _steady: PoseFilter = field(default_factory=PoseFilter)
-    _last: tuple[KeypointPose, Box] | None = None
-    """The last pose that points told, and where the detector saw the face then."""
+    _last: tuple[KeypointPose, Box, float] | None = None
+    """The last pose that points told, where the detector saw the face then, and when, seconds."""
     _shown: PosedView | None = None
     """The last view ..."""
     _held: int = 0
@@ -147,7 +150,7 @@ class PosedReader:
             self._agreed.append(False)
             return self._hold(face)
         pose, box = found
-        last, self._last = self._last, (pose, face.box)
+        last, self._last = self._last, (pose, face.box, time)
         goes_on = last is None or _one_head(last, self._last)
         self._agreed.append(goes_on and face.confirmed)
         if not goes_on:
@@ -207,10 +210,11 @@ def _inside(face: Box, sighted: Box) -> bool:
     return near and max(sides) <= _WIDER * (face[2] - face[0] + face[3] - face[1]) / 2
 
 
-def _one_head(last: tuple[KeypointPose, Box], now: tuple[KeypointPose, Box]) -> bool:
-    """Whether two poses, one sighting apart, each with the detector's box, can be of one head."""
-    (before, place), (pose, box) = last, now
-    ratio = max(before.size / pose.size, pose.size / before.size)
+def _one_head(last: tuple[KeypointPose, Box, float], now: tuple[KeypointPose, Box, float]) -> bool:
+    """Whether two poses, one sighting apart, each with the detector's box and its time, can be of one head."""
+    (before, place, then), (pose, box, time) = last, now
+    ratio, width = max(before.size / pose.size, pose.size / before.size), min(before.size, pose.size)
     x, y = np.reshape(box, (2, 2)).mean(axis=0) - np.reshape(place, (2, 2)).mean(axis=0)
-    apart = math.hypot(pose.x - before.x - x, pose.y - before.y - y) / min(before.size, pose.size)
+    share = min(1.0, _QUICKEST * width * (time - then) / max(math.hypot(x, y), 1e-9))
+    apart = math.hypot(pose.x - before.x - share * x, pose.y - before.y - share * y) / width
     return ratio <= _SIZE_STEP and apart <= _PLACE_STEP and abs(pose.yaw - before.yaw) <= _YAW_STEP

@@ -7,7 +7,7 @@ pose is held where the detector, or whoever follows the head, still has its plac
 * before the first one that tells it, as far as frames are known that come (none, on a live stream), but not over the
   face of somebody from behind whom it comes;
 * after the last one for three frames, and until the track ends if that is soon;
-* where the points jump elsewhere and are back within half a second (into the hair of somebody who laughs), on the straight
+* where the points jump elsewhere and are back within half a second (into the hair of who laughs), on the straight
   way from where they left to where they are back;
 * of a face that the detector does not see within three frames of one in which it does, if there is look-ahead, and
   nobody's face is seen where it may be.
@@ -19,10 +19,11 @@ two redactions is worse than none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeGuard
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 from streamdeid.observe.posed_view import HELD, SIGHTINGS, PosedView, enough
@@ -33,6 +34,8 @@ from streamdeid.protect.plan import Plan
 _BRIDGED = Fraction(1, 2)
 """Seconds between two views of a face that is seen, over which it keeps a pose on the way from one to the other; and
 before the first one, for which it has that pose."""
+_LEFT = Fraction(4, 25)
+"""Seconds for which the place of a face that jumped away from it is covered."""
 _BEFORE = Fraction(3, 10)
 """Seconds for which a face has the next pose after it showed none for longer, before its first one where it is not
 seen, and, at the end of a track, its last one."""
@@ -175,7 +178,14 @@ class HeldPoses:
     def of_seen(self, track: Track, view: PosedView | None, going: Going, *, away: bool) -> PosedView | None:
         """What a face is posed at that the detector sees in a frame; None where it shows none.
 
-        view: of this frame, if one may be shown. away: whether this frame tells that the head is turned too far."""
+        view: of this frame, if one may be shown. away: whether this frame tells that the head is turned too far. Where
+        the face jumped from where it was a moment ago, that place is covered as well."""
+        before, found = self._views.get(going.tracklet), self._of_seen(track, view, going, away)
+        if before is None or found is None or going.frame.time - before[1] > _LEFT or before[2].beside(found):
+            return found
+        return replace(found, sighted=_around(found.sighted, before[2].box))
+
+    def _of_seen(self, track: Track, view: PosedView | None, going: Going, away: bool) -> PosedView | None:
         assert track.face is not None
         before = self._views.get(going.tracklet)
         back = None if before is None else going.detour(track.number, view, before[1:])
@@ -215,6 +225,11 @@ class HeldPoses:
         if coming is None or coming[0].time - frame.time > _BEFORE or not (near or going.sighted(track.number)):
             return None
         return going.free(coming[1].moved(track.box), track)
+
+
+def _around(one: Box, other: Box) -> Box:
+    """The box around two boxes."""
+    return min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3])
 
 
 def _told(view: PosedView | None) -> TypeGuard[PosedView]:

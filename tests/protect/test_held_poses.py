@@ -93,6 +93,52 @@ def test_a_gap_of_half_a_second_is_bridged_on_the_way_from_one_pose_to_the_other
     assert middle is not None and middle.pose.yaw == pytest.approx(0.3) and middle.sighted == box_at(11)
 
 
+def elsewhere(index: int, chain: int, away: float = 25.0) -> PosedView:
+    """What the same track's points tell after they jumped aside, by so many pixels."""
+    there = view(index)
+    x0, y0, x1, y1 = there.box
+    return replace(there, pose=replace(there.pose, x=index + away), box=(x0 + away, y0, x1 + away, y1), chain=chain)
+
+
+@pytest.mark.parametrize("told", [0, 1])
+def test_points_that_jump_and_are_back_in_half_a_second_are_passed_over(told: int) -> None:
+    """told: how many of the frames elsewhere show no pose, as the first one after each jump."""
+    views: list[PosedView | None] = [view(n) for n in range(6)]
+    views += [None] * told + [elsewhere(n, 1) for n in range(6 + told, 10)] + [None] * told
+    views += [replace(view(n), chain=2) for n in range(10 + told, 30)]
+    assert shown(frames(views)) == everywhere(30)
+
+
+def test_what_is_shown_meanwhile_covers_what_the_detector_sees_too() -> None:
+    made = frames([*(view(n) for n in range(6)), elsewhere(6, 1), *(replace(view(n), chain=2) for n in range(7, 30))])
+    poses = HeldPoses()
+    for index in range(6):
+        poses.decided([planned(track(index), made[index].seen[NUMBER].posed)], made[index])
+    there = replace(track(6), face=Face((40.0, 0.0, 58.0, 30.0), 0.9, evidence=0.9))
+    going = Going(made[6].frame, 1, made[7:], [there], known=True)
+    found = poses.of_seen(there, made[6].seen[NUMBER].posed, going, away=False)
+    assert found is not None and found.sighted == (40.0, 0.0, 58.0, 30.0) and found.box == box_at(6)
+    assert found.sighted in found.places
+
+
+def test_points_that_jump_and_stay_are_followed() -> None:
+    made = frames([view(n) for n in range(6)] + [elsewhere(n, 1) for n in range(6, 30)])
+    assert shown(made) == [*range(6), *(n + 25 for n in range(6, 30))]
+
+
+def test_points_that_are_back_late_are_followed_meanwhile() -> None:
+    views = [*(view(n) for n in range(6)), *(elsewhere(n, 1) for n in range(6, 22))]
+    places = shown(frames([*views, *(replace(view(n), chain=2) for n in range(22, 40))]))
+    assert places[6:18] == [n + 25 for n in range(6, 18)]
+
+
+def test_a_quick_head_whose_points_never_jump_is_followed_there_and_back() -> None:
+    swing = [0, 8, 16, 24, 25, 24, 16, 8, 0]
+    views = [view(n) for n in range(6)] + [elsewhere(n + 6, 0, away) for n, away in enumerate(swing)]
+    made = frames(views + [view(n) for n in range(15, 30)])
+    assert shown(made)[6:15] == [n + 6 + away for n, away in enumerate(swing)]
+
+
 def test_a_longer_gap_is_a_redaction_of_some_length() -> None:
     made = frames([view(n) for n in range(6)] + [None] * 20 + [view(n) for n in range(26, 40)])
     places = shown(made)
