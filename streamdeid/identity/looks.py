@@ -10,8 +10,8 @@ frames; those of two people stay under .61 to .69 in 99 of 100 pairs, .82 was th
 * A doubt is a doubt of geometry, a longer loss, a head that is not where the patch of the last frame is found again (a
   cut that nobody noticed), or, where no patch tells, a face that looks unlike itself from one frame to the next. Where
   the patch tells, another look is another mesh: in the dark, small or turned, it jumps about on one face.
-* It is cleared when the face looks like itself, and less so like anybody near; somewhat like itself is enough where the
-  patch was found in every frame of the doubt.
+* It is cleared when the face looks like itself, and less so like anybody who was near since the doubt began; somewhat
+  like itself is enough where the patch was found in every frame of the doubt.
 * A face that was never seen without doubt, in a crowd, is known once it looks the same in five frames running.
 * When a face does not look like itself in five frames without geometric doubt, somebody else may be there: the
   tracklet is broken.
@@ -47,8 +47,15 @@ _ALIKE_ALONE = 0.65
 """The same when nobody is near, and nothing but geometry is in doubt."""
 _LIKELY = 0.6
 """Correlation below which a face looks unlike itself."""
-_MARGIN = 0.1
-"""By how much more it must look like itself than like anybody near."""
+_MARGIN = 0.2
+"""By how much more it must look like itself than like anybody near, in Fisher's z (the inverse hyperbolic tangent of a
+correlation, in which one step says as much anywhere): 0.1 at `_ALIKE`. In compressed pictures everybody looks alike:
+the same face correlates at .90 and another at .80 to .83 (crowd_1080p at crf 35)."""
+_APART = 0.1
+"""The same in correlation, for a face that was never seen without doubt."""
+_REACH, _REACH_PER_SECOND = 1.0, 8.0
+"""Widths between two faces up to which somebody may have taken the other's place, and how many more in each second from
+the frame before (as far as a head may go, `tracking.kalman`)."""
 _LONGEST_LOSS = 0.25
 """Seconds without the face after which somebody else may have taken its place unnoticed."""
 _EVERY, _KEPT = 0.2, 10
@@ -126,6 +133,8 @@ class _State:
     lost: bool = False
     alone: bool = True
     """Whether nobody was near since the doubt began."""
+    rivals: set[int] = field(default_factory=set)
+    """Tracks within reach since then, or in the last frame."""
     followed: bool = False
     """Whether the patch of the last frame's face was found where the face is now ..."""
     unbroken: bool = False
@@ -168,6 +177,7 @@ class Looks:
         self._patches = patches
         self._before: Small | None = None
         self._states: dict[int, _State] = {}
+        self._time = 0.0
 
     def __call__(self, frame: Frame, tracks: Sequence[Track], looks: Mapping[int, Look | None]) -> LooksVerdict:
         """Judge the tracks of a frame, in order of the frames.
@@ -180,9 +190,12 @@ class Looks:
         self._states = {track.number: self._states.get(track.number) or _State(now) for track in tracks}
         verdict = LooksVerdict([], {}, {}, {})
         several = sum(track.face is not None for track in tracks) > 1
+        within = _within_reach(tracks, _REACH + _REACH_PER_SECOND * max(now - self._time, 0.0))
+        self._time = now
         for track in tracks:
             state = self._states[track.number]
             state.alone &= not track.near
+            state.rivals |= within[track.number]
             state.company = frame.index if several else state.company
             if track.face is None:
                 state.box, state.unbroken = None, False
@@ -202,6 +215,7 @@ class Looks:
                     verdict.groundless[track.number] = list(state.leading)
                 state.learn(look, now)
                 state.alone, state.changed, state.lost, state.unbroken = not track.near, False, False, True
+                state.rivals = within[track.number]
                 state.forget_doubt()
                 verdict.tracks.append(track)
             else:
@@ -259,13 +273,13 @@ class Looks:
             )
         state.pending = True
         own, rival = self._own_and_rival(track, state, look)
-        slid = not state.alone and own < max(_UNLIKE, rival + _MARGIN)
+        slid = not state.alone and (own < _UNLIKE or not _beyond(own, rival))
         if slid:  # patches may have led onto a neighbour
             state.unbroken = False
             state.leading.clear()
         near = _LIKELY if state.unbroken else _ALIKE
         least = _ALIKE_LOST if state.lost else near if state.changed or not state.alone else _ALIKE_ALONE
-        if own >= least and own >= rival + _MARGIN:
+        if own >= least and _beyond(own, rival):
             return self._cleared(now, track, state, look, verdict)
         if not track.ambiguous:
             state.tries += 1
@@ -293,7 +307,7 @@ class Looks:
         if look is not None and state.latest is not None:
             others = [one.best(look) for number, one in self._states.items() if number != track.number]
             own = float(look @ state.latest)
-            same = own >= _ALIKE and own >= max(others, default=-1.0) + _MARGIN
+            same = own >= _ALIKE and own >= max(others, default=-1.0) + _APART
         state.running = state.running + 1 if same else 0
         state.latest = look
         if state.running < _TRIES:
@@ -303,10 +317,10 @@ class Looks:
         return replace(track, ambiguous=False)
 
     def _own_and_rival(self, track: Track, state: _State, look: Look | None) -> tuple[float, float]:
-        """How much a face looks like itself, and like whoever is most alike of the others, if anybody was near."""
+        """How much a face looks like itself, and like whoever is most alike of those who were near."""
         if look is None or not state.kept:
             return -1.0, -1.0
-        others = [] if state.alone else [one for number, one in self._states.items() if number != track.number]
+        others = [] if state.alone else [one for number, one in self._states.items() if number in state.rivals]
         return state.best(look), max((one.best(look) for one in others), default=-1.0)
 
     def _cleared(self, now: float, track: Track, state: _State, look: Look | None, verdict: LooksVerdict) -> Track:
@@ -319,6 +333,28 @@ class Looks:
         if not track.ambiguous:
             state.learn(look, now)
         return replace(track, ambiguous=False)
+
+
+def _beyond(own: float, rival: float) -> bool:
+    """Whether a face looks clearly more like itself than like another one, by correlations with both."""
+    one, other = np.arctanh(np.clip((own, rival), -0.999, 0.999))
+    return bool(one >= other + _MARGIN)
+
+
+def _within_reach(tracks: Sequence[Track], reach: float) -> dict[int, set[int]]:
+    """By track: the others between whose place and its own no more than `reach` widths of the larger one lie."""
+    if not tracks:
+        return {}
+    boxes = np.array([track.box for track in tracks], np.float64)
+    widths = np.sqrt(np.maximum((boxes[:, 2:] - boxes[:, :2]).prod(axis=1), 0))
+    apart = np.maximum(boxes[:, None, :2] - boxes[None, :, 2:], boxes[None, :, :2] - boxes[:, None, 2:])
+    gaps = np.linalg.norm(np.maximum(apart, 0), axis=2)
+    close = ~(gaps > reach * np.maximum(widths[:, None], widths))  # what is no number may be anywhere
+    numbers = [track.number for track in tracks]
+    return {
+        n: {m for m, yes in zip(numbers, row, strict=True) if yes and m != n}
+        for n, row in zip(numbers, close, strict=True)
+    }
 
 
 def _one_place(a: Floats, b: Floats, most: float) -> bool:
