@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import cv2
@@ -250,6 +250,42 @@ def test_a_swap_in_between_starts_the_count_anew(between: Look | None) -> None:
     shown = [A, A, A, A, A, between, *[B] * 5]
     lefts = [left for look in shown for left in doubted(played.frame(doubt(look, near=True)))]
     assert lefts == [True] * len(shown[:-1]) + [between is None]
+
+
+OTHER = alike((A, 0.8))
+"""As two people look in a poor picture."""
+
+
+def beside(apart: float) -> Shown:
+    return replace(Shown(OTHER, near=True, number=2), box=shifted(apart))
+
+
+def side_by_side(apart: float = 60.0) -> Played:
+    """Two who were seen without doubt, so many pixels from each other."""
+    played = Played()
+    for _ in range(10):
+        played.frame(Shown(A, near=True), beside(apart))
+    return played
+
+
+@pytest.mark.parametrize(("own", "rival", "left"), [(0.9, 0.83, False), (0.9, 0.86, True), (0.78, 0.6, False)])
+def test_in_poor_pictures_where_everybody_looks_alike_a_smaller_step_tells(
+    own: float, rival: float, left: bool
+) -> None:
+    look = alike((A, own), (OTHER, rival), beside=9)
+    assert doubted(side_by_side().frame(doubt(look, near=True), beside(60.0))) == [left, False]
+
+
+@pytest.mark.parametrize(("apart", "left"), [(60.0, True), (400.0, False)])
+def test_who_was_never_within_reach_is_no_rival(apart: float, left: bool) -> None:
+    look = alike((A, 0.8), (OTHER, 0.95), beside=9)
+    assert doubted(side_by_side(apart).frame(doubt(look, near=True), beside(apart))) == [left, False]
+
+
+def test_who_was_near_when_the_doubt_began_stays_a_rival() -> None:
+    played, look = side_by_side(), alike((A, 0.8), (OTHER, 0.95), beside=9)
+    for step in range(1, 8):
+        assert doubted(played.frame(doubt(look, near=True), beside(60.0 * step))) == [True, False]
 
 
 def test_two_in_doubt_from_the_start_who_look_alike_are_not_told_apart() -> None:
