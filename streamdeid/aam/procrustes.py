@@ -41,8 +41,12 @@ class Similarity:
 
 
 def align(source: Points, target: Points, weights: Points | None = None) -> Similarity:
-    """The similarity that takes source (n, 2) nearest to target (n, 2), least squares, weights (n,) non-negative."""
+    """The similarity that takes source (n, 2) nearest to target (n, 2), least squares, weights (n,) non-negative.
+
+    Raises ValueError for points that are not as many."""
     w = np.ones(len(source)) if weights is None else weights
+    if not len(source) == len(target) == len(w):
+        raise ValueError("there have to be as many points on both sides, and weights")
     return Similarity(*_aligned(*(np.ascontiguousarray(one, np.float64) for one in (source, target, w))))
 
 
@@ -50,6 +54,8 @@ def align(source: Points, target: Points, weights: Points | None = None) -> Simi
 def _aligned(source: Points, target: Points, weights: Points) -> tuple[Points, Points]:
     """`align` as linear (2, 2) and shift (2,). Twin: tests/aam/test_procrustes.py."""
     a, b, total = np.zeros(2), np.zeros(2), weights.sum()
+    if total == 0:
+        return np.full((2, 2), np.nan), np.full(2, np.nan)
     for k in range(len(source)):
         for axis in range(2):
             a[axis] += weights[k] * source[k, axis] / total
@@ -61,7 +67,7 @@ def _aligned(source: Points, target: Points, weights: Points) -> tuple[Points, P
         along += weights[k] * (px * qx + py * qy)
         across += weights[k] * (px * qy - py * qx)
     linear = np.eye(2)
-    if spread > 0:
+    if not spread <= 0:  # also of what is no number
         along, across = along / spread, across / spread
         linear[0, 0], linear[0, 1], linear[1, 0], linear[1, 1] = along, -across, across, along
     shift = np.empty(2)

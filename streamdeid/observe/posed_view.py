@@ -37,7 +37,9 @@ of five frames a second goes farther than a width from one to the next, and is t
 six clips made so 124 are that far, and 5 without the box; of 8,340 at their own rate 161 and 27) ..."""
 _QUICKEST = 8.0
 """... but no farther than so many widths in a second, as fast as a track's box may go (`tracking.kalman`): where the
-box jumped, too, from a face into the hair above it, nothing was seen to go there."""
+box jumped, too, from a face into the hair above it, nothing was seen to go there ..."""
+_LEAST_STEP = 0.04
+"""... in this time at least, seconds: times can repeat, and step back."""
 _ASIDE = 0.45
 """How far the middle of a face by points may lie from that of the detector's box, shares of its sides."""
 _WIDER = 1.8
@@ -74,8 +76,9 @@ class PosedView:
     """Whether the head was turned away in the last sighting."""
     held: bool = False
     """Whether no points of this frame tell it, but those of a few frames before."""
-    chain: int = 0
-    """How often the points of its tracklet jumped before: views of one number go on from each other."""
+    besides: tuple[Box, ...] = ()
+    """Other places that are covered as well, pixels: where it was a moment ago, or where its points say that it is and
+    it is not believed."""
 
     def moved(self, box: Box) -> PosedView:
         """The same head where the detector, or whoever follows it, sees the face now: in a box, pixels."""
@@ -95,18 +98,24 @@ class PosedView:
         growth = size / pose.size - 1
         return replace(self, pose=between, box=_grown(self.box, growth))
 
-    def between(self, view: PosedView, share: float, sighted: Box) -> PosedView:
+    def between(self, view: PosedView, share: float, sighted: Box, told: PosedView | None) -> PosedView:
         """The same head a share, 0 to 1, of the way to a later view of it, in place too. sighted: where the detector
-        sees the face, which is covered as well."""
+        sees the face, and told: what its own points tell, both of which are covered as well."""
         here, there = np.array(self.box), np.array(view.box)
         x0, y0, x1, y1 = (float(v) for v in here + share * (there - here))
         pose, to, turned = self.pose, view.pose, self.towards(view, share).pose
         x, y = pose.x + share * (to.x - pose.x), pose.y + share * (to.y - pose.y)
-        return replace(self, pose=replace(turned, x=x, y=y), box=(x0, y0, x1, y1), sighted=sighted)
+        besides = () if told is None else (told.box,)
+        return replace(self, pose=replace(turned, x=x, y=y), box=(x0, y0, x1, y1), sighted=sighted, besides=besides)
 
     def beside(self, view: PosedView) -> bool:
-        """Whether another view, a moment later, shows the head where it was, without the detector's word."""
-        return _one_head((self.pose, self.sighted, 0.0), (view.pose, self.sighted, 0.0))
+        """Whether another view shows the head where this one does, however it is turned."""
+        return _one_place((self.pose, self.sighted, 0.0), (view.pose, self.sighted, 0.0))
+
+    def reaches(self, view: PosedView, seconds: float) -> bool:
+        """Whether the head can be where another view shows it, so much later: gone along with the detector's box, as
+        far as a head can go."""
+        return _one_place((self.pose, self.sighted, 0.0), (view.pose, view.sighted, seconds))
 
     @property
     def turned_away(self) -> bool:
@@ -116,11 +125,12 @@ class PosedView:
         return not all(abs(turn) <= most - less for turn, most in turns)
 
     @property
-    def places(self) -> tuple[Box, Box]:
-        """Where the face is by points, and by the detector, pixels: both have to be covered, grown where the pose is
-        less sure."""
+    def places(self) -> tuple[Box, ...]:
+        """Where the face is by points, by the detector, and may be besides, pixels: all have to be covered, grown where
+        the pose is less sure."""
         far = abs(self.pose.yaw) > _FAR_YAW or abs(self.pose.roll) > _FAR_ROLL
-        return (_grown(self.box, _FARTHER), _grown(self.sighted, _FARTHER)) if far else (self.box, self.sighted)
+        all_of_them = self.box, self.sighted, *self.besides
+        return tuple(_grown(box, _FARTHER) for box in all_of_them) if far else all_of_them
 
 
 @dataclass
@@ -136,7 +146,6 @@ class PosedReader:
     _held: int = 0
     """... and sightings since."""
     _agreed: deque[bool] = field(default_factory=lambda: deque(maxlen=SIGHTINGS))
-    _chain: int = 0
     _time: float = -math.inf
     """Of the last sighting, seconds ..."""
     _step: float = math.inf
@@ -155,11 +164,10 @@ class PosedReader:
         self._agreed.append(goes_on and face.confirmed)
         if not goes_on:
             self._steady, self._shown = PoseFilter(), None
-            self._chain += 1
             return None
         self._held = 0
         away = self._shown is not None and self._shown.turned_away
-        self._shown = PosedView(self._steady(pose, time), box, face.box, self._agree, away, chain=self._chain)
+        self._shown = PosedView(self._steady(pose, time), box, face.box, self._agree, away)
         return self._shown
 
     @property
@@ -210,11 +218,20 @@ def _inside(face: Box, sighted: Box) -> bool:
     return near and max(sides) <= _WIDER * (face[2] - face[0] + face[3] - face[1]) / 2
 
 
-def _one_head(last: tuple[KeypointPose, Box, float], now: tuple[KeypointPose, Box, float]) -> bool:
-    """Whether two poses, one sighting apart, each with the detector's box and its time, can be of one head."""
+_Sight = tuple[KeypointPose, Box, float]
+"""A pose, the detector's box and the time in seconds."""
+
+
+def _one_head(last: _Sight, now: _Sight) -> bool:
+    """Whether two poses, one sighting apart, can be of one head."""
+    return _one_place(last, now) and abs(now[0].yaw - last[0].yaw) <= _YAW_STEP
+
+
+def _one_place(last: _Sight, now: _Sight) -> bool:
+    """Whether a head can have come from one place to another, in size, too."""
     (before, place, then), (pose, box, time) = last, now
     ratio, width = max(before.size / pose.size, pose.size / before.size), min(before.size, pose.size)
     x, y = np.reshape(box, (2, 2)).mean(axis=0) - np.reshape(place, (2, 2)).mean(axis=0)
-    share = min(1.0, _QUICKEST * width * (time - then) / max(math.hypot(x, y), 1e-9))
+    share = min(1.0, _QUICKEST * width * max(time - then, _LEAST_STEP) / max(math.hypot(x, y), 1e-9))
     apart = math.hypot(pose.x - before.x - share * x, pose.y - before.y - share * y) / width
-    return ratio <= _SIZE_STEP and apart <= _PLACE_STEP and abs(pose.yaw - before.yaw) <= _YAW_STEP
+    return ratio <= _SIZE_STEP and apart <= _PLACE_STEP

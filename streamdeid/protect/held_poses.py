@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeGuard
 
-from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 from streamdeid.observe.posed_view import HELD, SIGHTINGS, PosedView, enough
@@ -106,19 +105,21 @@ class Going:
     def detour(
         self, track: int, view: PosedView | None, left: tuple[Fraction, PosedView]
     ) -> tuple[Fraction, PosedView] | None:
-        """Where the points of a face are back after they jumped from a view that was shown, with its time in seconds;
-        the time and view of that. view: of this frame, if there is one. None where they did not jump, or are not back
-        within half a second."""
+        """Where the points of a face are back after they jumped from a view that was shown, with its time in seconds,
+        farther than a head can go; the time and view of that. view: of this frame, if there is one. None where they did
+        not jump, or are not back within half a second, agreed on."""
         then, last = left
-        coming = [(self.frame.time, view)] if view is not None else []
-        for one in self.later:
+        coming = [(0, self.frame.time, view)] if view is not None else []
+        for place, one in enumerate(self.later, start=1):
             seen = self.seen(track, one)
             if seen is not None and seen.posed is not None and not seen.posed.held:
-                coming.append((one.frame.time, seen.posed))
-        if not coming or coming[0][1].chain == last.chain or last.beside(coming[0][1]):
+                coming.append((place, one.frame.time, seen.posed))
+        if not coming or last.reaches(coming[0][2], float(coming[0][1] - then)):
             return None
-        soon = ((time, back) for time, back in coming if then < time <= then + _BRIDGED and not back.turned_away)
-        return next(((time, back) for time, back in soon if last.beside(back)), None)
+        for place, time, back in coming:
+            if then < time <= then + _BRIDGED and last.beside(back) and not back.turned_away:
+                return (time, back) if self.agreed(track, back, place) else None
+        return None
 
     def sighted(self, track: int) -> bool:
         """Whether the detector sees the face in one of the next frames."""
@@ -181,9 +182,10 @@ class HeldPoses:
         view: of this frame, if one may be shown. away: whether this frame tells that the head is turned too far. Where
         the face jumped from where it was a moment ago, that place is covered as well."""
         before, found = self._views.get(going.tracklet), self._of_seen(track, view, going, away)
-        if before is None or found is None or going.frame.time - before[1] > _LEFT or before[2].beside(found):
+        if before is None or found is None or not 0 <= going.frame.time - before[1] <= _LEFT:
             return found
-        return replace(found, sighted=_around(found.sighted, before[2].box))
+        came = before[2].reaches(found, float(going.frame.time - before[1]))
+        return found if came else replace(found, besides=(*found.besides, before[2].box))
 
     def _of_seen(self, track: Track, view: PosedView | None, going: Going, away: bool) -> PosedView | None:
         assert track.face is not None
@@ -191,7 +193,7 @@ class HeldPoses:
         back = None if before is None else going.detour(track.number, view, before[1:])
         if before is not None and back is not None:
             share = (going.frame.time - before[1]) / (back[0] - before[1])
-            return before[2].between(back[1], float(share), track.face.box)
+            return before[2].between(back[1], float(share), track.face.box, view)
         if view is not None and (going.tracklet in self._shown or going.lasts(track.number)):
             return view
         time, box = going.frame.time, track.face.box
@@ -225,11 +227,6 @@ class HeldPoses:
         if coming is None or coming[0].time - frame.time > _BEFORE or not (near or going.sighted(track.number)):
             return None
         return going.free(coming[1].moved(track.box), track)
-
-
-def _around(one: Box, other: Box) -> Box:
-    """The box around two boxes."""
-    return min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3])
 
 
 def _told(view: PosedView | None) -> TypeGuard[PosedView]:

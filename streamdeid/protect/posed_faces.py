@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.frames import Planes
 from streamdeid.observe.posed_view import PosedView
@@ -37,8 +39,8 @@ class PosedFaces:
         lit: the picture that its light is taken from.
         """
         assert plan.posed is not None
-        face_at, sighted = (face_ellipse(box) for box in plan.posed.places)
-        head = PosedHead(plan.posed.pose, face_at, sighted=sighted)
+        face_at, *more = (face_ellipse(box) for box in plan.posed.places)
+        head = PosedHead(plan.posed.pose, face_at, sighted=np.concatenate(more))
         # Nothing is taken from another head that shows a face: it may be the original's still.
         others = [other.rim for other in plans if other.track is not plan.track and other.level in FACES]
         memory = self._memories[plan.tracklet]

@@ -77,6 +77,21 @@ def test_points_of_no_weight_do_not_count() -> None:
     np.testing.assert_allclose(found.shift, (3, 4), atol=1e-12)
 
 
+def test_what_is_no_number_gives_none_and_other_numbers_of_points_are_refused() -> None:
+    points = np.arange(8.0).reshape(4, 2)
+    broken = points.copy()
+    broken[1] = np.nan
+    assert np.isnan(align(points, broken).linear).all() and np.isnan(align(broken, points).linear).all()
+    assert np.isnan(align(points, points, np.zeros(4)).linear).all()
+    for source, target, weights in (
+        (points, points[:3], None),
+        (points[:3], points, None),
+        (points, points, np.ones(3)),
+    ):
+        with pytest.raises(ValueError, match="as many points"):
+            align(source, target, weights)
+
+
 def test_one_place_is_only_shifted() -> None:
     found = align(np.full((4, 2), 3.0), np.arange(8.0).reshape(4, 2))
     np.testing.assert_array_equal(found.linear, np.eye(2))

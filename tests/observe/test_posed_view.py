@@ -71,6 +71,21 @@ def test_a_head_that_goes_far_from_one_frame_to_the_next_is_the_same_where_the_d
     assert views[3] is not None and views[3].agreed and views[3].pose.x == pytest.approx(250, abs=4)
 
 
+@pytest.mark.parametrize(("rate", "same"), [(25, False), (5, True)])
+def test_no_head_goes_farther_with_the_detectors_box_than_a_head_can(head: MeanHead, rate: int, same: bool) -> None:
+    """Its box jumped with its points, into the hair above a face: 80 pixels, by a head of 40, in a frame."""
+    far = face(head, x=180.0)
+    views = read(PosedReader(head), *[face(head)] * 4, far, far, rate=rate)
+    assert [view is not None for view in views] == [True] * 4 + [same, True]
+
+
+@pytest.mark.parametrize("step", [0.0, -0.02])
+def test_times_that_repeat_or_step_back_are_a_frame_apart_to_a_head_that_goes(head: MeanHead, step: float) -> None:
+    reader = PosedReader(head)
+    read(reader, *[face(head)] * 4)
+    assert reader(face(head, x=135.0), 3 / 25 + step) is not None
+
+
 def beside(head: MeanHead, x: float) -> Face:
     """Points of a head somewhere else, in the same box."""
     return replace(face(head), keypoints=face(head, x=x).keypoints)

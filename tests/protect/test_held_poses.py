@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
+from streamdeid.aam.fit import FitModel
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.observe.keypoint_pose import KeypointPose
@@ -18,6 +21,7 @@ from streamdeid.protect.levels import Level
 from streamdeid.protect.pending import PendingFrame, SeenTrack
 from streamdeid.protect.plan import Plan
 from streamdeid.protect.posed_faces import few
+from streamdeid.render.posed_region import HeadOutline, face_ellipse, holds, posed_region
 
 NUMBER = 7
 SIZE = 30.0
@@ -93,48 +97,99 @@ def test_a_gap_of_half_a_second_is_bridged_on_the_way_from_one_pose_to_the_other
     assert middle is not None and middle.pose.yaw == pytest.approx(0.3) and middle.sighted == box_at(11)
 
 
-def elsewhere(index: int, chain: int, away: float = 25.0) -> PosedView:
+def elsewhere(index: int, away: float = 45.0, yaw: float = 0.0) -> PosedView:
     """What the same track's points tell after they jumped aside, by so many pixels."""
-    there = view(index)
+    there = view(index, yaw)
     x0, y0, x1, y1 = there.box
-    return replace(there, pose=replace(there.pose, x=index + away), box=(x0 + away, y0, x1 + away, y1), chain=chain)
+    return replace(there, pose=replace(there.pose, x=index + away), box=(x0 + away, y0, x1 + away, y1))
 
 
 @pytest.mark.parametrize("told", [0, 1])
 def test_points_that_jump_and_are_back_in_half_a_second_are_passed_over(told: int) -> None:
     """told: how many of the frames elsewhere show no pose, as the first one after each jump."""
     views: list[PosedView | None] = [view(n) for n in range(6)]
-    views += [None] * told + [elsewhere(n, 1) for n in range(6 + told, 10)] + [None] * told
-    views += [replace(view(n), chain=2) for n in range(10 + told, 30)]
+    views += [None] * told + [elsewhere(n) for n in range(6 + told, 10)] + [None] * told
+    views += [view(n) for n in range(10 + told, 30)]
     assert shown(frames(views)) == everywhere(30)
 
 
-def test_what_is_shown_meanwhile_covers_what_the_detector_sees_too() -> None:
-    made = frames([*(view(n) for n in range(6)), elsewhere(6, 1), *(replace(view(n), chain=2) for n in range(7, 30))])
+def test_points_that_are_back_but_not_agreed_on_are_not_believed() -> None:
+    views = [*(view(n) for n in range(6)), *(elsewhere(n) for n in range(6, 10))]
+    assert shown(frames([*views, *(view(n, agreed=False) for n in range(10, 30))]))[6:10] == [51, 52, 53, 54]
+
+
+def held_in(found: PosedView | None, boxes: Sequence[Box], fitting: FitModel) -> list[bool]:
+    """Whether the region that is rendered holds the ellipses in some boxes."""
+    assert found is not None
+    ellipses = [face_ellipse(box) for box in found.places]
+    region = posed_region(found.pose, HeadOutline.of(fitting), ellipses)
+    return [holds(region, face_ellipse(box)) for box in boxes]
+
+
+def test_of_points_that_are_passed_over_the_place_and_the_detectors_box_are_covered_too(fitting: FitModel) -> None:
+    made = frames([*(view(n) for n in range(6)), elsewhere(6), *(view(n) for n in range(7, 30))])
     poses = HeldPoses()
     for index in range(6):
         poses.decided([planned(track(index), made[index].seen[NUMBER].posed)], made[index])
-    there = replace(track(6), face=Face((40.0, 0.0, 58.0, 30.0), 0.9, evidence=0.9))
-    going = Going(made[6].frame, 1, made[7:], [there], known=True)
-    found = poses.of_seen(there, made[6].seen[NUMBER].posed, going, away=False)
-    assert found is not None and found.sighted == (40.0, 0.0, 58.0, 30.0) and found.box == box_at(6)
-    assert found.sighted in found.places
+    sighted = (40.0, -20.0, 70.0, 30.0)
+    there = replace(track(6), face=Face(sighted, 0.9, evidence=0.9))
+    found = poses.of_seen(
+        there, made[6].seen[NUMBER].posed, Going(made[6].frame, 1, made[7:], [there], known=True), away=False
+    )
+    assert found is not None and found.box == box_at(6) and found.sighted == sighted
+    assert held_in(found, [box_at(6), box_at(51), sighted], fitting) == [True] * 3
 
 
-def test_points_that_jump_and_stay_are_followed() -> None:
-    made = frames([view(n) for n in range(6)] + [elsewhere(n, 1) for n in range(6, 30)])
-    assert shown(made) == [*range(6), *(n + 25 for n in range(6, 30))]
+def test_points_that_jump_and_stay_are_followed_and_what_they_left_is_covered_for_a_moment(fitting: FitModel) -> None:
+    made = frames([view(n) for n in range(6)] + [elsewhere(n) for n in range(6, 30)])
+    assert shown(made) == [*range(6), *(n + 45 for n in range(6, 30))]
+    poses = HeldPoses()
+    for index in range(20):
+        own = made[index].seen[NUMBER].posed
+        later = made[index + 1 :]
+        found = poses.of_seen(track(index), own, Going(made[index].frame, 1, later, [], known=True), away=False)
+        poses.decided([planned(track(index), found)], made[index])
+        assert held_in(found, [box_at(5)], fitting) == [index < 10] or index < 6, index
+
+
+def test_who_walks_by_a_slow_camera_leaves_nothing_to_be_covered() -> None:
+    made = frames([replace(view(n), pose=replace(view(n).pose, x=20.0 * n), box=box_at(20.0 * n)) for n in range(9)], 8)
+    made = [replace_view(one, sighted=box_at(20.0 * n)) for n, one in enumerate(made)]
+    poses = HeldPoses()
+    for index, one in enumerate(made):
+        own = one.seen[NUMBER].posed
+        found = poses.of_seen(track(index), own, Going(one.frame, 1, made[index + 1 :], [], known=True), away=False)
+        poses.decided([planned(track(index), found)], one)
+        assert found is own
+
+
+def replace_view(pending: PendingFrame[None], **changes: Any) -> PendingFrame[None]:
+    found = pending.seen[NUMBER].posed
+    assert found is not None
+    pending.seen[NUMBER].posed = replace(found, **changes)
+    return pending
+
+
+def test_a_head_that_turns_aside_and_back_at_once_goes_nowhere() -> None:
+    """Its points do not go on from each other, since they turn too far, but the head is where it was."""
+    views = [*(view(n) for n in range(6)), *(view(n, 0.8) for n in range(6, 9)), *(view(n) for n in range(9, 30))]
+    made, poses = frames(views, 10), HeldPoses()
+    for index, one in enumerate(made[:9]):
+        own = one.seen[NUMBER].posed
+        found = poses.of_seen(track(index), own, Going(one.frame, 1, made[index + 1 :], [], known=True), away=False)
+        poses.decided([planned(track(index), found)], one)
+        assert found is own, "it is shown as it turns"
 
 
 def test_points_that_are_back_late_are_followed_meanwhile() -> None:
-    views = [*(view(n) for n in range(6)), *(elsewhere(n, 1) for n in range(6, 22))]
-    places = shown(frames([*views, *(replace(view(n), chain=2) for n in range(22, 40))]))
-    assert places[6:18] == [n + 25 for n in range(6, 18)]
+    views = [*(view(n) for n in range(6)), *(elsewhere(n) for n in range(6, 22))]
+    places = shown(frames([*views, *(view(n) for n in range(22, 40))]))
+    assert places[6:18] == [n + 45 for n in range(6, 18)]
 
 
 def test_a_quick_head_whose_points_never_jump_is_followed_there_and_back() -> None:
     swing = [0, 8, 16, 24, 25, 24, 16, 8, 0]
-    views = [view(n) for n in range(6)] + [elsewhere(n + 6, 0, away) for n, away in enumerate(swing)]
+    views = [view(n) for n in range(6)] + [elsewhere(n + 6, away) for n, away in enumerate(swing)]
     made = frames(views + [view(n) for n in range(15, 30)])
     assert shown(made)[6:15] == [n + 6 + away for n, away in enumerate(swing)]
 
