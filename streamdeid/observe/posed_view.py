@@ -76,6 +76,8 @@ class PosedView:
     """Whether the head was turned away in the last sighting."""
     held: bool = False
     """Whether no points of this frame tell it, but those of a few frames before."""
+    chain: object | None = field(default=None, compare=False, repr=False)
+    """Views with the same one go on from each other; its reader takes a new one where points jump."""
     besides: tuple[Box, ...] = ()
     """Other places that are covered as well, pixels: where it was a moment ago, or where its points say that it is and
     it is not believed."""
@@ -108,14 +110,13 @@ class PosedView:
         besides = () if told is None else (told.box,)
         return replace(self, pose=replace(turned, x=x, y=y), box=(x0, y0, x1, y1), sighted=sighted, besides=besides)
 
-    def beside(self, view: PosedView) -> bool:
-        """Whether another view shows the head where this one does, however it is turned."""
-        return _one_place((self.pose, self.sighted, 0.0), (view.pose, self.sighted, 0.0))
-
-    def reaches(self, view: PosedView, seconds: float) -> bool:
-        """Whether the head can be where another view shows it, so much later: gone along with the detector's box, as
-        far as a head can go."""
-        return _one_place((self.pose, self.sighted, 0.0), (view.pose, view.sighted, seconds))
+    def reaches(self, view: PosedView, seconds: float = 0.0) -> bool:
+        """Whether another view, so much later, shows the head where this one does, however it is turned, or no farther
+        away than a head goes in that time."""
+        near = _PLACE_STEP / max(_PLACE_STEP, _QUICKEST * seconds)
+        there = replace(view.pose, x=self.pose.x + near * (view.pose.x - self.pose.x))
+        there = replace(there, y=self.pose.y + near * (view.pose.y - self.pose.y))
+        return _one_place((self.pose, self.sighted, 0.0), (there, self.sighted, 0.0))
 
     @property
     def turned_away(self) -> bool:
@@ -146,6 +147,7 @@ class PosedReader:
     _held: int = 0
     """... and sightings since."""
     _agreed: deque[bool] = field(default_factory=lambda: deque(maxlen=SIGHTINGS))
+    _chain: object = field(default_factory=object)
     _time: float = -math.inf
     """Of the last sighting, seconds ..."""
     _step: float = math.inf
@@ -163,11 +165,11 @@ class PosedReader:
         goes_on = last is None or _one_head(last, self._last)
         self._agreed.append(goes_on and face.confirmed)
         if not goes_on:
-            self._steady, self._shown = PoseFilter(), None
+            self._steady, self._shown, self._chain = PoseFilter(), None, object()
             return None
         self._held = 0
         away = self._shown is not None and self._shown.turned_away
-        self._shown = PosedView(self._steady(pose, time), box, face.box, self._agree, away)
+        self._shown = PosedView(self._steady(pose, time), box, face.box, self._agree, away, chain=self._chain)
         return self._shown
 
     @property

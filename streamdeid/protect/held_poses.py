@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeGuard
 
+from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 from streamdeid.observe.posed_view import HELD, SIGHTINGS, PosedView, enough
@@ -105,19 +106,19 @@ class Going:
     def detour(
         self, track: int, view: PosedView | None, left: tuple[Fraction, PosedView]
     ) -> tuple[Fraction, PosedView] | None:
-        """Where the points of a face are back after they jumped from a view that was shown, with its time in seconds,
-        farther than a head can go; the time and view of that. view: of this frame, if there is one. None where they did
-        not jump, or are not back within half a second, agreed on."""
+        """Where the points of a face are back after they jumped from a view that was shown, with its time in seconds;
+        the time and view of that. view: of this frame, if there is one. None where they did not jump, or are not back
+        within half a second, agreed on."""
         then, last = left
         coming = [(0, self.frame.time, view)] if view is not None else []
         for place, one in enumerate(self.later, start=1):
             seen = self.seen(track, one)
             if seen is not None and seen.posed is not None and not seen.posed.held:
                 coming.append((place, one.frame.time, seen.posed))
-        if not coming or last.reaches(coming[0][2], float(coming[0][1] - then)):
+        if not coming or coming[0][2].chain is last.chain or last.reaches(coming[0][2]):
             return None
         for place, time, back in coming:
-            if then < time <= then + _BRIDGED and last.beside(back) and not back.turned_away:
+            if then < time <= then + _BRIDGED and last.reaches(back) and not back.turned_away:
                 return (time, back) if self.agreed(track, back, place) else None
         return None
 
@@ -145,6 +146,10 @@ class HeldPoses:
     def __init__(self) -> None:
         self._views: dict[int, tuple[int, Fraction, PosedView]] = {}
         """By tracklet that was shown lately: number and time in seconds of the frame, and the view."""
+        self._last: dict[int, tuple[Fraction, PosedView]] = {}
+        """By tracklet that showed a face in the last frame: its time, and where that was."""
+        self._left: dict[int, tuple[Fraction, Box]] = {}
+        """By tracklet whose face jumped lately: when, and from where."""
         self._shown: set[int] = set()
         """Tracklets that showed a face in the last frame."""
         self._sights: dict[int, tuple[int, Fraction]] = {}
@@ -156,16 +161,24 @@ class HeldPoses:
         """Note the views of a frame's faces that are shown, of those whose own points tell them in that very frame, or
         that were looked at again there."""
         frame = pending.frame
+        last: dict[int, tuple[Fraction, PosedView]] = {}
+        left: dict[int, tuple[Fraction, Box] | None] = {}
         for one in plans:
             if one.level not in FACES:
                 continue
             face, seen = one.track.face, pending.seen.get(one.track.number)
             view = None if seen is None else seen.posed
             again = face is not None and face.again
-            if view is not None and (again or not view.held) and (one.level is Level.OWN_FACE or one.posed is view):
+            told = view is not None and (one.posed is None or one.posed.pose is view.pose)
+            if view is not None and told and (again or not view.held):
                 self._views[one.tracklet] = frame.index, frame.time, view
+            shown = one.posed or view
+            if shown is not None:
+                left[one.tracklet] = self._left_at(one.tracklet, shown, frame.time)
+                last[one.tracklet] = frame.time, shown
             if face is not None:
                 self._sights[one.tracklet] = frame.index, frame.time
+        self._last, self._left = last, {number: place for number, place in left.items() if place is not None}
         self._views = {number: view for number, view in self._views.items() if frame.time - view[1] <= _BRIDGED}
         self._shown = {one.tracklet for one in plans if one.level in FACES}
         self._posed |= {one.tracklet for one in plans if one.level is Level.POSED}
@@ -181,11 +194,16 @@ class HeldPoses:
 
         view: of this frame, if one may be shown. away: whether this frame tells that the head is turned too far. Where
         the face jumped from where it was a moment ago, that place is covered as well."""
-        before, found = self._views.get(going.tracklet), self._of_seen(track, view, going, away)
-        if before is None or found is None or not 0 <= going.frame.time - before[1] <= _LEFT:
-            return found
-        came = before[2].reaches(found, float(going.frame.time - before[1]))
-        return found if came else replace(found, besides=(*found.besides, before[2].box))
+        found = self._of_seen(track, view, going, away)
+        left = None if found is None else self._left_at(going.tracklet, found, going.frame.time)
+        return found if found is None or left is None else replace(found, besides=(*found.besides, left[1]))
+
+    def _left_at(self, tracklet: int, view: PosedView, time: Fraction) -> tuple[Fraction, Box] | None:
+        """When and from where a face that is shown so jumped, now or a moment ago; None where it did not."""
+        last, left = self._last.get(tracklet), self._left.get(tracklet)
+        if last is not None and not last[1].reaches(view, float(time - last[0])):
+            return time, last[1].box
+        return left if left is not None and 0 <= time - left[0] <= _LEFT else None
 
     def _of_seen(self, track: Track, view: PosedView | None, going: Going, away: bool) -> PosedView | None:
         assert track.face is not None
