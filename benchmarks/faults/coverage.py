@@ -82,11 +82,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def by_room(found: dict[str, dict[str, dict[str, dict[str, int]]]]) -> dict[str, Covered]:
-    """The rooms of coverage.py's JSON report, by name; files outside of any are `streamdeid`'s own."""
+    """The rooms of coverage.py's JSON report, by name; files outside of any are `streamdeid`'s own. Copies of the program
+    that tests install elsewhere do not count."""
     rooms: dict[str, Covered] = defaultdict(Covered)
     for file, told in found["files"].items():
-        parts = Path(file).parts
-        inside = parts[parts.index("streamdeid") + 1 :]
+        path = ROOT / file
+        if not path.is_relative_to(ROOT / "streamdeid"):
+            continue
+        inside = path.relative_to(ROOT / "streamdeid").parts
         room, counts = rooms[inside[0] if len(inside) > 1 else "streamdeid"], told["summary"]
         room.lines += counts["num_statements"]
         room.lines_run += counts["covered_lines"]

@@ -15,6 +15,7 @@ def test_files_are_counted_with_their_room() -> None:
         "streamdeid/errors.py": _file(10, 9, 0, 0),
         "streamdeid/video/queue.py": _file(20, 10, 4, 1),
         "streamdeid/video/live/source.py": _file(60, 50, 6, 5),
+        "/tmp/elsewhere/streamdeid/video/live/source.py": _file(60, 0, 6, 0),
     }
     rooms = by_room({"files": files})
     assert rooms["streamdeid"].shares == (90.0, 100.0)
