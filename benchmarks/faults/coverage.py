@@ -82,8 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def by_room(found: dict[str, dict[str, dict[str, dict[str, int]]]]) -> dict[str, Covered]:
-    """The rooms of coverage.py's JSON report, by name; files outside of any are `streamdeid`'s own. Copies of the program
-    that tests install elsewhere do not count."""
+    """The rooms of coverage.py's JSON report, by name; files outside of any are `streamdeid`'s own. Copies of the
+    program that tests install elsewhere do not count."""
     rooms: dict[str, Covered] = defaultdict(Covered)
     for file, told in found["files"].items():
         path = ROOT / file
