@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +47,18 @@ def in_step(*paths: Path) -> Iterator[tuple[Frame, ...]]:
         raise ValueError(f"not the same number of frames: {', '.join(map(str, paths))}") from error
 
 
-def encode(frames: Iterable[Frame], path: Path, rate: Any, crf: int | None = None) -> int:
-    """Encode frames as the filter does by default (crf None: its quality), at a constant rate; how many there were."""
+def encode(
+    frames: Iterable[Frame], path: Path, rate: Any, crf: int | None = None, other: Mapping[str, str] | None = None
+) -> int:
+    """Encode frames as the filter does by default (crf None: its quality), at a constant rate; how many there were.
+    other: options of the encoder that are to be other ones."""
     count = 0
     with av.open(str(path), "w", format="mp4") as output:
         stream = None
         for frame in frames:
             width, height = (side + side % 2 for side in frame.planes.size)
             if stream is None:
-                options = encoder_options(CODEC, crf, PRESET, b_frames=True)
+                options = {**encoder_options(CODEC, crf, PRESET, b_frames=True), **(other or {})}
                 stream = output.add_stream("libx264", rate=rate, options=options)
                 stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
                 stream.codec_context.thread_count = encoder_threads(CODEC, PRESET)

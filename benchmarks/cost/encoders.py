@@ -16,19 +16,17 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
-import av
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.clips import CODEC, PRESET, as_json, clips_with_faces, default_crf, markdown
+from benchmarks.clips import as_json, clips_with_faces, default_crf, encode, markdown
 from benchmarks.command_line import parser_of, positive
 from streamdeid.core.frames import Frame
 from streamdeid.video.files.source import FileSource
-from streamdeid.video.formats import encoder_options
-from streamdeid.video.picture_memory import picture_of
 
 SETTINGS: dict[str, dict[str, str]] = {
     "b-adapt 0": {"x264-params": "b-adapt=0"},
@@ -54,6 +52,8 @@ SETTINGS: dict[str, dict[str, str]] = {
 """Name, and what is other than the filter's own."""
 _BESIDE = 3
 """Steps of crf by which the filter's settings are tried to either side of its quality."""
+_RATE = Fraction(25)
+"""Frames a second that the encoder is told."""
 _WINDOW = 8
 """Side of SSIM's window, pixels."""
 _EVERY = 3
@@ -110,16 +110,7 @@ def encoded(frames: Sequence[Frame], options: dict[str, str], crf: int) -> Encod
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "encoded.mp4"
         begin = time.process_time()
-        with av.open(str(path), "w") as output:
-            chosen = {**encoder_options(CODEC, crf, PRESET, b_frames=True), **options}
-            stream = output.add_stream(CODEC, rate=25, options=chosen)
-            stream.width, stream.height = (side + side % 2 for side in frames[0].planes.size)
-            stream.pix_fmt, stream.codec_context.thread_count = "yuv420p", 1
-            for number, frame in enumerate(frames):
-                picture = picture_of(frame.planes, stream.width, stream.height)
-                picture.pts = number
-                output.mux(stream.encode(picture))
-            output.mux(stream.encode(None))
+        encode(frames, path, _RATE, crf, options)
         spent = time.process_time() - begin
         likeness = [
             ssim(before.planes.y, after.planes.y)

@@ -2,16 +2,15 @@
 
     python -m benchmarks coverage [--workers 2] [--json] [PYTEST ARGUMENT ...]
 
-The suite runs under coverage.py, child processes included, which takes twice its time: that is why it is a command of
-its own. Exit 1 where a room has less than `LEAST`, chosen two points below what was measured. Kernels are compiled,
-so nobody sees them run, and are left out. Tests that fail under coverage.py are told and do not count: those of what
-lies beside a child process see coverage.py there.
+The suite runs under coverage.py, child processes included, which takes one and a half times its time: that is why it
+is a command of its own. Exit 1 where a room has less than `LEAST`, chosen two points below what was measured. Kernels
+are compiled, so nobody sees them run, and are left out. Tests that fail under coverage.py are told and do not count:
+those of what lies beside a child process see coverage.py there.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -85,19 +84,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as directory:
         settings = Path(directory) / "settings"
         settings.write_text(_SETTINGS.format(data=Path(directory) / "data"), encoding="utf-8")
-        failed = _run(settings, ["-m", "pytest", "-q", "-n", str(given.workers), *tests])
+        done = _coverage(settings, "run", "-m", "pytest", "-q", "-n", str(given.workers), *tests)
+        failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
         found = Path(directory) / "found.json"
-        _coverage(settings, "combine", "--quiet")
-        _coverage(settings, "json", "--quiet", "--ignore-errors", "-o", str(found))
+        _coverage(settings, "combine", "--quiet").check_returncode()
+        _coverage(settings, "json", "--quiet", "--ignore-errors", "-o", str(found)).check_returncode()
         rooms = by_room(json.loads(found.read_text(encoding="utf-8")))
     if given.json:
         print(as_json({room: one.shares for room, one in rooms.items()}))
     else:
         print(markdown(["room", "lines", "run, %", "branches", "run, %"], [_row(*one) for one in rooms.items()]))
-    for line in failed:
-        print(line, file=sys.stderr)
     short = too_little(rooms)
-    for line in short:
+    for line in (*failed, *short):
         print(line, file=sys.stderr)
     return 1 if short else 0
 
@@ -139,13 +137,6 @@ def _row(room: str, one: Covered) -> list[object]:
     return [room, one.lines, f"{lines:.1f}", one.branches, f"{branches:.1f}"]
 
 
-def _run(settings: Path, arguments: Sequence[str]) -> list[str]:
-    """Run Python under coverage.py; the tests that failed."""
-    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", *arguments]
-    done = subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, check=False)
-    return [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-
-
-def _coverage(settings: Path, word: str, *arguments: str) -> None:
+def _coverage(settings: Path, word: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "coverage", word, f"--rcfile={settings}", *arguments]
-    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

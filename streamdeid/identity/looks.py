@@ -37,6 +37,7 @@ from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 from streamdeid.identity.face_look import Look
 from streamdeid.tracking.association import iou
+from streamdeid.tracking.kalman import QUICKEST
 from streamdeid.tracking.patches import Small, matched, small, too_small
 
 _ALIKE = 0.75
@@ -53,9 +54,9 @@ correlation, in which one step says as much anywhere): 0.1 at `_ALIKE`. In compr
 the same face correlates at .90 and another at .80 to .83 (crowd_1080p at crf 35)."""
 _APART = 0.1
 """The same in correlation, for a face that was never seen without doubt."""
-_REACH, _REACH_PER_SECOND = 1.0, 8.0
-"""Widths between two faces up to which somebody may have taken the other's place, and how many more in each second from
-the frame before (as far as a head may go, `tracking.kalman`)."""
+_REACH = 1.0
+"""Widths between two faces up to which somebody may have taken the other's place, beside how far a face can have gone
+since the frame before."""
 _LONGEST_LOSS = 0.25
 """Seconds without the face after which somebody else may have taken its place unnoticed."""
 _EVERY, _KEPT = 0.2, 10
@@ -190,7 +191,7 @@ class Looks:
         self._states = {track.number: self._states.get(track.number) or _State(now) for track in tracks}
         verdict = LooksVerdict([], {}, {}, {})
         several = sum(track.face is not None for track in tracks) > 1
-        within = _within_reach(tracks, _REACH + _REACH_PER_SECOND * max(now - self._time, 0.0))
+        within = _within_reach(tracks, _REACH + QUICKEST * max(now - self._time, 0.0))
         self._time = now
         for track in tracks:
             state = self._states[track.number]

@@ -24,6 +24,7 @@ from streamdeid.observe.keypoint_pose import (
     points_of_mesh,
     pose_of_keypoints,
 )
+from streamdeid.tracking.kalman import QUICKEST
 
 SIGHTINGS, _AGREED = 5, 3
 """Of so many sightings so many must agree before a face is shown ..."""
@@ -34,10 +35,8 @@ _SIZE_STEP, _PLACE_STEP, _YAW_STEP = 1.4, 0.6, 0.7
 """Ratio of sizes, distance in widths, and turn in radians, from one sighting to the next up to which it is one
 head's. The distance is what is left of it when the face is taken along with the detector's box: who walks by a camera
 of five frames a second goes farther than a width from one to the next, and is the same all the same (of 1,310 steps in
-six clips made so 124 are that far, and 5 without the box; of 8,340 at their own rate 161 and 27) ..."""
-_QUICKEST = 8.0
-"""... but no farther than so many widths in a second, as fast as a track's box may go (`tracking.kalman`): where the
-box jumped, too, from a face into the hair above it, nothing was seen to go there ..."""
+six clips made so 124 are that far, and 5 without the box; of 8,340 at their own rate 161 and 27), but no farther than
+a face goes (`kalman.QUICKEST`): where the box jumped, too, from a face into the hair above, nothing went there ..."""
 _LEAST_STEP = 0.04
 """... in this time at least, seconds: times can repeat, and step back."""
 _ASIDE = 0.45
@@ -113,10 +112,9 @@ class PosedView:
     def reaches(self, view: PosedView, seconds: float = 0.0) -> bool:
         """Whether another view, so much later, shows the head where this one does, however it is turned, or no farther
         away than a head goes in that time."""
-        near = _PLACE_STEP / max(_PLACE_STEP, _QUICKEST * seconds)
-        there = replace(view.pose, x=self.pose.x + near * (view.pose.x - self.pose.x))
-        there = replace(there, y=self.pose.y + near * (view.pose.y - self.pose.y))
-        return _one_place((self.pose, self.sighted, 0.0), (there, self.sighted, 0.0))
+        pose, there = self.pose, view.pose
+        apart = math.hypot(there.x - pose.x, there.y - pose.y) / min(pose.size, there.size)
+        return _as_large(pose, there) and apart <= max(_PLACE_STEP, QUICKEST * seconds)
 
     @property
     def turned_away(self) -> bool:
@@ -220,20 +218,15 @@ def _inside(face: Box, sighted: Box) -> bool:
     return near and max(sides) <= _WIDER * (face[2] - face[0] + face[3] - face[1]) / 2
 
 
-_Sight = tuple[KeypointPose, Box, float]
-"""A pose, the detector's box and the time in seconds."""
-
-
-def _one_head(last: _Sight, now: _Sight) -> bool:
-    """Whether two poses, one sighting apart, can be of one head."""
-    return _one_place(last, now) and abs(now[0].yaw - last[0].yaw) <= _YAW_STEP
-
-
-def _one_place(last: _Sight, now: _Sight) -> bool:
-    """Whether a head can have come from one place to another, in size, too."""
+def _one_head(last: tuple[KeypointPose, Box, float], now: tuple[KeypointPose, Box, float]) -> bool:
+    """Whether two poses, one sighting apart, each with the detector's box and its time, can be of one head."""
     (before, place, then), (pose, box, time) = last, now
-    ratio, width = max(before.size / pose.size, pose.size / before.size), min(before.size, pose.size)
+    width = min(before.size, pose.size)
     x, y = np.reshape(box, (2, 2)).mean(axis=0) - np.reshape(place, (2, 2)).mean(axis=0)
-    share = min(1.0, _QUICKEST * width * max(time - then, _LEAST_STEP) / max(math.hypot(x, y), 1e-9))
+    share = min(1.0, QUICKEST * width * max(time - then, _LEAST_STEP) / max(math.hypot(x, y), 1e-9))
     apart = math.hypot(pose.x - before.x - share * x, pose.y - before.y - share * y) / width
-    return ratio <= _SIZE_STEP and apart <= _PLACE_STEP
+    return _as_large(before, pose) and apart <= _PLACE_STEP and abs(pose.yaw - before.yaw) <= _YAW_STEP
+
+
+def _as_large(one: KeypointPose, other: KeypointPose) -> bool:
+    return max(one.size / other.size, other.size / one.size) <= _SIZE_STEP

@@ -18,7 +18,8 @@ two redactions is worse than none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeGuard
@@ -94,14 +95,20 @@ class Going:
     def coming(self, track: int, *, begins: bool) -> tuple[Frame, PosedView] | None:
         """The next of the frames that wait which tells a pose at which a face is shown, with that pose. begins: only
         one from which on it lasts."""
-        for place, one in enumerate(self.later, start=1):
-            seen = self.seen(track, one)
-            view = None if seen is None or (self.known and seen.ambiguous) else seen.posed
-            if view is None or view.held or view.turned_away:
+        for place, frame, view, ambiguous in self._told(track):
+            if (self.known and ambiguous) or view.turned_away:
                 continue
             if self.agreed(track, view, place) and (not begins or self.lasts(track, place)):
-                return one.frame, view
+                return frame, view
         return None
+
+    def _told(self, track: int) -> Iterator[tuple[int, Frame, PosedView, bool]]:
+        """The poses that points tell in the frames that wait: how many frames later, in which one, the view, and
+        whether it is unclear there who it shows."""
+        for place, one in enumerate(self.later, start=1):
+            seen = self.seen(track, one)
+            if seen is not None and seen.posed is not None and not seen.posed.held:
+                yield place, one.frame, seen.posed, seen.ambiguous
 
     def detour(
         self, track: int, view: PosedView | None, left: tuple[Fraction, PosedView]
@@ -110,12 +117,10 @@ class Going:
         the time and view of that. view: of this frame, if there is one. None where they did not jump, or are not back
         within half a second, agreed on."""
         then, last = left
-        coming = [(0, self.frame.time, view)] if view is not None else []
-        for place, one in enumerate(self.later, start=1):
-            seen = self.seen(track, one)
-            if seen is not None and seen.posed is not None and not seen.posed.held:
-                coming.append((place, one.frame.time, seen.posed))
-        if not coming or coming[0][2].chain is last.chain or last.reaches(coming[0][2]):
+        later = ((place, frame.time, told) for place, frame, told, _ in self._told(track))
+        coming = later if view is None else itertools.chain([(0, self.frame.time, view)], later)
+        first = next(coming, None)
+        if first is None or first[2].chain is last.chain or last.reaches(first[2]):
             return None
         for place, time, back in coming:
             if then < time <= then + _BRIDGED and last.reaches(back) and not back.turned_away:
@@ -162,7 +167,7 @@ class HeldPoses:
         that were looked at again there."""
         frame = pending.frame
         last: dict[int, tuple[Fraction, PosedView]] = {}
-        left: dict[int, tuple[Fraction, Box] | None] = {}
+        left: dict[int, tuple[Fraction, Box]] = {}
         for one in plans:
             if one.level not in FACES:
                 continue
@@ -174,11 +179,12 @@ class HeldPoses:
                 self._views[one.tracklet] = frame.index, frame.time, view
             shown = one.posed or view
             if shown is not None:
-                left[one.tracklet] = self._left_at(one.tracklet, shown, frame.time)
                 last[one.tracklet] = frame.time, shown
+                if (place := self._left_at(one.tracklet, shown, frame.time)) is not None:
+                    left[one.tracklet] = place
             if face is not None:
                 self._sights[one.tracklet] = frame.index, frame.time
-        self._last, self._left = last, {number: place for number, place in left.items() if place is not None}
+        self._last, self._left = last, left
         self._views = {number: view for number, view in self._views.items() if frame.time - view[1] <= _BRIDGED}
         self._shown = {one.tracklet for one in plans if one.level in FACES}
         self._posed |= {one.tracklet for one in plans if one.level is Level.POSED}

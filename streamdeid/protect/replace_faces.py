@@ -105,7 +105,7 @@ class ReplaceFaces:
             self._provisional.note(waiting[-1])
             self._forget(waiting)
             return
-        pending, later = waiting[0], tuple(waiting[1:])
+        pending, later = waiting[0], waiting[1:]
         for one in waiting:
             if one.covered is not None and one.frame.index > self._read:
                 self._faces.read_again(one)
