@@ -19,20 +19,21 @@ from numpy.typing import NDArray
 
 from benchmarks.clips import encode
 from benchmarks.leaks.run import Corners
-from benchmarks.recall.truth import CLASSES, Clip, Head
+from benchmarks.recall.truth import CLASSES, UNSURE, Clip, Head
 from streamdeid.core.arrays import Plane
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.lab.attacks.gaps import Box
 from streamdeid.video.files.source import FileSource
 
 UNCHANGED = "unchanged"
-VARIANTS = BLOCKS, FIVE, TURNED, FISHEYE, GREY, DIM, SOFT, HALF, MIRRORED, WALL = (
-    "blocks", "five", "turned", "fisheye", "grey", "dim", "soft", "half", "mirrored", "wall",
+VARIANTS = BLOCKS, FIVE, TURNED, FISHEYE, GREY, DIM, SOFT, HALF, MIRRORED, WALL, PANNED = (
+    "blocks", "five", "turned", "fisheye", "grey", "dim", "soft", "half", "mirrored", "wall", "panned",
 )  # fmt: skip
 """Strong compression; five to seven frames a second; a quarter turn clockwise, of the pixels; a barrel distortion; a
 camera by infrared light; half the grey levels, with a sensor's noise; half the detail; half the size; left and right
 exchanged, which shows how much was tuned to these very pixels; the clip side by side and row by row until the picture
-is about 1,920 pixels wide, so that the same heads are small in a large one."""
+is about 1,920 pixels wide, so that the same heads are small in a large one; a window of two thirds of each side that
+pans over the clip and shakes, as by a camera that is turned or carried."""
 _COARSE, _FINE = 44, 12
 """Quality (libx264's crf) of `blocks`, and of what is to lose nothing to the encoder."""
 _PER_SECOND = 5
@@ -44,6 +45,12 @@ _WIDE = 1920
 """Longer side that `wall` comes near to, pixels."""
 BARREL = -0.3
 """Of a picture's corner: it comes as much nearer to the middle. Below -1/3 the picture would fold."""
+
+_WINDOW, _ROUND, _SHAKE = 2 / 3, (75, 113), 1 / 400
+"""Of `panned`: share of each side, frames in which the window goes there and back across and down, and the shake's
+standard deviation, share of the clip's width."""
+_SHOWN, _WHOLE = 0.6, 0.98
+"""Share of a face in the window from which it counts, and from which its border does not cut it."""
 
 Size = tuple[int, int]
 
@@ -77,7 +84,10 @@ def _changed(frames: Iterable[Frame], variant: str) -> Iterator[Frame]:
     for frame in frames:
         if frame.stored is not None:
             raise ValueError(f"no variants are made of clips whose pixels are not square, as frame {frame.index}")
-        yield replace(frame, planes=CHANGES[variant](frame.planes)) if variant in CHANGES else frame
+        if variant == PANNED:
+            yield replace(frame, planes=panned(frame.planes, frame.index))
+        else:
+            yield replace(frame, planes=CHANGES[variant](frame.planes)) if variant in CHANGES else frame
 
 
 def spaced(wanted: Sequence[int], step: int) -> list[int]:
@@ -92,6 +102,9 @@ def spaced(wanted: Sequence[int], step: int) -> list[int]:
 def moved(head: Head, variant: str, size: Size, frame: int) -> Head:
     """A labelled head where it is in a variant of a picture of a size; a face that became too small is none."""
     corners = MOVES[variant](head.box.corners, size) if variant in MOVES else head.box.corners
+    if variant == PANNED:
+        right, down = corner(size, frame)
+        corners = corners[0] - right, corners[1] - down, corners[2] - right, corners[3] - down
     box = Box(frame, *corners, head.box.score)
     if head.face and box.side < CLASSES[0][0]:
         return Head(box, "small", False)
@@ -99,7 +112,9 @@ def moved(head: Head, variant: str, size: Size, frame: int) -> Head:
 
 
 def repeated(head: Head, variant: str, size: Size) -> list[Head]:
-    """A head in each copy of a picture of a size in a wall; in all other variants there is one."""
+    """A head in each copy of a picture of a size in a wall; in a window all of it, a part or nothing."""
+    if variant == PANNED:
+        return cut(head, window(size))
     if variant != WALL:
         return [head]
     width, height = (side & ~1 for side in size)
@@ -120,6 +135,44 @@ def wall(planes: Planes) -> Planes:
 
 def _times(size: Size) -> int:
     return max(1, round(_WIDE / max(size)))
+
+
+def window(size: Size) -> Size:
+    """Width and height of the window that pans over pictures of a size."""
+    return int(_WINDOW * size[0]) & ~1, int(_WINDOW * size[1]) & ~1
+
+
+def corner(size: Size, frame: int) -> Size:
+    """Where the window's upper left corner lies in a frame of a size, even pixels: the same in each run."""
+    shakes = np.random.default_rng(frame).normal(0, _SHAKE * size[0], 2)
+    room = [whole - part for whole, part in zip(size, window(size), strict=True)]
+    across, down = (0.5 + 0.5 * math.sin(math.tau * frame / frames + phase) for phase, frames in enumerate(_ROUND))
+    x, y = (
+        np.clip(share * free + shake, 0, free) for share, free, shake in zip((across, down), room, shakes, strict=True)
+    )
+    return int(x) & ~1, int(y) & ~1
+
+
+def panned(planes: Planes, frame: int) -> Planes:
+    """What the window shows of a picture."""
+    (width, height), (x, y) = window(planes.size), corner(planes.size, frame)
+    u, v = (plane[y // 2 : (y + height) // 2, x // 2 : (x + width) // 2].copy() for plane in (planes.u, planes.v))
+    return Planes(planes.y[y : y + height, x : x + width].copy(), u, v, planes.colour)
+
+
+def cut(head: Head, size: Size) -> list[Head]:
+    """What of a head a window of a size shows: all, a face at its border, a place that says nothing, or nothing."""
+    x0, y0, x1, y1 = head.box.corners
+    low, high = (max(x0, 0.0), max(y0, 0.0)), (min(x1, float(size[0])), min(y1, float(size[1])))
+    wide, tall = high[0] - low[0], high[1] - low[1]
+    if wide < 1 or tall < 1:
+        return []
+    share = wide * tall / max((x1 - x0) * (y1 - y0), 1e-6)
+    if share >= _WHOLE:
+        return [head]
+    box = Box(head.box.frame, *low, *high, head.box.score)
+    counts = head.face and share >= _SHOWN and box.side >= CLASSES[0][0]
+    return [Head(box, "border", True) if counts else Head(box, UNSURE, False)]
 
 
 def turned(planes: Planes) -> Planes:

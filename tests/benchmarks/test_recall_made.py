@@ -55,7 +55,7 @@ def clip(tmp_path: Path) -> tuple[Path, truth.Clip]:
     return path, truth.Clip("drawn", "choosing", heads)
 
 
-@pytest.mark.parametrize("variant", made.VARIANTS)
+@pytest.mark.parametrize("variant", [one for one in made.VARIANTS if one != made.PANNED])
 def test_a_label_follows_its_head(clip: tuple[Path, truth.Clip], tmp_path: Path, variant: str) -> None:
     path, labels = made.make(variant, *clip, tmp_path)
     assert labels.name == f"drawn, {variant}" and len(labels.heads) == len(LABELLED)
@@ -70,13 +70,41 @@ def test_a_label_follows_its_head(clip: tuple[Path, truth.Clip], tmp_path: Path,
         assert all(frames[frame].planes.y[int(y), int(x)] > 80 for x, y in middles)
 
 
+def test_in_a_window_that_pans_a_label_follows_its_head_and_is_cut_with_it(tmp_path: Path) -> None:
+    middle = 70, 60, 120, 120
+    y = np.full((HEIGHT, WIDTH), 40, np.uint8)
+    y[middle[1] : middle[3], middle[0] : middle[2]] = 220
+    grey = np.full((HEIGHT // 2, WIDTH // 2), 128, np.uint8)
+    write_drawn_clip(tmp_path / "drawn.mp4", (Planes(y, grey, grey) for _ in range(100)), 25)
+    heads = {n: [truth.Head(Box(n, *map(float, middle), 1.0), "frontal", True)] for n in range(0, 99, 3)}
+    path, labels = made.make(made.PANNED, tmp_path / "drawn.mp4", truth.Clip("drawn", "choosing", heads), tmp_path)
+    frames, kinds, corners = list(FileSource(path)), set(), set()
+    for frame, (head,) in labels.heads.items():
+        kinds.add(head.kind)
+        corners.add(made.corner(SIZE, frame))
+        assert bright(frames[frame].planes) == pytest.approx(head.box.corners, abs=2.5), frame
+        assert head.face == (head.kind != truth.UNSURE)
+    assert {"frontal"} < kinds <= {"frontal", "border", truth.UNSURE} and len(corners) > 25
+
+
+def test_what_a_window_cuts_off_counts_as_long_as_most_of_the_face_is_there() -> None:
+    def left(x: float, face: bool = True) -> list[tuple[str, float]]:
+        head = truth.Head(Box(0, x, 10.0, x + 40.0, 60.0, 1.0), "frontal" if face else "back", face)
+        return [(one.kind, one.box.corners[0]) for one in made.cut(head, (100, 80))]
+
+    assert left(10.0) == [("frontal", 10.0)] and left(-0.5) == [("frontal", -0.5)]
+    assert left(-14.0) == [("border", 0.0)] and left(-14.0, face=False) == [(truth.UNSURE, 0.0)]
+    assert left(-20.0) == [(truth.UNSURE, 0.0)] and left(-40.0) == left(100.0) == []
+
+
 def test_each_variant_is_what_its_name_says(clip: tuple[Path, truth.Clip], tmp_path: Path) -> None:
     paths = {name: made.make(name, *clip, tmp_path)[0] for name in made.VARIANTS}
     infos = {name: FileSource(path).info for name, path in paths.items()}
     assert (infos[made.TURNED].width, infos[made.TURNED].height) == (HEIGHT, WIDTH)
     assert (infos[made.HALF].width, infos[made.HALF].height) == (WIDTH // 2, HEIGHT // 2)
     assert (infos[made.WALL].width, infos[made.WALL].height) == (6 * WIDTH, 6 * HEIGHT)
-    resized = made.TURNED, made.HALF, made.WALL
+    assert (infos[made.PANNED].width, infos[made.PANNED].height) == (212, 160)
+    resized = made.TURNED, made.HALF, made.WALL, made.PANNED
     others = {(info.width, info.height) for name, info in infos.items() if name not in resized}
     assert others == {SIZE}
     assert infos[made.FIVE].average_rate == 5 and infos[made.BLOCKS].average_rate == 25
