@@ -9,9 +9,11 @@ from fractions import Fraction
 from typing import Any
 from unittest import mock
 
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.frames import Planes
 from streamdeid.detection import mediapipe_faces
 from streamdeid.detection.deadline import TimedDetector
+from streamdeid.detection.survey_beside import Told
 from streamdeid.runs import parts
 from streamdeid.runs.parts import timed_detector
 from streamdeid.settings import Settings
@@ -28,6 +30,7 @@ class LateSurvey:
         self._survey, self._anew = survey, True
         self._coming: tuple[Fraction, Any, Sequence[Any]] | None = None
         self._not_before = Fraction(-1)
+        self._camera: CameraMotion | None = None
 
     def lay_out(self, size: tuple[int, int]) -> None:
         """The next pictures have this size."""
@@ -44,15 +47,21 @@ class LateSurvey:
         self._survey.restart()
         self._not_before = Fraction(-1)
 
+    def moved(self, motion: CameraMotion) -> None:
+        """The camera moved before the next picture."""
+        self._survey.moved(motion)
+        self._camera = motion if self._camera is None else motion.after(self._camera)
+
     def close(self) -> None:
         """Nothing is to be ended."""
 
-    def __call__(self, planes: Planes, time: Fraction, calm: bool, here: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+    def __call__(self, planes: Planes, time: Fraction, calm: bool, here: Sequence[Any]) -> Told:
         """What an earlier picture's survey saw, once it is told."""
-        told: tuple[Any, Sequence[Any]] = None, ()
+        told = Told()
         if self._coming is not None and not 0 <= time - self._coming[0] < TAKES:
             since, *found = self._coming
-            told, self._coming, self._not_before = (found[0], found[1]), None, since + (1 + RESTS) * TAKES
+            told = Told(*found, self._camera)
+            self._coming, self._not_before = None, since + (1 + RESTS) * TAKES
         rests = not (self._anew or self._survey.owing) and 0 <= self._not_before - time <= RESTS * TAKES
         if self._coming is not None or rests:
             return told
@@ -62,8 +71,8 @@ class LateSurvey:
         seen = self._survey.look(planes, part)
         if self._anew:
             self._anew = False
-            return seen, here
-        self._coming = time, seen, here
+            return Told(seen, here)
+        self._coming, self._camera = (time, seen, here), None
         return told
 
 

@@ -13,9 +13,9 @@ from fractions import Fraction
 from streamdeid.core.arrays import Box
 from streamdeid.core.faces import Face
 
-VERSION = 3
+VERSION = 4
 """Of what is kept, and of the files that are written. Version 1 had no keypoints, no surveys and no sides, version 2 no
-faces that were found by looking again."""
+faces that were found by looking again; tracks of version 3 did not go along with a camera that moves."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
 from streamdeid.core.arrays import Box
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
 
@@ -22,6 +23,21 @@ class RemembersPictures(Protocol):
     """A detector that goes by what it saw in the pictures before, until it is told of another scene."""
 
     def forget(self) -> None: ...
+
+
+@runtime_checkable
+class FollowsCamera(Protocol):
+    """A detector that remembers places of a picture, and is told how the camera moved before the next one."""
+
+    def moved(self, motion: CameraMotion) -> None: ...
+
+
+@runtime_checkable
+class SeesCamera(Protocol):
+    """A detector that tells how the camera moved before the frame that it was asked for last."""
+
+    @property
+    def camera(self) -> CameraMotion | None: ...
 
 
 @runtime_checkable

@@ -46,6 +46,19 @@ class Candidate:
         return (self.box[2] - self.box[0]) * (self.box[3] - self.box[1])
 
 
+def in_tile(
+    tile: Tile, number: int, boxes: Points, keypoints: Points, scores: Points, size: tuple[int, int]
+) -> list[Candidate]:
+    """What the detector saw in a tile of a picture of a size, (n, 4), (n, 6, 2) and (n,), pixels from its corner."""
+    corner, found = np.array([tile.x0, tile.y0]), []
+    for box, points, score in zip(boxes, keypoints, scores, strict=True):
+        x0, y0, x1, y1 = (float(value) for value in box + np.tile(corner, 2))
+        if x1 - x0 >= 1 and y1 - y0 >= 1:
+            cut = tile.cuts((x0, y0, x1, y1), size)
+            found.append(Candidate((x0, y0, x1, y1), points + corner, float(score), number, cut, tile.turn))
+    return found
+
+
 def joined(found: Sequence[Candidate], tiles: Sequence[Tile]) -> list[Candidate]:
     """One candidate for each face: boxes that overlap are joined by IoU, pieces go to the whole that holds them."""
     order = sorted(found, key=lambda one: (one.cut, not (one.score >= _CLEAR), _rank(one, tiles), -one.score))

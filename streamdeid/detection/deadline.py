@@ -18,10 +18,18 @@ from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from streamdeid.core.arrays import Box
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
 from streamdeid.core.process_usage import give_back_memory
-from streamdeid.core.protocols import Detector, LooksAgain, RemembersPictures, SearchesInTurn, SearchesLast
+from streamdeid.core.protocols import (
+    Detector,
+    FollowsCamera,
+    LooksAgain,
+    RemembersPictures,
+    SearchesInTurn,
+    SearchesLast,
+)
 from streamdeid.detection.calls_beside import Answer, Asked, serve
 from streamdeid.errors import FailedClosed
 
@@ -145,6 +153,12 @@ class TimedDetector:
         self._let_go()
         if isinstance(self._inner, RemembersPictures):
             self._inner.forget()
+
+    def moved(self, motion: CameraMotion) -> None:
+        """Let a detector that remembers places know how the camera moved before the next picture."""
+        self._let_go()
+        if isinstance(self._inner, FollowsCamera):
+            self._inner.moved(motion)
 
     def search_all(self) -> None:
         """Let a detector that looks at parts of a picture in turn look at all of the next one."""

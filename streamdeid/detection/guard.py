@@ -22,11 +22,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Box, Plane
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.face_mesh import MESH
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame
@@ -59,37 +61,53 @@ _KEYPOINTS = 5, 2
 """The same of a second network's."""
 
 
+class Change(NamedTuple):
+    """What changed from the picture before to one that was not looked at yet."""
+
+    cut: bool = False
+    """Whether a scene begins with it."""
+    jumped: bool = False
+    """Whether it is far from the one before, though no new scene may begin with it."""
+    camera: CameraMotion | None = None
+    """How the camera moved; None where it stood, or nobody can tell."""
+
+
 def _nothing() -> None:
     """What is done for a detector that searches all of each picture."""
+
+
+def _still(motion: CameraMotion) -> None:
+    """What is done for a detector that remembers no places."""
 
 
 class Watch:
     """A `protocols.Detector` around another one that lets no nonsense pass; see the module.
 
-    detect: the detector, with a deadline of its own (`detection.deadline`). is_cut: whether the levels of a luma plane
-    (`luma_pyramid`) are those of the first picture of a new scene; asked once for each frame, in order. on_cut: called
-    when it is, before the detector. on_last: called before the detector is asked for a frame of which `foresee` told
-    that it is the last of the stream, of its scene or before a gap or a jump: who is first seen there is not found
-    later. jumped: whether the picture that `is_cut` was asked about last is far from the one before, though no new
-    scene may begin with it. on_jump: called before the detector is asked for such a one: who is first seen there is not
-    found before.
+    detect: the detector, with a deadline of its own (`detection.deadline`). change: what changed in a picture, by the
+    levels of its luma plane (`luma_pyramid`); asked once for each frame, in order. on_cut: called when a scene begins
+    with it, before the detector. on_last: called before the detector is asked for a frame of which `foresee` told that
+    it is the last of the stream, of its scene or before a gap or a jump: who is first seen there is not found later.
+    on_jump: called before the detector is asked for one that jumped: who is first seen there is not found before.
+    on_camera: called before the detector is asked for one in which the camera moved.
     """
 
     def __init__(
         self,
         detect: Detector,
-        is_cut: Callable[[Sequence[Plane]], bool],
+        change: Callable[[Sequence[Plane]], Change],
         on_cut: Callable[[], None],
         on_last: Callable[[], None] = _nothing,
-        jumped: Callable[[], bool] = bool,
         on_jump: Callable[[], None] = _nothing,
+        on_camera: Callable[[CameraMotion], None] = _still,
     ) -> None:
-        self._detect, self._is_cut, self._on_cut, self._on_last = detect, is_cut, on_cut, on_last
-        self._jumped, self._on_jump = jumped, on_jump
+        self._detect, self._change, self._on_cut, self._on_last = detect, change, on_cut, on_last
+        self._on_jump, self._on_camera = on_jump, on_camera
         self.cuts = 0
         """Scene cuts so far."""
-        self._foreseen: dict[int, tuple[bool, bool]] = {}
-        """By the number of a frame that will be asked for: whether a scene begins with it, and whether it jumps."""
+        self.camera: CameraMotion | None = None
+        """How the camera moved before the frame that was asked for last."""
+        self._foreseen: dict[int, Change] = {}
+        """By the number of a frame that will be asked for: what changed in it."""
         self._last = False
         """Whether the frame that will be asked for next is the last."""
         self._begun: int | None = None
@@ -101,12 +119,9 @@ class Watch:
         """Before `frame` is asked for: which frame follows it, None at the end of the stream."""
         for one in (frame, following):
             if one is not None and one.index not in self._foreseen:
-                self._foreseen[one.index] = self._change(one)
-        self._last = following is None or any(self._foreseen[following.index]) or self._gap(frame, following)
-
-    def _change(self, frame: Frame) -> tuple[bool, bool]:
-        """Whether a scene begins with a frame, and whether it jumps; asked once for each, in order."""
-        return self._is_cut(frame.luma_levels), self._jumped()
+                self._foreseen[one.index] = self._change(one.luma_levels)
+        coming = None if following is None else self._foreseen[following.index]
+        self._last = following is None or coming is None or coming.cut or coming.jumped or self._gap(frame, following)
 
     def _gap(self, frame: Frame, following: Frame) -> bool:
         """Whether more is missing between two frames than between those before: a place of damage, for example."""
@@ -136,13 +151,16 @@ class Watch:
     def _prepare(self, frame: Frame) -> None:
         """Tell of a new scene, and of a last frame, before the detector sees a frame."""
         known = self._foreseen.pop(frame.index, None)
-        cut, jumped = self._change(frame) if known is None else known
-        if cut:
+        change = self._change(frame.luma_levels) if known is None else known
+        if change.cut:
             self.cuts += 1
             self._on_cut()
+        self.camera = change.camera
+        if change.camera is not None:
+            self._on_camera(change.camera)
         if self._last:
             self._on_last()
-        if jumped:
+        if change.jumped:
             self._on_jump()
         self._last, self._before = False, frame.time
 

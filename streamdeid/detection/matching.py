@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,15 @@ from streamdeid.detection.region import LandmarkRegion
 
 SURE = 0.5
 """Evidence from which a face is larger than its parts: nose and mouth look like a face in a fine tile."""
+_FORGOTTEN = 50
+"""Frames after which a place where nothing is seen any more is forgotten."""
 _SAME_PLACE = 0.25
 """IoU from which a candidate is what was here in the last frames."""
+
+
+def remembered(places: Iterable[Place]) -> list[Place]:
+    """The places that are kept for the next frame."""
+    return [place for place in places if place.missed <= _FORGOTTEN]
 
 
 def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[int, int]:

@@ -14,23 +14,24 @@ from dataclasses import replace
 import numpy as np
 
 from streamdeid.core.arrays import Box
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.core.shipped_models import CENTERFACE, YUNET, network
-from streamdeid.detection.candidates import SAME_FACE, Candidate, joined, overlap, part_of, seen_before
+from streamdeid.detection.candidates import SAME_FACE, Candidate, in_tile, joined, overlap, part_of, seen_before
 from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
 from streamdeid.detection.looked_again import looked_again
-from streamdeid.detection.matching import SURE, matched, one_to_a_head, without_twins
+from streamdeid.detection.matching import SURE, matched, one_to_a_head, remembered, without_twins
 from streamdeid.detection.networks import Networks
-from streamdeid.detection.places import WAITED_FOR, Place, remembered
+from streamdeid.detection.places import WAITED_FOR, Place
 from streamdeid.detection.quarter_turns import TURNS, aside, boxes_turned_back, turned, turned_back
 from streamdeid.detection.region import LandmarkRegion
 from streamdeid.detection.second_look import SecondLook, likeness
 from streamdeid.detection.survey import Survey
-from streamdeid.detection.survey_beside import SurveyBeside, There, found_now
+from streamdeid.detection.survey_beside import SurveyBeside, There, Told, found_now
 from streamdeid.detection.tiles import INPUT, Rounds, Tile, close_tiles, least_face, tile_for, tiles_of, with_turned
 from streamdeid.detection.yunet import YuNet
 
@@ -145,6 +146,14 @@ class MediapipeFaces:
         if self._beside is not None:
             self._beside.restart()
 
+    def moved(self, motion: CameraMotion) -> None:
+        """The camera moved before the next picture: all places move along."""
+        for place in self._places:
+            place.carried(motion, self._tiles)
+        if (survey := self._beside or self._survey) is not None:
+            survey.moved(motion)
+        self._rounds.moved(motion)
+
     def search_all(self) -> None:
         """Search all of the next picture, but for windows: what is not found there may never be found."""
         self._rounds.restart()
@@ -232,26 +241,25 @@ class MediapipeFaces:
             return
         calm = bool(self._places) and not any(place.doubtful for place in self._places)
         asked, here = (frame.planes, frame.time, calm), [There.of(place) for place in self._places]
-        seen, then = self._beside(*asked, here) if self._beside is not None else (self._survey(*asked), here)
+        told = self._beside(*asked, here) if self._beside is not None else Told(self._survey(*asked), here)
+        seen, late = told.seen, told.then is not here
         if seen is None:
             return
-        late = then is not here
-        if late:
-            then = [one for one in then if any(one.place is place for place in self._places)]
-        told = [one for one in then if one.holds]
-        for one in told:
+        told = told._replace(then=[one for one in told.then if any(one.place is place for place in self._places)])
+        hold = [one for one in told.then if one.holds]
+        for one in hold:
             one.place.opined(seen.opinion(one.box))
         for found in seen.faces:
             box = as_detected(found.box)
             opinion = seen.opinion(box)
             evidence = seen.evidence(box, opinion)
             if late:
-                found = found_now(self._look, frame.planes, found, then, self._seen_faces())
+                found = found_now(self._look, frame.planes, found, told, self._seen_faces())
                 box = as_detected(found.box)
             shared = overlap(np.array([box]), np.array([one.box for one in self._places]).reshape(-1, 4))[0]
             if shared.max(initial=0.0) >= SAME_FACE:
                 place = self._places[int(shared.argmax())]
-                if late and not place.turn and all(one.place is not place for one in told):  # it came meanwhile
+                if late and not place.turn and all(one.place is not place for one in hold):  # it came meanwhile
                     place.opined(opinion)
                     place.evidence = max(place.evidence, evidence)
             else:
@@ -313,14 +321,7 @@ class MediapipeFaces:
         boxes, keypoints, scores = self._detect(turned(rgb, tile.turn))
         seen = float(rgb.shape[1]), float(rgb.shape[0])
         boxes, keypoints = boxes_turned_back(boxes, tile.turn, seen), turned_back(keypoints, tile.turn, seen)
-        corner = np.array([tile.x0, tile.y0])
-        found = []
-        for box, points, score in zip(boxes / scale, keypoints / scale, scores, strict=True):
-            x0, y0, x1, y1 = (float(value) for value in box + np.tile(corner, 2))
-            if x1 - x0 >= 1 and y1 - y0 >= 1:
-                cut = tile.cuts((x0, y0, x1, y1), planes.size)
-                found.append(Candidate((x0, y0, x1, y1), points + corner, float(score), number, cut, tile.turn))
-        return found
+        return in_tile(tile, number, boxes / scale, keypoints / scale, scores, planes.size)
 
     def _sight(self, planes: Planes, place: Place | None, candidate: Candidate) -> None:
         """The detector saw something, where a place is known or not: how sure is it, and are there landmarks?"""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from streamdeid.core.arrays import Box, Points
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import NO_FACE, Keypoints
 from streamdeid.detection.candidates import Candidate, middle_in
 from streamdeid.detection.five_points import apart, as_detected, moved_points
 from streamdeid.detection.landmarks import outline_of
 from streamdeid.detection.quarter_turns import turn_of
 from streamdeid.detection.region import LandmarkRegion
+from streamdeid.detection.tiles import Tile, still_in
 
-_FORGOTTEN = 50
-"""Frames after which a place where nothing is seen any more is forgotten."""
 WAITED_FOR = 8
 """Frames for which a face that was lost is looked for in each frame; after that, when its tile's turn comes."""
 _SEARCHED = (1, 2, 5, 8)
@@ -374,6 +374,14 @@ class Place:
         self.raw, self.missed = (float(x0), float(y0), float(x1), float(y1)), 0
         self._correct()
 
+    def carried(self, camera: CameraMotion, tiles: Sequence[Tile]) -> None:
+        """The camera moved: in the next frame the place lies elsewhere, perhaps in another tile. Points go along with
+        its box, as ever."""
+        self.raw, self.box = camera.box(self.raw), camera.box(self.box)
+        self.tile = still_in(tiles, self.tile, self.raw, self.turn)
+        if self.region is not None:
+            self.region = self.region.moved(camera)
+
     def confirmed(self) -> None:
         """Somebody else than the detector is sure that the landmarks are still on a face."""
         self._doubts = self._unseen = 0
@@ -387,8 +395,3 @@ class Place:
 def _growth(before: Points, now: Points) -> float:
     """Longer side of a box over that of one before, corners (2, 2) each."""
     return float((now[1] - now[0]).max() / max((before[1] - before[0]).max(), 1e-6))
-
-
-def remembered(places: Iterable[Place]) -> list[Place]:
-    """The places that are kept for the next frame."""
-    return [place for place in places if place.missed <= _FORGOTTEN]

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from streamdeid.core.camera_motion import CameraMotion
+
 
 @dataclass(frozen=True)
 class LandmarkRegion:
@@ -13,3 +17,8 @@ class LandmarkRegion:
     side: float
     angle: float
     """Clockwise on the screen, radians: the roll of the face in it."""
+
+    def moved(self, camera: CameraMotion) -> LandmarkRegion:
+        """The same after the camera moved."""
+        x, y = camera.points(np.array(self.centre)).tolist()
+        return LandmarkRegion((x, y), self.side * camera.scale, self.angle + camera.angle)

@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Box
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.colour import rectangle_to_rgb
 from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
 from streamdeid.detection.centerface import CenterFace, Seen, rounded
 from streamdeid.detection.five_points import as_detected
+from streamdeid.detection.in_view import InView
 from streamdeid.detection.tiles import least_face
 
 FOUND = 0.3
@@ -44,6 +46,8 @@ _INNER = 1 / 3
 """Half side of the middle of a box, share of its own, in which a face would have its middle."""
 _CALM = 10
 """Times as long between two looks while nothing is in doubt: it is for who comes in unseen by the tiles."""
+_NEW = 1 / 5
+"""Share of the picture's longer side that comes into view before a camera that moves, from which all is looked at."""
 _LARGER, _WIDE, _LONGEST = 1.5, 1920, 2.0
 """The picture is enlarged so many times at most; for one with a longer side than this the network's is larger, too, so
 many times at most."""
@@ -148,6 +152,7 @@ class Survey:
         self._last_window: Fraction | None = None
         self._owed = self._next = 0
         self._turn_of_window = False
+        self._view: InView | None = None
 
     def lay_out(self, size: tuple[int, int]) -> None:
         """The next pictures have this size, width and height."""
@@ -158,7 +163,13 @@ class Survey:
         self._shape = rounded((round(size[0] * self._scale), round(size[1] * self._scale)))
         self._windows = windows(size, self._shape)[1] if self._scale < _REDUCED else []
         self._next = 0
+        self._view = InView(size, _NEW)
         self.restart()
+
+    def moved(self, motion: CameraMotion) -> None:
+        """The camera moved before the next picture: that is looked at if much of it is new, however calm it is."""
+        if self._view is not None and self._view.moved(motion) is not None:
+            self._last = None
 
     @property
     def finer(self) -> bool:

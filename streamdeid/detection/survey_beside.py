@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from streamdeid.core.arrays import Box
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Planes
 from streamdeid.detection.calls_beside import Answer, Asked, serve
@@ -64,7 +65,17 @@ def _seen_upright(place: Place) -> bool:
     return place.missed == 0 and not place.turn
 
 
-Told = tuple[Surveyed | None, Sequence[There]]
+class Told(NamedTuple):
+    """What a survey tells."""
+
+    seen: Surveyed | None = None
+    """None while it tells nothing."""
+    then: Sequence[There] = ()
+    """The places of the picture that it looked at."""
+    camera: CameraMotion | None = None
+    """How the camera moved since that picture; None where it stood."""
+
+
 _Looked = tuple[Surveyed | None, float]
 
 
@@ -89,6 +100,8 @@ class SurveyBeside:
         self._last: Fraction | None = None
         """Time of the last picture."""
         self._not_before = -1.0
+        self._camera: CameraMotion | None = None
+        """How the camera moved since that picture."""
         threading.Thread(target=serve, args=(self._asked, self._told), name="survey", daemon=True).start()
         self._finish = weakref.finalize(self, self._asked.put, None)
 
@@ -108,6 +121,12 @@ class SurveyBeside:
         """Look at the next picture: there may be more in it than in the last."""
         self._survey.restart()
         self._not_before = -1.0
+
+    def moved(self, motion: CameraMotion) -> None:
+        """The camera moved before the next picture."""
+        self._survey.moved(motion)
+        if self._since is not None:
+            self._camera = motion if self._camera is None else motion.after(self._camera)
 
     def close(self) -> None:
         """End the thread, once it is done with what it looks at."""
@@ -132,19 +151,19 @@ class SurveyBeside:
             return answer
         if self._wait or seldom or late:
             self._wait = False
-            return self._survey.look(planes, part), here
-        self._since, self._known, self._part = time, here, part
+            return Told(self._survey.look(planes, part), here)
+        self._since, self._known, self._part, self._camera = time, here, part, None
         self._asked.put(partial(_looked, self._survey, planes, part))
         return answer
 
     def _answer(self) -> Told:
         """What was told since."""
         if self._since is None:
-            return None, ()
+            return Told()
         try:
             answer, error = self._told.get(block=False)
         except Empty:
-            return None, ()
+            return Told()
         known, self._known, self._since = self._known, None, None
         try:
             if error is not None:
@@ -153,7 +172,7 @@ class SurveyBeside:
             del error  # its traceback holds this frame: a circle
         seen, seconds = cast(_Looked, answer)
         self._not_before = clock.monotonic() + _REST * seconds
-        return (None, ()) if known is None else (seen, known)
+        return Told() if known is None else Told(seen, known, self._camera)
 
     def _drop(self) -> Part | None:
         """Wait for what is looked at, and forget it; which part it was. If the network fails, it does so with the next
@@ -171,17 +190,17 @@ def _looked(survey: Survey, planes: Planes, part: Part) -> _Looked:
     return survey.look(planes, part), clock.monotonic() - began
 
 
-def found_now(
-    look: SecondLook, planes: Planes, found: Keypoints, then: Sequence[There], seen: Sequence[Box]
-) -> Keypoints:
+def found_now(look: SecondLook, planes: Planes, found: Keypoints, told: Told, seen: Sequence[Box]) -> Keypoints:
     """Where a face is in a picture that a survey saw some pictures before, when places were where they were then: it
-    went along with its place, or the second network sees it near where it was. seen: boxes of the faces that are seen
-    now, pixels."""
+    went along with its place, or the second network sees it near where it was, as the camera moved. seen: boxes of the
+    faces that are seen now, pixels."""
     box = as_detected(found.box)
-    followed = [one for one in then if one.place.missed == 0]
+    followed = [one for one in told.then if one.place.missed == 0]
     shared = overlap(np.array([box]), np.array([one.box for one in followed]).reshape(-1, 4))[0]
     if shared.max(initial=0.0) < SAME_FACE:
-        return look.near(planes, box, seen) or found
+        if told.camera is not None:
+            found = Keypoints(told.camera.box(found.box), told.camera.points(found.points), found.score)
+        return look.near(planes, as_detected(found.box), seen) or found
     one = followed[int(shared.argmax())]
     before, now = np.reshape(one.box, (2, 2)), np.reshape(one.place.box, (2, 2))
     return moved_points(found, before, now, 1.0)

@@ -13,6 +13,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from streamdeid.core.arrays import Box
+from streamdeid.core.camera_motion import CameraMotion
+from streamdeid.detection.in_view import InView
 from streamdeid.detection.quarter_turns import TURNS
 
 INPUT = 192
@@ -29,6 +31,9 @@ _LEAST_FOLLOWED = 12.0
 """Width in pixels of the smallest face that the detector follows: a smaller one is none to speak of."""
 _WHOLE_EVERY = 3
 """Frames within which the whole picture is looked at: that finds large faces, which matter most."""
+_NEW = 1 / 40
+"""Share of the picture's longer side that comes into view before a camera that moves, before the tiles that show it are
+searched: two of the smallest faces."""
 _TURNED_EVERY = 16
 """Times as long for a turned tile: heads that lie on their side are few, and are followed from then on. Most are there
 when the stream begins, after a cut, or tilt before the camera; who is carried in waits for their turn."""
@@ -123,17 +128,22 @@ class Rounds:
             if numbers:
                 self._groups.append((numbers, min(often, interval) * (_TURNED_EVERY if turned else 1)))
         self._frame = 0
+        self._tiles = tiles
+        self._view = InView((tiles[0].x1, tiles[0].y1) if tiles else (1, 1), _NEW)
         self._upright = {row for row, tile in enumerate(tiles) if not tile.turn}
-        self._last = False
+        self._extra: set[int] = set()
+        self._steps = 1
+        """Turns that the next frame makes."""
 
     def due(self, wanted: Collection[int]) -> list[int]:
         """Numbers of the tiles to look at in the next frame, ascending. wanted: those that are needed in any case."""
-        frame, self._frame = self._frame, self._frame + 1
-        due = set(wanted) | (self._upright if self._last else set())
-        self._last = False
+        frame, self._frame = self._frame, self._frame + (1 if self._frame == 0 else self._steps)
+        steps, self._steps = self._steps, 1
+        due = set(wanted) | self._extra
+        self._extra = set()
         for numbers, interval in self._groups:
             # As many as make the round in time, however the division goes.
-            done, now = ((step * len(numbers)) // interval for step in (frame, frame + 1))
+            done, now = ((step * len(numbers)) // interval for step in (frame, frame + steps))
             turns = range(len(numbers)) if frame == 0 else range(done, now)
             due.update(numbers[turn % len(numbers)] for turn in turns)
         return sorted(due)
@@ -145,7 +155,24 @@ class Rounds:
     def last(self) -> None:
         """Look at everything that stands upright in the next frame. Turned tiles are two of three: in a television
         scene of 30 frames they cost a tenth of everything, and what they found was covered for a second."""
-        self._last = True
+        self._extra = self._upright
+
+    def moved(self, motion: CameraMotion) -> None:
+        """The camera moved before the next frame, and may show somebody whom something hid: twice as many have their
+        turn; and all upright ones in which there is something new, once there is enough for a face."""
+        self._steps = 2
+        old = self._view.moved(motion)
+        if old is not None:
+            self._extra = self._extra | {n for n in self._upright if not _within(_box(self._tiles[n]), old)}
+
+
+def _box(tile: Tile) -> Box:
+    return float(tile.x0), float(tile.y0), float(tile.x1), float(tile.y1)
+
+
+def _within(box: Box, other: Box) -> bool:
+    """Whether nothing of a box lies beside another one."""
+    return box[0] >= other[0] and box[1] >= other[1] and box[2] <= other[2] and box[3] <= other[3]
 
 
 def tile_for(tiles: Sequence[Tile], box: Box, turn: int = 0) -> int:
@@ -157,6 +184,12 @@ def tile_for(tiles: Sequence[Tile], box: Box, turn: int = 0) -> int:
     scale = min((tiles[n].scale for n in large), key=lambda s: abs(math.log(s * width / SEEN)))
     there = [n for n in large if tiles[n].scale == scale]
     return min(there, key=lambda n: _away(tiles[n], x, y))
+
+
+def still_in(tiles: Sequence[Tile], number: int, box: Box, turn: int = 0) -> int:
+    """The number of a tile that saw what is in a box, pixels, as long as it shows its middle; or else `tile_for`."""
+    tile, x, y = tiles[number], (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return number if tile.x0 <= x < tile.x1 and tile.y0 <= y < tile.y1 else tile_for(tiles, box, turn)
 
 
 def _away(tile: Tile, x: float, y: float) -> float:

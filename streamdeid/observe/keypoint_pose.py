@@ -7,7 +7,7 @@ have in common with the mean head's is the pose; what they have not, a person's 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.positive_system import solved
 from streamdeid.core.arrays import Box, Points
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.ibug68 import LEFT_EYE, MOUTH_CORNERS, NOSE_TIP, NOSTRILS, RIGHT_EYE
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.observe.smoothing import OneEuro
@@ -79,6 +80,11 @@ class KeypointPose:
         turn = np.array([[cr, -sr, 0], [sr, cr, 0], [0, 0, 1]])
         whole: Points = turn @ tilt @ swing
         return whole
+
+    def carried(self, camera: CameraMotion) -> KeypointPose:
+        """The same head after the camera moved."""
+        x, y = camera.points(np.array([self.x, self.y])).tolist()
+        return replace(self, x=x, y=y, size=self.size * camera.scale, roll=_wrapped(self.roll + camera.angle))
 
     def head_pose(self, head: MeanHead) -> HeadPose:
         """The view of the model's frame."""
@@ -148,6 +154,17 @@ class PoseFilter:
     """Place and size at which it began: the origin and unit of places."""
     _last: tuple[float, float] | None = None
     """Time in seconds and roll of the last pose."""
+
+    def carried(self, camera: CameraMotion) -> None:
+        """The camera moved before the next frame."""
+        value = self._smooth.value
+        if value is None or self._last is None:
+            return
+        x0, y0, unit = self._start
+        x, y = value[:2] / _UNITS[:2] * unit + (x0, y0)
+        place = (camera.points(np.array([x, y])) - (x, y)) / unit
+        self._smooth.moved(_UNITS * np.array([*place, math.log(camera.scale), 0.0, 0.0, camera.angle]))
+        self._last = self._last[0], self._last[1] + camera.angle
 
     def __call__(self, pose: KeypointPose, time: float) -> KeypointPose:
         """The steadied pose at a time in seconds; times do not decrease."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from streamdeid.core.arrays import Box
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face
 from streamdeid.observe.keypoint_pose import (
     KeypointPose,
@@ -80,6 +81,11 @@ class PosedView:
     besides: tuple[Box, ...] = ()
     """Other places that are covered as well, pixels: where it was a moment ago, or where its points say that it is and
     it is not believed."""
+
+    def carried(self, camera: CameraMotion) -> PosedView:
+        """The same head after the camera moved."""
+        pose, box, sighted = self.pose.carried(camera), camera.box(self.box), camera.box(self.sighted)
+        return replace(self, pose=pose, box=box, sighted=sighted, besides=tuple(map(camera.box, self.besides)))
 
     def moved(self, box: Box) -> PosedView:
         """The same head where the detector, or whoever follows it, sees the face now: in a box, pixels."""
@@ -169,6 +175,15 @@ class PosedReader:
         away = self._shown is not None and self._shown.turned_away
         self._shown = PosedView(self._steady(pose, time), box, face.box, self._agree, away, chain=self._chain)
         return self._shown
+
+    def carried(self, camera: CameraMotion) -> None:
+        """The camera moved before the next frame."""
+        self._steady.carried(camera)
+        if self._last is not None:
+            pose, box, time = self._last
+            self._last = pose.carried(camera), camera.box(box), time
+        if self._shown is not None:
+            self._shown = self._shown.carried(camera)
 
     @property
     def _agree(self) -> bool:

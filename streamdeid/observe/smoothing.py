@@ -9,6 +9,7 @@ import numpy as np
 
 from streamdeid.aam.pose import HeadPose
 from streamdeid.core.arrays import Points
+from streamdeid.core.camera_motion import CameraMotion
 
 _LEVER = 100.0
 """Pixels of the model's frame that a radian, or a factor of e in scale, moves a point at the rim of the face."""
@@ -38,6 +39,16 @@ class OneEuro:
         self._time = time
         return self._value.copy()
 
+    def moved(self, by: Points) -> None:
+        """All values changed by as much, for a reason that is known: nothing of that is smoothed away."""
+        if self._value is not None:
+            self._value = self._value + by
+
+    @property
+    def value(self) -> Points | None:
+        """The last filtered value; None before the first one."""
+        return self._value
+
 
 class FaceSmoother:
     """Smooths the pose and the frontal points of one track."""
@@ -45,6 +56,17 @@ class FaceSmoother:
     def __init__(self) -> None:
         self._pose = OneEuro(6.0, 0.8)
         self._points = OneEuro(10.0, 1.5)
+
+    def carried(self, camera: CameraMotion) -> None:
+        """The camera moved before the next frame."""
+        value = self._pose.value
+        if value is None:
+            return
+        scale = float(np.exp(value[0] / _LEVER))
+        place = value[1:3] * scale
+        now = camera.points(place) / (scale * camera.scale)
+        turn = np.array([0.0, 0.0, -_LEVER * camera.angle])
+        self._pose.moved(np.concatenate([[_LEVER * np.log(camera.scale)], now - value[1:3], turn]))
 
     def __call__(self, pose: HeadPose, frontal: Points, time: float) -> tuple[HeadPose, Points]:
         """Smoothed pose and frontal points (81, 2) at a time in seconds."""

@@ -16,6 +16,7 @@ from streamdeid.aam.pose import HeadPose
 from streamdeid.aam.smooth_step import smooth_step
 from streamdeid.aam.solid_face import SolidFace
 from streamdeid.core.arrays import Points
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face
 from streamdeid.core.ibug68 import MIRROR, NOSE_BRIDGE
 from streamdeid.observe.rest import smile_in
@@ -112,6 +113,10 @@ class TurnedReader:
         self._smooth = FaceSmoother()
         self._slow = np.zeros(0)
         self._usual = np.zeros(0)
+
+    def carried(self, camera: CameraMotion) -> None:
+        """The camera moved before the next frame."""
+        self._smooth.carried(camera)
 
     def __call__(self, face: Face, raw_points: Points, time: float, fresh: bool) -> TurnedView | None:
         """The view of a face at a time in seconds; None without a mesh, for one that is no numbers or hardly turned.

@@ -25,6 +25,7 @@ from fractions import Fraction
 from typing import Any, TypeGuard
 
 from streamdeid.core.arrays import Box
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 from streamdeid.observe.posed_view import HELD, SIGHTINGS, PosedView, enough
@@ -103,12 +104,16 @@ class Going:
         return None
 
     def _told(self, track: int) -> Iterator[tuple[int, Frame, PosedView, bool]]:
-        """The poses that points tell in the frames that wait: how many frames later, in which one, the view, and
-        whether it is unclear there who it shows."""
+        """The poses that points tell in the frames that wait: how many frames later, in which one, the view as it would
+        lie in this frame if only the camera moved since, and whether it is unclear there who it shows."""
+        camera: CameraMotion | None = None
         for place, one in enumerate(self.later, start=1):
+            if one.camera is not None:
+                camera = one.camera if camera is None else one.camera.after(camera)
             seen = self.seen(track, one)
             if seen is not None and seen.posed is not None and not seen.posed.held:
-                yield place, one.frame, seen.posed, seen.ambiguous
+                view = seen.posed if camera is None else seen.posed.carried(camera.inverse())
+                yield place, one.frame, view, seen.ambiguous
 
     def detour(
         self, track: int, view: PosedView | None, left: tuple[Fraction, PosedView]
@@ -161,6 +166,12 @@ class HeldPoses:
         """By tracklet: number and time of the last frame in which the detector saw a face that was shown."""
         self._posed: set[int] = set()
         """Tracklets of the last frame that were ever shown posed."""
+
+    def carried(self, camera: CameraMotion) -> None:
+        """The camera moved before the frame that is decided next."""
+        self._views = {n: (index, time, view.carried(camera)) for n, (index, time, view) in self._views.items()}
+        self._last = {n: (time, view.carried(camera)) for n, (time, view) in self._last.items()}
+        self._left = {n: (time, camera.box(box)) for n, (time, box) in self._left.items()}
 
     def decided(self, plans: Sequence[Plan], pending: PendingFrame[Any]) -> None:
         """Note the views of a frame's faces that are shown, of those whose own points tell them in that very frame, or

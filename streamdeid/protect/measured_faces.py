@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Pixels, Points
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import Frame
 from streamdeid.identity.face_look import LEAST_WIDTH, FaceLook, Look
@@ -75,6 +76,12 @@ class Followed:
     steps: Steps = field(default_factory=Steps)
     blending: Blending = field(default_factory=Blending)
 
+    def carried(self, camera: CameraMotion) -> None:
+        """The camera moved before the next frame."""
+        self.observer.carried(camera)
+        if self.poses is not None:
+            self.poses.carried(camera)
+
 
 class MeasuredFaces:
     """Measures the faces of one stream and finds out who they are."""
@@ -122,6 +129,9 @@ class MeasuredFaces:
         """Measure the faces of the newest of the waiting frames, in order; a doubt in those before may be cleared.
         Nobody is committed: `settle` comes next."""
         frame, tracks = pending.frame, pending.tracks
+        if pending.camera is not None:
+            for known in self._followed.values():
+                known.carried(pending.camera)
         self.templates.next_frame(frame.index)
         sampled = {
             track.number: sampled_face(frame.planes, track.face, self._fitting) if track.face is not None else None
@@ -158,6 +168,10 @@ class MeasuredFaces:
 
     def read_again(self, pending: PendingFrame[Any]) -> None:
         """Read the poses of the faces that were found when a frame was looked at again; frames come in order."""
+        readers = [known.again for known in self._followed.values() if known.again is not None]
+        if pending.camera is not None:
+            for reader in readers:
+                reader.carried(pending.camera)
         for track in pending.covered or ():
             seen = pending.seen.get(track.number)
             followed = None if seen is None else self._followed.get(seen.tracklet)

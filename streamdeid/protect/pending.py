@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame
 from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening
 from streamdeid.observe.posed_view import PosedView
 from streamdeid.protect.levels import Cause
-from streamdeid.tracking.lookahead import Noted
+from streamdeid.tracking.noted import Noted
 
 if TYPE_CHECKING:
     from streamdeid.protect.standing import Standing
@@ -60,6 +61,8 @@ class PendingFrame(Generic[Origin]):
     """What whoever gave it knows of it, such as when it came from the camera."""
     found: Sequence[Face] = ()
     """All that the detector found."""
+    camera: CameraMotion | None = None
+    """How the camera moved since the frame before; None where it stood, or nobody can tell."""
     noted: Noted | None = None
     """What the look-ahead needs of it."""
     covered: Sequence[Track] | None = None

@@ -110,6 +110,8 @@ class ReplaceFaces:
             if one.covered is not None and one.frame.index > self._read:
                 self._faces.read_again(one)
                 self._read = one.frame.index
+        if pending.camera is not None:
+            self._poses.carried(pending.camera)
         pending.standings = {track.number: self._standing(pending, track, due, later) for track in due}
         self._poses.decided(self.decide(pending, due), pending)
 

@@ -26,6 +26,7 @@ from streamdeid.errors import FailedClosed, InputError
 from streamdeid.identity.recorded_identity import RecordedTrack
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.report.counts import Counts
+from streamdeid.runs.filmed_again import FilmedAgain
 from streamdeid.runs.scratch import scratch
 from streamdeid.runs.step import Done, Step, filtered
 from streamdeid.surrogates.choice import Surrogate, Surrogates
@@ -179,7 +180,7 @@ class Again:
         analysis = self.recorded.analysis
         begin = max(0, segment.first - round(_WARM * analysis.header.rate))
         ahead = round(_AHEAD * analysis.header.rate)
-        step: Step[None] = Step(self.recorded.faces, RecordedTracks(self.recorded, begin), self.method())
+        step: Step[None] = Step(FilmedAgain(self.recorded.faces), RecordedTracks(self.recorded, begin), self.method())
         with self.write(path) as sink:
             last = min(segment.last + ahead, len(analysis.frames) - 1)
             for one in filtered(self._frames(begin, last), step, ahead):

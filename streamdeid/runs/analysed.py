@@ -46,8 +46,9 @@ _BEFORE = {_ASPECT: _AS_STORED, "children": False}
 _FOUND_BY = ("threshold", "min_face", "detector_interval", "survey", "tolerant", "lookahead", "coast", _ASPECT)
 """Settings that what is found depends on: without look-ahead surveys are fewer, and where places are looked at again
 depends on the tracks, and on how far is looked ahead."""
-_LOOKED = 3
-"""Version of an analysis from which places were looked at again."""
+_LOOKED = 4
+"""Version of an analysis from which places were looked at again, of tracks as this program numbers them."""
+_LACKS = {1: "keypoints", 2: "looks at places that are not covered", 3: "tracks that go along with a camera"}
 _NOT_DECIDED_BY = (
     "key_file", "detector_deadline", "codec", "crf", "preset", "audio", "keep_metadata", "overwrite", "models",
 )  # fmt: skip
@@ -94,7 +95,7 @@ def why_not_found_so(known: AnalysisHeader, wanted: AnalysisHeader) -> str | Non
 
 def why_too_old(analysis: Analysis) -> str | None:
     """Why faces have to be found anew, in the same way, because an earlier program found fewer of them."""
-    lacks = "keypoints" if analysis.version == 1 else "looks at places that are not covered"
+    lacks = _LACKS.get(analysis.version, "what this one finds")
     return None if analysis.version == VERSION else f"it is of version {analysis.version}, without {lacks}"
 
 

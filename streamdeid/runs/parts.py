@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.analysis.stored_faces import stored
+from streamdeid.core.arrays import Plane
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.file_identity import FileIdentity
@@ -20,7 +22,7 @@ from streamdeid.core.frames import Frame
 from streamdeid.core.process_usage import processors
 from streamdeid.core.protocols import Detector
 from streamdeid.detection.deadline import TimedDetector
-from streamdeid.detection.guard import Watch
+from streamdeid.detection.guard import Change, Watch
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.errors import FailedClosed
 from streamdeid.identity.gathered import GatheredTracklets
@@ -337,5 +339,13 @@ def _watch(detect: TimedDetector, found: Detector, tracker: FaceTracker, lookahe
         lookahead.cut()
         detect.forget()
 
+    def camera(motion: CameraMotion) -> None:
+        tracker.moved(motion)
+        detect.moved(motion)
+
     cuts = Cuts()
-    return Watch(found, cuts, cut, detect.search_last, lambda: cuts.jumped, detect.search_all)
+
+    def change(levels: Sequence[Plane]) -> Change:
+        return Change(cuts(levels), cuts.jumped, cuts.camera)
+
+    return Watch(found, change, cut, detect.search_last, detect.search_all, camera)

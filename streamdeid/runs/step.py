@@ -11,14 +11,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic
 
+import numpy as np
+
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
-from streamdeid.core.protocols import Begins, Detector, Foresees, LooksAgain, Tracker
+from streamdeid.core.protocols import Begins, Detector, Foresees, LooksAgain, SeesCamera, Tracker
 from streamdeid.protect.pending import Origin, PendingFrame, SeenTrack, Waiting
 from streamdeid.protect.plan import Deidentifier, Plans, settled
 from streamdeid.protect.stored_pixels import as_stored
 from streamdeid.report.counts import Counts
-from streamdeid.tracking.lookahead import LookAhead, Noted
+from streamdeid.tracking.lookahead import LookAhead
+from streamdeid.tracking.lost_faces import corners
+from streamdeid.tracking.noted import Noted
 
 SETTLED, _SHARE, _AT_ONCE = 0.25, 5, 2
 """Seconds for which it is settled what is covered before a frame is decided, of one in so many of the frames that wait
@@ -66,7 +70,8 @@ class Step(Generic[Origin]):
     def analyse(self, frame: Frame, origin: Origin) -> None:
         """Find out what there is to know of the next frame; it waits then."""
         found = self._detect(frame)
-        pending = PendingFrame(frame, self._tracker.update(found, frame.time), origin, found)
+        camera = self._detect.camera if isinstance(self._detect, SeesCamera) else None
+        pending = PendingFrame(frame, self._tracker.update(found, frame.time), origin, found, camera)
         waiting = [*self.waiting, pending]
         self._deidentifier.observe(pending, waiting)
         self._deidentifier.settle(waiting)
@@ -131,7 +136,7 @@ class WithLookAhead:
         """Let the inner one observe all tracks, and note them."""
         self._inner.observe(pending, waiting)
         frame = pending.frame
-        pending.noted = self._lookahead.note(pending.tracks, frame.time, frame.luma_levels)
+        pending.noted = self._lookahead.note(pending.tracks, frame.time, frame.luma_levels, pending.camera)
 
     def settle(self, waiting: Waiting, due: Sequence[Track] | None = None) -> None:
         """Settle which tracks are covered in the frame that is due and in the next ones; the inner one settles the
@@ -173,7 +178,9 @@ class WithLookAhead:
         """Cover in the first of some frames that wait, where it was not looked at, who was seen in the next one."""
         one = waiting[0]
         known = {track.number for track in one.known}
-        one.covered = [*one.known, *(track for track in self._lookahead.unlooked if track.number not in known)]
+        new = [track for track in self._lookahead.unlooked if track.number not in known]
+        here = _noted(one).here
+        one.covered = [*one.known, *(replace(track, box=corners(here(np.array(track.box)))) for track in new)]
         self._settle(waiting, one.tracks)
 
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:

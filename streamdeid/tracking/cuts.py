@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Plane
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.luma_pyramid import smallest
+from streamdeid.tracking import camera
 
 _SIZE = (32, 18)
 """Width and height of the small copies: a shake of a few pixels disappears in them."""
@@ -36,6 +38,8 @@ _OUTSTANDING = 3.0
 """The difference must be so many times the mean of the last ones."""
 _MEMORY = 12
 """Frames over which that mean is taken: half a second."""
+_STIRRED = 1.5
+"""Grey levels of difference up to which nobody asks whether the camera moved."""
 _UNIFORM = 6.0
 """Standard deviation, grey levels, below which a picture shows nothing."""
 
@@ -49,28 +53,38 @@ class Cuts:
         self.jumped = False
         """Whether the picture asked about last is so unlike the one before, cut or not, that what was found there says
         little about it: the first whole picture after damaged ones, say."""
+        self.camera: CameraMotion | None = None
+        """How the camera moved since the picture before; None where it stood, or nobody can tell."""
         self._last: Small | None = None
+        self._copy: Plane | None = None
         self._differences: deque[float] = deque(maxlen=_MEMORY)
 
     def __call__(self, levels: Sequence[Plane]) -> bool:
         """True when this picture, its luma and that reduced (`luma_pyramid`), is the first of a new scene."""
         luma = smallest(levels, 2 * _SIZE[0], 2 * _SIZE[1])
         small: Small = cv2.resize(luma, _SIZE, interpolation=cv2.INTER_AREA).astype(np.float32)
-        self.jumped = False
+        copy, before = camera.small(levels), self._copy
+        self.jumped, self.camera, self._copy = False, None, copy
         if small.std() < _UNIFORM:
             return False
         last, self._last = self._last, small
         if last is None:
             return False
-        difference = float(np.abs(small - last).mean())
+        all_of_it = difference = float(np.abs(small - last).mean())
+        if difference > _STIRRED and before is not None:
+            height, width = levels[0].shape
+            self.camera, left = camera.camera_motion(before, copy, (width, height))
+            difference *= left
         usual = float(np.mean(self._differences)) if self._differences else 0.0
         cut = (
-            difference > max(_LEAST, _OUTSTANDING * usual)
+            difference > _LEAST
+            and all_of_it > _OUTSTANDING * usual
             and correlation(last, small) < _CORRELATION
             and histogram_change(last, small) > _HISTOGRAM
         )
-        self._differences.append(difference)
+        self._differences.append(all_of_it)  # of a pan, too: where one of its frames tells no motion, that is no cut
         self.jumped = difference > _LEAST
+        self.camera = None if cut else self.camera
         return cut
 
 

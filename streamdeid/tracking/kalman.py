@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamdeid.core.arrays import Floats, Rows
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.kernel_cache import kernel
 
 # Per signal (cx, cy, log w, log h); the first two in face sizes, the last two in natural-log units.
@@ -86,6 +87,14 @@ def correct(motion: Motion, rows: Rows, boxes: Floats) -> Motion:
     after = Motion(motion.mean.copy(), motion.covariance.copy())
     _correct(after.mean, after.covariance, rows, boxes)
     return after
+
+
+def moved(motion: Motion, camera: CameraMotion) -> Motion:
+    """State where everything is moved as a camera moved it; how fast a face goes beside what stands stays."""
+    mean = motion.mean.copy()
+    mean[:, :2, 0] = camera.points(mean[:, :2, 0])
+    mean[:, 2:, 0] += np.log(camera.scale)
+    return Motion(mean, motion.covariance)
 
 
 def seen_at(boxes: Floats, times: Floats) -> Motion:

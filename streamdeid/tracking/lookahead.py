@@ -25,12 +25,13 @@ used here:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from streamdeid.core.arrays import Box, Floats, Plane
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import NO_FACE, Face, Track
 from streamdeid.core.heads import on_head
 from streamdeid.tracking.association import iou
@@ -52,7 +53,8 @@ from streamdeid.tracking.lost_faces import (
     union,
     within,
 )
-from streamdeid.tracking.patches import Small, found_again, small
+from streamdeid.tracking.noted import Noted, followed
+from streamdeid.tracking.patches import small
 
 _AROUND = 1.0 + 1e-6
 """Seconds before and after a frame in which sightings count as evidence (and what sums of times may be off)."""
@@ -98,16 +100,6 @@ Look = Callable[[int, Box, Sequence[Box]], Face | None]
 (`protocols.LooksAgain`)."""
 
 
-@dataclass(frozen=True)
-class Noted:
-    """What the look-ahead keeps of a frame, with the frame while that waits."""
-
-    index: int
-    time: float
-    scene: int
-    small: Small
-
-
 class LookAhead:
     """Chooses the tracks that are covered. `note` sees each frame first, `shown` is asked once for each, in order."""
 
@@ -117,31 +109,41 @@ class LookAhead:
         self._size = size
         self._known: dict[int, KnownTrack] = {}
         self._scene = self._index = 0
+        self._offset: Floats | None = None
         self._clock = 0.0
         self._time: Fraction | None = None
         self._shown: Noted | None = None
         self.unlooked: list[Track] = []
-        """Where nobody looked in the frame before the one asked for last, but who was seen in that one."""
+        """Where nobody looked in the frame before the one asked for last, but who was seen in that one; in pixels of
+        the scene's first picture (`Noted.here`)."""
         self._heads: dict[int, Floats] = {}
-        """Those that were seen in the frame before."""
+        """Those that were seen in the frame before, in the same pixels."""
 
     def cut(self) -> None:
         """The next frame noted is the first of a new scene."""
         self._scene += 1
+        self._offset = None
 
-    def note(self, tracks: Sequence[Track], time: Fraction, levels: Sequence[Plane]) -> Noted:
+    def note(
+        self, tracks: Sequence[Track], time: Fraction, levels: Sequence[Plane], camera: CameraMotion | None = None
+    ) -> Noted:
         """Note the tracks of a frame, levels its `luma_pyramid`; frames come in order, each before it is shown. What
         this gives back is handed to `shown`.
 
-        time: seconds; one that repeats or steps back counts as no time at all.
+        time: seconds; one that repeats or steps back counts as no time at all. camera: how it moved since the frame
+        before.
         """
+        if camera is not None:
+            middle = np.array(levels[0].shape[::-1]) / 2
+            self._offset = camera.points(middle) - middle + (0.0 if self._offset is None else self._offset)
         self._clock += 0.0 if self._time is None else max(float(time - self._time), 0.0)
         self._time = time
         self._index += 1
+        noted = Noted(self._index, self._clock, self._scene, small(levels), self._offset)
         for track in tracks:
             known = self._known.setdefault(track.number, KnownTrack(self._index, self._scene))
             if track.face is not None:
-                place = LostPlace(self._clock, np.array(track.face.box, dtype=np.float64))
+                place = LostPlace(self._clock, noted.steady(np.array(track.face.box, dtype=np.float64)))
                 surveyed = track.face.surveyed
                 known.sightings.append(Sighting(self._index, place, track.face.evidence, surveyed))
                 known.sure += track.face.evidence >= self._threshold
@@ -151,7 +153,7 @@ class LookAhead:
                 recent = [one for one in known.sightings if one.place.time >= self._clock - _AROUND]
                 known.face = known.face or (len(recent) >= _PLENTY and self._evident(known, recent))
         self._note_pairs(tracks)
-        return Noted(self._index, self._clock, self._scene, small(levels))
+        return noted
 
     def shown(
         self, tracks: Sequence[Track], now: Noted, later: Sequence[Noted], look: Look | None = None
@@ -208,9 +210,10 @@ class LookAhead:
                 seen = replace(track, box=found.box, face=found, missed=0, sides=None, cut=False)
                 if not self._on_a_head(replace(seen, face=None), heads):
                     seen_here[track.number] = np.array(found.box, dtype=np.float64)
-                    if known.unlooked == now.index - 1 and not self._on_a_head(track, self._heads):
-                        self.unlooked.append(track)
-                    known.sighted(LostPlace(now.time, seen_here[track.number]), again=True)
+                    steady = replace(track, box=corners(now.steady(np.array(track.box))))
+                    if known.unlooked == now.index - 1 and not self._on_a_head(steady, self._heads):
+                        self.unlooked.append(steady)
+                    known.sighted(LostPlace(now.time, now.steady(seen_here[track.number])), again=True)
                     covered.append(seen)
             elif found is not None or known.held or known.away(now.time) <= _CLOSE_BY or self._at_border(track.box):
                 covered.append(replace(track, face=found))
@@ -219,7 +222,7 @@ class LookAhead:
             known.perhaps = _PERHAPS if found is not None else max(0, known.perhaps - 1)
             known.unlooked = now.index if known.nothing == _UNSEEN else known.unlooked
             known.nothing = known.nothing or int(found is None)
-        self._heads = heads
+        self._heads = {number: now.steady(box) for number, box in heads.items()}
         return covered
 
     def _young(self, track: Track, now: Noted) -> bool:
@@ -266,12 +269,12 @@ class LookAhead:
         known = self._known[track.number]
         known.held = False
         if track.face is not None:
-            known.sighted(LostPlace(now.time, faces[track.number]))
+            known.sighted(LostPlace(now.time, now.steady(faces[track.number])))
             return track
         if not known.path:  # lost before it was known to be a face: where it is seen again tells where it was
             early = self._before(known, now, later)
             return None if early is None else _at(track, *early)
-        others = [box for number, box in faces.items() if number != track.number]
+        others = [now.steady(box) for number, box in faces.items() if number != track.number]
         found = self._followed(known, now, others)
         after = known.to_come(now.index)
         known.held = found is not None and bool(after)
@@ -283,19 +286,21 @@ class LookAhead:
                 wide = bounded(union(wide.box, bridged.box), found, bridged.cut)
             elif not self._stays(known, now) or (later and now.time - known.seen > _LET_GO):
                 return None
-            return _at(track, self._limited(known.sides, wide), known.sides)
+            return _at(track, self._limited(known.sides, wide, now), known.sides)
         known.lost = True
         if after and (self._goes_on(known) or after[0].place.time - known.seen <= _BRIDGED):
-            return _at(track, self._limited(known.sides, self._bridged(known, now, later, after)), known.sides)
+            return _at(track, self._limited(known.sides, self._bridged(known, now, later, after), now), known.sides)
         if after or not self._stays(known, now):
             return None
         expected = moved(known.path, now.time)
         hidden = not later and bool(others) and float(iou(expected[None], np.array(others)).max()) > _OTHER
-        leaves = self._at_border(corners(expected))  # nobody sees much of half a face: it need not have turned
+        leaves = self._at_border(
+            corners(now.here(expected))
+        )  # nobody sees much of half a face: it need not have turned
         gone = now.time - known.path[-1].time > (_TURNED_AWAY if later and not leaves else _LET_GO) and not hidden
-        if gone or self._outside(expected):
+        if gone or self._outside(now.here(expected)):
             return None
-        return _at(track, self._limited(known.sides, predicted(known.path, now.time)), known.sides)
+        return _at(track, self._limited(known.sides, predicted(known.path, now.time), now), known.sides)
 
     def _stays(self, known: KnownTrack, now: Noted) -> bool:
         """Whether a face that is not seen again is covered on: for a moment whatever it was."""
@@ -306,15 +311,15 @@ class LookAhead:
         liked = max(known.best or 0.0, known.liked) >= NO_FACE
         return known.sure >= _SEVERAL and (liked or known.surest >= self._threshold + _SURER)
 
-    def _limited(self, sides: tuple[float, float], wide: Bounded) -> tuple[Box, bool]:
-        """A box no larger than the head of a face with these sides, and than a quarter of the picture; whether a part
-        of it was cut, here or before."""
+    def _limited(self, sides: tuple[float, float], wide: Bounded, now: Noted) -> tuple[Box, bool]:
+        """A box of this picture no larger than the head of a face with these sides, and than a quarter of the picture;
+        whether a part of it was cut, here or before."""
         most = _LARGEST * np.array(sides)
         if self._size is not None:
             share = float(most.prod()) / (_QUARTER * self._size[0] * self._size[1])
             most = np.maximum(most / np.sqrt(max(share, 1.0)), sides)
         held = within(wide.box, most, wide.cut)
-        return corners(held.box), held.cut
+        return corners(now.here(held.box)), held.cut
 
     def _bridged(self, known: KnownTrack, now: Noted, later: Sequence[Noted], after: Sequence[Sighting]) -> Bounded:
         """Where a lost face is that was seen again: by its patch backwards from there, or between the places known."""
@@ -335,8 +340,7 @@ class LookAhead:
         frames = [one for one in waiting if one.index <= start]
         frames.reverse()
         found: dict[float, Floats] = {}
-        steps = trail([one.small for one in frames], [one.time for one in frames], places)
-        for frame, box in zip(frames[1:], steps, strict=False):
+        for frame, box in zip(frames[1:], trail(frames, places), strict=False):
             seen = [s.place.box for other in self._known.values() for s in other.sightings if s.index == frame.index]
             if seen and float(iou(box[None], np.array(seen)).max()) > _SLID:
                 break  # it slid onto somebody else's face
@@ -351,7 +355,7 @@ class LookAhead:
         if known.lost or self._shown is None or self._shown.scene != now.scene:
             return None
         shift = rate_of(known.path) * (now.time - self._shown.time)
-        found = found_again(self._shown.small, now.small, known.path[-1].box, shift)
+        found = followed(self._shown, now, known.path[-1].box, shift)
         if found is not None and others and float(iou(found[None], np.array(others)).max()) > _OTHER:
             return None
         return found
@@ -372,16 +376,16 @@ class LookAhead:
         if places[0].time - now.time > _FOUND_LATE and not sure:
             return None
         if now.time in known.trail:
-            return self._limited(sides, Bounded(slack(known.trail[now.time], places[0].time - now.time))), sides
+            return self._limited(sides, Bounded(slack(known.trail[now.time], places[0].time - now.time)), now), sides
         first = min(known.trail, default=places[0].time)
         if first - now.time > _BEYOND:
             return None
         start = known.trail.get(first, places[0].box)
         box = union(moved(places[::-1], now.time), start)
         wide = bounded(slack(box, places[0].time - now.time, start[2:] - start[:2]), start)
-        if self._outside(wide.box):
+        if self._outside(now.here(wide.box)):
             return None  # it came in here
-        return self._limited(sides, wide), sides
+        return self._limited(sides, wide, now), sides
 
 
 def _at(track: Track, place: tuple[Box, bool], sides: tuple[float, float] | None) -> Track:

@@ -14,7 +14,7 @@ from streamdeid.core.arrays import Box, Floats
 from streamdeid.core.faces import Track
 from streamdeid.core.heads import on_head
 from streamdeid.tracking import kalman
-from streamdeid.tracking.patches import Small, found_again
+from streamdeid.tracking.noted import Noted, followed
 
 MOTION = 8
 """Places from which a motion is derived."""
@@ -36,7 +36,7 @@ class LostPlace:
     time: float
     """Seconds."""
     box: Floats
-    """float64 (4,), pixels."""
+    """float64 (4,), pixels; where the camera moves, of the first picture of the scene (`noted`)."""
 
     @property
     def sides(self) -> tuple[float, float]:
@@ -122,14 +122,14 @@ def between(before: Sequence[LostPlace], after: Sequence[LostPlace], time: float
     return bounded(slack(union(straight, going), nearer, straight[2:] - straight[:2]), straight)
 
 
-def trail(pictures: Sequence[Small], times: Sequence[float], places: Sequence[LostPlace]) -> Iterator[Floats]:
+def trail(frames: Sequence[Noted], places: Sequence[LostPlace]) -> Iterator[Floats]:
     """Where a patch was before its first place, frame by frame, float64 (4,): as far back as it is found again.
 
-    pictures and times: the frames from that of the first place backwards. places: the first ones, in order.
+    frames: from that of the first place backwards. places: the first ones, in order.
     """
     box, rate = places[0].box, rate_of(list(places)[::-1])  # of a motion that runs backwards
-    for (after, later), (before, time) in itertools.pairwise(zip(pictures, times, strict=True)):
-        place = found_again(after, before, box, rate * max(later - time, 0.0))
+    for after, before in itertools.pairwise(frames):
+        place = followed(after, before, box, rate * max(after.time - before.time, 0.0))
         if place is None:
             return
         box = place

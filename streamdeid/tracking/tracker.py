@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Flags, Floats
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face, Track
 from streamdeid.errors import SettingsError
 from streamdeid.tracking import association, kalman
@@ -138,6 +139,19 @@ class FaceTracker:
     def cut(self) -> None:
         """End every track, because the scene changed: the next frame starts anew."""
         self._keep([])
+
+    def moved(self, motion: CameraMotion) -> None:
+        """The camera moved before the next frame: what is known of all tracks moves along."""
+        self._motion = kalman.moved(self._motion, motion)
+        self._followed = [
+            replace(
+                one,
+                box=motion.boxes(one.box[None])[0],
+                landmarks=motion.points(one.landmarks),
+                anchor=motion.boxes(one.anchor[None])[0],
+            )
+            for one in self._followed
+        ]
 
     def _number(self) -> int:
         self._next += 1

@@ -16,12 +16,14 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import FitModel
 from streamdeid.aam.pose import HeadPose
 from streamdeid.core.arrays import Points
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import OUTLINE
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation, Observer
 from streamdeid.observe.outline import reaching
+from streamdeid.observe.signals import relative_sharpness
 from streamdeid.protect.levels import Level
 from streamdeid.render.face import Blending, render_surrogate
 from streamdeid.render.light import LightFrame
@@ -110,6 +112,55 @@ def test_a_sharp_face_was_not_smeared_however_far_it_moved(model: AppearanceMode
     sharp, smear = follow(model, fitting, poses)[-1], follow(model, fitting, poses, shutter)[-1]
     assert np.linalg.norm(sharp.sweep, axis=1).max() < 0.035 * _WIDTH
     assert np.linalg.norm(smear.sweep, axis=1).min() == pytest.approx(15, abs=0.1)
+
+
+def test_a_face_that_is_soft_where_it_stands_was_not_smeared_as_far_as_it_moved(
+    model: AppearanceModel, fitting: FitModel
+) -> None:
+    """Out of focus; it stands, and is moved by a fifth of its width, as by a camera that is turned. Smeared, too, it
+    has all of its sweep, and so it has where nobody ever saw it stand."""
+
+    def last(places: Sequence[float], smear: Sequence[float] = ()) -> Observation:
+        shape, texture = model.decode(some_identity(model, 3))
+        observe = Observer(fitting)
+        for index, x in enumerate(places):
+            made = scene(model, shape, texture, pose_at(model, _WIDTH, (x, 160.0)))
+            planes = made.planes
+            if smear and index == len(places) - 1:
+                planes = smeared(model, [pose_at(model, _WIDTH, (at, 160.0)) for at in smear])
+            soft = np.asarray(cv2.GaussianBlur(planes.y, (0, 0), 0.022 * _WIDTH), np.uint8)
+            seen = observe(replace(planes, y=soft), made.face, index * _STEP)
+        assert seen is not None and relative_sharpness(seen.signals.sharpness, _WIDTH) < 0.75
+        return seen
+
+    places = [120.0] * 6 + [120.0 + 0.2 * _WIDTH]
+    half = 0.1 * _WIDTH
+    smear = np.linspace(places[-1] - half, places[-1] + half, 31).tolist()
+    assert np.linalg.norm(last(places).sweep, axis=1).max() < 0.05 * _WIDTH
+    assert np.linalg.norm(last(places, smear).sweep, axis=1).min() > 0.9 * half
+    assert np.linalg.norm(last([places[0], places[-1]]).sweep, axis=1).min() > 0.9 * half
+
+
+def test_one_frame_out_of_focus_holds_no_smear_back(model: AppearanceModel, fitting: FitModel) -> None:
+    observer, half = Observer(fitting), np.tile([0.12 * _WIDTH, 0.0], (81, 1))
+    for sharpness in (0.95, 0.95, 0.5, 0.95):  # it stands
+        observer._bounded(0 * half, _WIDTH, sharpness, False)
+    assert np.linalg.norm(observer._bounded(half, _WIDTH, 0.45, False), axis=1).min() > 0.11 * _WIDTH
+
+
+def test_a_face_that_was_not_seen_while_the_camera_moved_twice_is_expected_where_both_took_it(
+    model: AppearanceModel, fitting: FitModel
+) -> None:
+    shape, texture = model.decode(some_identity(model, 3))
+    observe = Observer(fitting)
+    right = CameraMotion(np.eye(2), np.array([0.4 * _WIDTH, 0.0]))
+    first = scene(model, shape, texture, pose_at(model, _WIDTH, (80.0, 160.0)))
+    observe(first.planes, first.face, 0.0)
+    observe.carried(right)
+    observe.carried(right)
+    there = scene(model, shape, texture, pose_at(model, _WIDTH, (80.0 + 0.8 * _WIDTH, 160.0)))
+    seen = observe(there.planes, there.face, 2 * _STEP)
+    assert seen is not None and not seen.fresh
 
 
 def test_pictures_that_lie_seconds_apart_are_no_motion(model: AppearanceModel, fitting: FitModel) -> None:

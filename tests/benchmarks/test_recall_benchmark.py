@@ -12,8 +12,10 @@ import pytest
 
 from benchmarks.leaks.run import Corners, Moment
 from benchmarks.recall import recall, score, truth
+from benchmarks.recall.late_survey import LateSurvey
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.frames import Planes
+from streamdeid.detection.survey_beside import SurveyBeside
 from streamdeid.lab.attacks.gaps import Box
 from streamdeid.settings import Settings
 from streamdeid.surrogates.gallery import Gallery
@@ -254,3 +256,8 @@ def test_so_much_is_known_ahead(words: list[str], seconds: float, monkeypatch: p
     assert asked == [seconds]
     with pytest.raises(SystemExit):
         recall.main(["somewhere", "--lookahead", "0.2"])
+
+
+def test_the_late_survey_can_be_told_all_that_the_one_beside_can() -> None:
+    there = [name for name in vars(SurveyBeside) if not name.startswith("_")]
+    assert there and all(callable(getattr(LateSurvey, name, None)) for name in there)

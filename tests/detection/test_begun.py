@@ -12,7 +12,7 @@ from streamdeid.aam.fit import FitModel
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame
 from streamdeid.detection.deadline import TimedDetector
-from streamdeid.detection.guard import Watch
+from streamdeid.detection.guard import Change, Watch
 from streamdeid.errors import FailedClosed
 from streamdeid.runs import files, parts, session
 from streamdeid.runs.analysed import Kept
@@ -173,7 +173,7 @@ def test_a_cut_and_a_last_frame_are_told_once_before_the_detector_begins() -> No
     first = frame(0)
     seen = Watch(
         Begun(told),
-        lambda levels: levels is first.luma_levels,
+        lambda levels: Change(cut=levels is first.luma_levels),
         lambda: told.append("cut"),
         lambda: told.append("last"),
     )
@@ -194,7 +194,7 @@ def test_a_detector_whose_faces_are_kept_begins_too() -> None:
 
 
 def test_nobody_looks_again_while_the_detector_is_at_the_next_frame() -> None:
-    seen = Watch(Begun([]), lambda levels: False, lambda: None)
+    seen = Watch(Begun([]), lambda levels: Change(), lambda: None)
     seen.begin(frame(5))
     with pytest.raises(FailedClosed, match="frame 4 is asked about while the detector is at work on 5"):
         seen.look_again(frame(4), 1, (0.0, 0.0, 5.0, 5.0), ())
@@ -213,7 +213,7 @@ def test_a_detector_that_was_closed_answers_nothing_that_was_begun() -> None:
 
 def test_a_detector_that_cannot_begin_is_asked_as_ever() -> None:
     told: list[str] = []
-    seen = Watch(lambda _: told.append("asked") or [], lambda levels: not told, lambda: told.append("cut"))
+    seen = Watch(lambda _: told.append("asked") or [], lambda levels: Change(cut=not told), lambda: told.append("cut"))
     first = frame(0)
     seen.begin(first)
     assert told == []

@@ -7,7 +7,8 @@ import pytest
 
 from streamdeid.core.faces import Keypoints
 from streamdeid.detection.candidates import Candidate
-from streamdeid.detection.places import Place, remembered
+from streamdeid.detection.matching import remembered
+from streamdeid.detection.places import Place
 from streamdeid.detection.region import LandmarkRegion
 from tests.detection.meshes import mesh_in
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Keypoints
 from streamdeid.core.frames import Frame
@@ -20,7 +21,7 @@ from streamdeid.detection import survey_beside
 from streamdeid.detection.mediapipe_faces import MediapipeFaces
 from streamdeid.detection.places import Place
 from streamdeid.detection.survey import Surveyed
-from streamdeid.detection.survey_beside import SurveyBeside, There, found_now
+from streamdeid.detection.survey_beside import SurveyBeside, There, Told, found_now
 from streamdeid.runs import parts
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
@@ -47,6 +48,9 @@ class Held:
 
     def soon(self) -> None:
         self.restart()
+
+    def moved(self, motion: CameraMotion) -> None:
+        """Nothing depends on it."""
 
     def due(self, time: Fraction, calm: bool) -> Fraction | None:
         return None if self.idle else time
@@ -87,7 +91,7 @@ def told(beside: Any, first: int) -> tuple[Any, Any, int]:
         deadline = time.monotonic() + 60
         while beside._since is not None and beside._told.empty() and time.monotonic() < deadline:
             time.sleep(0.001)
-        seen, then = beside(PLANES, Fraction(index, 20), False, [])
+        seen, then, _ = beside(PLANES, Fraction(index, 20), False, [])
         if seen is not None:
             return seen, then, index
     raise AssertionError("nothing was ever told")
@@ -95,9 +99,9 @@ def told(beside: Any, first: int) -> tuple[Any, Any, int]:
 
 def test_the_first_picture_waits_and_no_other_does(held: Held, beside: Any) -> None:
     first, second = [place()], [place()]
-    assert beside(PLANES, Fraction(0), False, first) == ("seen at 0", first)
-    assert beside(PLANES, Fraction(1, 20), False, second) == (None, ()), "it is held, and this came back"
-    assert beside(PLANES, Fraction(2, 20), False, []) == (None, ())
+    assert beside(PLANES, Fraction(0), False, first) == Told("seen at 0", first)
+    assert beside(PLANES, Fraction(1, 20), False, second) == Told(), "it is held, and this came back"
+    assert beside(PLANES, Fraction(2, 20), False, []) == Told()
     held.go.set()
     seen, then, _ = told(beside, 3)
     assert seen == "seen at 1/20" and then is second
@@ -111,14 +115,14 @@ def test_what_is_late_is_of_no_use_and_the_picture_waits(held: Held, beside: Any
     beside(PLANES, since, False, [place()])
     held.go.set()
     now, held.idle = [place()], True
-    assert beside(PLANES, since + later, False, now) == (f"seen at {since}", now), "the same part, of this picture"
+    assert beside(PLANES, since + later, False, now) == Told(f"seen at {since}", now), "the same part, of this picture"
     assert held.looks == 3
 
 
 def test_pictures_that_seldom_come_wait(held: Held, beside: Any) -> None:
     for index in range(4):
         here = [place()]
-        assert beside(PLANES, Fraction(index, 4), False, here) == (f"seen at {Fraction(index, 4)}", here)
+        assert beside(PLANES, Fraction(index, 4), False, here) == Told(f"seen at {Fraction(index, 4)}", here)
 
 
 def test_after_a_jump_the_next_picture_is_asked_for_without_a_rest(
@@ -132,7 +136,7 @@ def test_after_a_jump_the_next_picture_is_asked_for_without_a_rest(
     assert seen == "seen at 1/20" and beside._since is None, "it rests"
     beside.soon()
     now = Fraction(index + 1, 20)
-    assert beside(PLANES, now, False, []) == (None, ()), "and does not wait"
+    assert beside(PLANES, now, False, []) == Told(), "and does not wait"
     assert beside._since == now
     held.owing = True
     _, _, index = told(beside, index + 2)
@@ -145,7 +149,7 @@ def test_after_a_cut_the_picture_waits_and_nothing_from_before_is_told(held: Hel
     beside.restart()
     held.go.set()
     after = [place()]
-    assert beside(PLANES, Fraction(2, 20), False, after) == ("seen at 1/10", after)
+    assert beside(PLANES, Fraction(2, 20), False, after) == Told("seen at 1/10", after)
     assert held.restarts == 1
     assert told(beside, 3)[0] != "seen at 1/20"
 
@@ -192,15 +196,33 @@ def test_a_face_goes_along_with_its_place_or_is_looked_for_nearby() -> None:
     look: Any = SimpleNamespace(near=lambda *given: asked.append(given))
     one = place()
     one.place.box = (17.0, 6.0, 37.0, 26.0)  # it walked on: 7 to the right, 4 up
-    moved = found_now(look, PLANES, found, [one], [])
+    moved = found_now(look, PLANES, found, Told(None, [one]), [])
     assert moved.box == (18.0, 7.0, 36.0, 25.0) and moved.points[0].tolist() == [27.0, 16.0] and not asked
     others = [(1.0, 2.0, 3.0, 4.0)]
-    assert found_now(look, PLANES, found, [], others) is found, "nobody sees it any more"
+    assert found_now(look, PLANES, found, Told(), others) is found, "nobody sees it any more"
     assert asked[0][0] is PLANES and asked[0][2] is others
     look.near = lambda *_: near
-    assert found_now(look, PLANES, found, [], others) is near
+    assert found_now(look, PLANES, found, Told(), others) is near
     one.place.missed = 3
-    assert found_now(look, PLANES, found, [one], others) is near, "a place that is lost stays where it was"
+    assert found_now(look, PLANES, found, Told(None, [one]), others) is near, "a place that is lost stays where it was"
+
+
+def test_a_face_of_no_place_lies_where_the_camera_left_it(held: Held, beside: Any) -> None:
+    right, up = (CameraMotion(np.eye(2), np.array(by)) for by in ([8.0, 0.0], [0.0, -3.0]))
+    beside(PLANES, Fraction(0), False, [])
+    beside.moved(right)
+    beside(PLANES, Fraction(1, 20), False, [])  # asked, after it had moved
+    beside.moved(right)
+    beside.moved(up)
+    held.go.set()
+    while beside._told.empty():
+        time.sleep(0.001)
+    answer = beside(PLANES, Fraction(2, 20), False, [])
+    assert answer.camera.shift.tolist() == [8.0, -3.0]
+    found = Keypoints((11.0, 11.0, 29.0, 29.0), np.full((5, 2), 20.0), 0.5)
+    look: Any = SimpleNamespace(near=lambda *_: None)
+    moved = found_now(look, PLANES, found, answer, [])
+    assert moved.box == (19.0, 8.0, 37.0, 26.0) and moved.points[0].tolist() == [28.0, 17.0]
 
 
 def test_what_was_said_of_a_place_counts_while_that_is_the_same_and_seen() -> None:
@@ -231,7 +253,7 @@ def test_what_came_meanwhile_is_told_what_a_late_survey_found(monkeypatch: pytes
             found = Keypoints((402.0, 302.0, 438.0, 338.0), np.full((5, 2), 420.0), 0.8)
             seen = SimpleNamespace(faces=(found,), opinion=lambda _: 2.0, denies=lambda _: True)
             seen.evidence = partial(Surveyed.evidence, seen)
-            answer = (seen, []) if late else seen
+            answer = Told(seen, []) if late else seen
             monkeypatch.setattr(detect, "_beside" if late else "_survey", lambda *_, answer=answer: answer)
             monkeypatch.setattr(detect._look, "near", lambda *_, found=found: found)
             detect._look_over(frame)

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamdeid.detection.tiles import INPUT, SEEN, Rounds, Tile, close_tiles, least_face, tiles_of, with_turned
+from streamdeid.core.camera_motion import CameraMotion
+from streamdeid.detection.tiles import (
+    INPUT,
+    SEEN,
+    Rounds,
+    Tile,
+    close_tiles,
+    least_face,
+    still_in,
+    tile_for,
+    tiles_of,
+    with_turned,
+)
 
 SIZES = [(1280, 720), (1920, 1080), (640, 352), (360, 288), (1080, 1920), (512, 512), (161, 97), (3840, 2160)]
 
@@ -130,3 +143,48 @@ def test_a_box_at_an_inner_side_is_cut_and_one_at_the_border_of_the_picture_is_n
     assert tile.cuts((50, 100, 90, 140), size)
     assert not tile.cuts((0, 150, 40, 190), size)
     assert not tile.cuts((60, 150, 100, 190), size)
+
+
+def test_what_a_camera_that_moves_brings_into_view_is_searched_at_once() -> None:
+    size = (1280, 720)
+    tiles = with_turned(tiles_of(size, least_face(size)))
+    rounds = Rounds(tiles, 32)
+    rounds.due(())
+    usual = {n for n in rounds.due(()) if not tiles[n].turn}
+    left = CameraMotion(np.eye(2), np.array([20.0, 0.0]))  # what comes in is at the left
+    rounds.moved(left)
+    few = set(rounds.due(()))
+    rounds.moved(left)
+    more = {n for n, tile in enumerate(tiles) if not tile.turn and tile.x0 == 0}
+    assert more <= set(rounds.due(())) and not more <= few | usual, "40 pixels are two of the smallest faces"
+    rounds.moved(left)
+    assert not more <= set(rounds.due(())), "and then nothing is new"
+    back = CameraMotion(np.eye(2), np.array([-20.0, 0.0]))
+    for motion in (back, left, back, left):  # it shakes: what comes in was there before
+        rounds.moved(motion)
+        assert not more <= set(rounds.due(()))
+
+
+def test_what_a_camera_takes_out_of_its_tile_is_followed_in_another() -> None:
+    tiles = with_turned(tiles_of((1280, 720), 20.0))
+    box = 300.0, 300.0, 330.0, 330.0
+    number = tile_for(tiles, box)
+    assert still_in(tiles, number, box) == number
+    there = 1000.0, 300.0, 1030.0, 330.0
+    other = still_in(tiles, number, there)
+    assert other == tile_for(tiles, there) != number and seen(tiles[other], there) > 0
+
+
+def test_while_the_camera_moves_all_tiles_have_their_turn_in_half_the_time() -> None:
+    tiles = tiles_of((1280, 720), 16.0)
+    still = CameraMotion(np.eye(2), np.array([3.0, 0.0]))
+    back = CameraMotion(np.eye(2), np.array([-3.0, 0.0]))
+    for moving in (False, True):
+        rounds, searched = Rounds(tiles, 32), 0
+        rounds.due(())
+        for frame in range(32):
+            if moving:
+                rounds.moved(back if frame % 2 else still)
+            searched += len(rounds.due(()))
+        fewest = (2 if moving else 1) * len(tiles)
+        assert searched >= fewest - 1

@@ -23,7 +23,7 @@ from streamdeid.cli.main import main
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.detection.deadline import MOST_FACES, TimedDetector
-from streamdeid.detection.guard import Watch, checked
+from streamdeid.detection.guard import Change, Watch, checked
 from streamdeid.errors import FailedClosed, InputError, SettingsError
 from streamdeid.protect.self_test import known_face
 from streamdeid.runs import parts, session
@@ -251,7 +251,7 @@ def test_too_many_faces_are_refused_at_once() -> None:
 
 def watch(detect: Any) -> Watch:
     """A watch without scene cuts."""
-    return Watch(detect, lambda levels: False, lambda: None)
+    return Watch(detect, lambda levels: Change(), lambda: None)
 
 
 @pytest.mark.parametrize("error", [RuntimeError("graph\nbroke"), MemoryError(), OSError(5, "I/O"), RecursionError()])
@@ -285,7 +285,7 @@ def test_a_cut_is_told_before_the_detector_is_asked() -> None:
         told.append("asked")
         return []
 
-    seen = Watch(detect, lambda levels: len(told) == 1, lambda: told.append("cut"))
+    seen = Watch(detect, lambda levels: Change(cut=len(told) == 1), lambda: told.append("cut"))
     for index in range(3):
         seen(frame(index))
     assert told == ["asked", "cut", "asked", "asked"] and seen.cuts == 1
@@ -307,11 +307,11 @@ def test_the_last_frame_of_a_scene_is_told(times: list[int], cuts: list[int], la
     asked: list[Any] = []
     frames = [replace(frame(n), time=Fraction(time, 25)) for n, time in enumerate(times)]
 
-    def is_cut(levels: Any) -> bool:
+    def change(levels: Any) -> Change:
         asked.append(levels)
-        return len(asked) - 1 in cuts
+        return Change(cut=len(asked) - 1 in cuts)
 
-    watch = Watch(lambda _: told.append("asked") or [], is_cut, lambda: told.append("cut"), lambda: told.append("last"))
+    watch = Watch(lambda _: told.append("asked") or [], change, lambda: told.append("cut"), lambda: told.append("last"))
     for number, one in enumerate(frames):
         told.append(str(number))
         watch.foresee(one, frames[number + 1] if number + 1 < len(frames) else None)
@@ -327,9 +327,9 @@ def test_both_sides_of_a_jump_are_told(recorded: bool) -> None:
     told: list[str] = []
     asked: list[Any] = []
 
-    def is_cut(levels: Any) -> bool:
+    def change(levels: Any) -> Change:
         asked.append(levels)
-        return False
+        return Change(jumped=len(asked) == 4)
 
     def detect(one: Frame) -> list[Face]:
         told.append(str(one.index))
@@ -338,7 +338,7 @@ def test_both_sides_of_a_jump_are_told(recorded: bool) -> None:
     def tell(word: str) -> Callable[[], None]:
         return lambda: told.append(word)
 
-    watch = Watch(detect, is_cut, tell("cut"), tell("last"), lambda: len(asked) == 4, tell("all"))
+    watch = Watch(detect, change, tell("cut"), tell("last"), tell("all"))
     frames = [replace(frame(n), time=Fraction(n, 25)) for n in range(6)]
     for number, one in enumerate(frames[:5]):
         if recorded:

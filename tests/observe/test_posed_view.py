@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from streamdeid.aam.fit import FitModel
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.observe.keypoint_pose import KeypointPose, MeanHead
 from streamdeid.observe.posed_view import PosedReader, PosedView
@@ -147,3 +148,18 @@ def test_a_mesh_that_the_landmarker_is_sure_of_tells_the_pose_where_no_points_we
     assert abs(math.degrees(view.pose.yaw)) < 4
     assert view.pose.size == pytest.approx(width, rel=0.15)
     assert PosedReader(head)(replace(sure, presence=0.6), 0.0) is None
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_a_head_before_a_camera_that_is_turned_keeps_its_view(head: MeanHead, told: bool) -> None:
+    """Sideways by two of its widths in a frame: farther than a head goes. Whoever is told that the camera did it goes
+    on, and nothing lags behind."""
+    reader, views, last = PosedReader(head), [], 0.0
+    for index, x in enumerate([100.0, 180.0, 40.0, 150.0, 250.0, 100.0]):
+        if told and index:
+            reader.carried(CameraMotion(np.eye(2), np.array([x - last, 0.0])))
+        last = x
+        views.append(reader(face(head, x=x), index / 25))
+    assert [view is not None for view in views] == [True, *[told] * 5]
+    beside = [view.pose.x - view.box[0] for view in views if view is not None]
+    assert beside == pytest.approx(beside[:1] * len(beside), abs=0.5)

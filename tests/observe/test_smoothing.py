@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.pose import HeadPose
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.observe.smoothing import FaceSmoother, OneEuro
 from tests.drawn_faces import pose_at, rotation
 
@@ -110,3 +111,36 @@ def test_a_trembling_head_gets_steadier_and_stays_a_rotation(model: AppearanceMo
         outs.append(steady.yaw)
         np.testing.assert_allclose(steady.rotation @ steady.rotation.T, np.eye(3), atol=1e-9)
     assert np.std(outs[30:]) < 0.85 * np.std(ins[30:])
+
+
+def test_nothing_of_a_cameras_own_motion_is_smoothed_away(model: AppearanceModel) -> None:
+    """A head that hardly moves, before a camera that stands and one that shakes, rolls and zooms: what is smoothed is
+    the same, moved as the camera was."""
+    rng = np.random.default_rng(6)
+    still, moved = FaceSmoother(), FaceSmoother()
+    last = CameraMotion(np.eye(2), np.zeros(2))
+    for index in range(20):
+        x, y, roll = rng.normal((160, 165, 0.1), (2, 2, 0.02))
+        pose = pose_at(model, 150.0, (x, y), roll=roll)
+        frontal = model.mean_shape + rng.normal(0, 0.5, model.mean_shape.shape)
+        angle, scale = rng.uniform(-0.1, 0.1), rng.uniform(0.9, 1.1)
+        turn = scale * np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        camera = CameraMotion(turn, rng.uniform(-60, 60, 2))
+        if index:
+            moved.carried(camera.after(last.inverse()))
+        last = camera
+        here, points = still(pose, frontal, index / _RATE)
+        there, others = moved(seen_by(camera, pose), frontal, index / _RATE)
+        expected = seen_by(camera, here)
+        np.testing.assert_allclose(others, points, atol=1e-6)
+        assert there.scale == pytest.approx(expected.scale, rel=1e-3)
+        assert there.roll == pytest.approx(expected.roll, abs=1e-3)
+        # Shifts are smoothed in units of the scale, so a zoom leaves a little.
+        assert np.abs(there.to_image(points, model.depth) - expected.to_image(points, model.depth)).max() < 1.5
+
+
+def seen_by(camera: CameraMotion, pose: HeadPose) -> HeadPose:
+    """A pose after the camera moved."""
+    turn = np.eye(3)
+    turn[:2, :2] = camera.matrix / camera.scale
+    return HeadPose(pose.scale * camera.scale, turn @ pose.rotation, camera.points(pose.shift))

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Box
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face, Track
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.observe.keypoint_pose import KeypointPose
@@ -400,3 +402,44 @@ def test_a_face_does_not_come_back_for_a_moment_that_is_known_late() -> None:
         poses.decided([planned(track(index), found)], pending)
         places.append(found is not None)
     assert places == [True] * 7 + [False] * 10
+
+
+def test_a_camera_that_shakes_changes_nothing_that_is_held() -> None:
+    """Points that jump and are back, a gap, a lost face, and points that jump and stay: every view lies where it would
+    have lain, moved as the camera was, and what is covered besides, too."""
+    views = [view(n) for n in range(6)] + [elsewhere(n) for n in range(6, 10)] + [view(n) for n in range(10, 14)]
+    views += [elsewhere(n) for n in range(14, 30)]
+    given: list[PosedView | None] = [*views[:3], None, *views[4:]]
+    still = held_before_a_camera(given, np.zeros((30, 2)))
+    shakes = np.random.default_rng(4).uniform(-40, 40, (30, 2))
+    for before, now, (dx, dy) in zip(still, held_before_a_camera(given, shakes), shakes, strict=True):
+        assert (before is None) == (now is None)
+        if before is not None and now is not None:
+            there = before.carried(CameraMotion(np.eye(2), np.array([dx, dy])))
+            assert now.pose.x == pytest.approx(there.pose.x) and now.pose.y == pytest.approx(there.pose.y)
+            np.testing.assert_allclose(now.places, there.places)
+    assert any(one is not None and one.besides for one in still)
+
+
+def held_before_a_camera(views: Sequence[PosedView | None], offsets: NDArray[np.float64]) -> list[PosedView | None]:
+    """The views that are shown where the camera's picture lies by offsets (n, 2) in each frame."""
+    made, places = frames(views), []
+    camera = [CameraMotion(np.eye(2), offset) for offset in offsets]
+    for index, (pending, there) in enumerate(zip(made, camera, strict=True)):
+        pending.camera = there.after(camera[index - 1].inverse()) if index else None
+        seen = pending.seen[NUMBER]
+        seen.posed = None if seen.posed is None else seen.posed.carried(there)
+        one = track(index, seen=index != 8)
+        box = there.box(one.box)
+        pending.tracks = [replace(one, box=box, face=None if one.face is None else replace(one.face, box=box))]
+    poses = HeldPoses()
+    for index, pending in enumerate(made):
+        if pending.camera is not None:
+            poses.carried(pending.camera)
+        (one,), later = pending.tracks, made[index + 1 : index + 21]
+        going = Going(pending.frame, 1, later, pending.tracks, known=True)
+        own = pending.seen[NUMBER].posed
+        found = poses.of_lost(one, going) if one.face is None else poses.of_seen(one, own, going, away=False)
+        poses.decided([planned(one, found)], pending)
+        places.append(found)
+    return places

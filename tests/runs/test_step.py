@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, cast
 
@@ -14,7 +15,8 @@ from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.protect.pending import PendingFrame, SeenTrack, Waiting
 from streamdeid.protect.plan import Deidentifier, settled
 from streamdeid.runs.step import Step, WithLookAhead, filtered
-from streamdeid.tracking.lookahead import LookAhead, Noted
+from streamdeid.tracking.lookahead import LookAhead
+from streamdeid.tracking.noted import Noted
 
 BOX = 10.0, 10.0, 40.0, 40.0
 PLANES = Planes(np.zeros((80, 96), np.uint8), np.zeros((40, 48), np.uint8), np.zeros((40, 48), np.uint8))
@@ -98,6 +100,11 @@ def test_who_was_seen_one_frame_later_is_covered_in_a_frame_that_was_not_looked_
     chosen.unlooked = [seen]
     assert settled(step, waiting, []) == [seen], "it is the one that is decided now"
     assert waiting[0].seen[7] == SeenTrack(5, ambiguous=True), "and shows whom it shows later"
+    moved = frame(0)
+    moved.noted = replace(cast(Noted, moved.noted), offset=np.array([30.0, -5.0]))
+    step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, chosen))
+    (there,) = settled(step, [moved, *(frame(n) for n in range(1, 9)), frame(9, t7=SeenTrack(5, True))], [])
+    assert there.box == (BOX[0] + 30, BOX[1] - 5, BOX[2] + 30, BOX[3] - 5), "where it was before the camera moved on"
     chosen._covered, chosen.unlooked, again = [seen], [seen], [frame(n) for n in range(9)]
     step = WithLookAhead(cast(Deidentifier, Decides()), cast(LookAhead, chosen))
     assert settled(step, again, []) == [seen], "whoever is covered already is not covered twice"

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Box
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.luma_pyramid import luma_pyramid
 from streamdeid.tracking.evident import evident, refuted
-from streamdeid.tracking.lookahead import LookAhead, Noted
+from streamdeid.tracking.lookahead import LookAhead
+from streamdeid.tracking.noted import Noted
 from streamdeid.tracking.tracker import FaceTracker
 
 RATE = 25
@@ -420,3 +422,40 @@ def test_live_what_may_be_a_face_is_covered_for_two_frames_and_let_go() -> None:
     once = [[face(300, evidence=0.55)], [face(300, evidence=0.55)], *[[] for _ in range(6)]]
     assert [len(tracks) for tracks in run(once, ahead=0)][:4] == [1, 1, 0, 0]
     assert not any(run(once))  # a recording knows that no more came
+
+
+@pytest.mark.parametrize("ahead", [0, RATE])
+def test_a_lost_face_stays_where_it_is_before_a_camera_that_moves(ahead: int) -> None:
+    """The camera shakes by more than a face, and for a while nobody sees one: it is covered where it is, and not much
+    beside it; in recordings before it was first seen, too."""
+    offsets = np.random.default_rng(2).uniform(-45, 45, (60, 2))
+    place = [face(300 + float(x), 200 + float(y), side=36.0) for x, y in offsets]
+    missing = {*range(4), *range(24, 33)}
+    tracker, lookahead = FaceTracker(size=SIZE), LookAhead(0.5, SIZE)
+    waiting: Waiting = deque()
+    shown = []
+    for index, one in enumerate(place):
+        motion = CameraMotion(np.eye(2), offsets[index] - offsets[index - 1]) if index else None
+        if motion is not None:
+            tracker.moved(motion)
+        tracks = tracker.update([] if index in missing else [one], Fraction(index, RATE))
+        waiting.append((tracks, lookahead.note(tracks, Fraction(index, RATE), (BLANK,), motion)))
+        if len(waiting) > ahead:
+            shown.append(oldest(lookahead, waiting))
+    while waiting:
+        shown.append(oldest(lookahead, waiting))
+    for index in range(0 if ahead else 4, 60):
+        x0, y0, x1, y1 = place[index].box
+        assert holds(shown[index], (x0 + 4, y0 + 4, x1 - 4, y1 - 4)), index
+        assert all(track.box[2] - track.box[0] <= 1.6 * 36 + 1e-6 for track in shown[index])
+
+
+def test_places_of_a_scene_lie_where_its_first_picture_has_them() -> None:
+    lookahead = LookAhead(0.5, SIZE)
+    zoom, box = CameraMotion(1.5 * np.eye(2), np.array([0.0, 0.0])), np.array([10.0, 20.0, 30.0, 50.0])
+    assert lookahead.note([], Fraction(0), (BLANK,)).steady(box) is box
+    noted = lookahead.note([], Fraction(1), (BLANK,), zoom)
+    np.testing.assert_allclose(noted.here(box) - box, [160, 120, 160, 120])  # as the middle of the picture went
+    np.testing.assert_allclose(noted.steady(noted.here(box)), box)
+    lookahead.cut()
+    assert lookahead.note([], Fraction(2), (BLANK,)).here(box) is box

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from streamdeid.core.arrays import Box
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.luma_pyramid import luma_pyramid
-from streamdeid.tracking.lookahead import LookAhead, Noted
+from streamdeid.tracking.lookahead import LookAhead
+from streamdeid.tracking.noted import Noted
 from streamdeid.tracking.tracker import FaceTracker
 from tests.tracking.test_lookahead import BLANK, RATE, SIZE, face, picture
 
@@ -282,9 +284,11 @@ def test_whom_a_look_found_is_somebody_else_for_the_next_one() -> None:
     assert first != second and not others and len(known) == 1
 
 
-def test_who_is_seen_after_a_frame_that_was_not_looked_at_was_there() -> None:
+@pytest.mark.parametrize("shake", [0.0, 60.0])
+def test_who_is_seen_after_a_frame_that_was_not_looked_at_was_there(shake: float) -> None:
     """Somebody comes out behind a pillar: a look sees nobody, the next frame has none, in the one after it a face
-    is seen."""
+    is seen. The camera may shake meanwhile by the face's width."""
+    offsets = shake * (np.arange(50) % 2)
     tracker, lookahead = FaceTracker(size=SIZE), LookAhead(0.5, SIZE)
     looked: list[int] = []
     noted = []
@@ -294,8 +298,13 @@ def test_who_is_seen_after_a_frame_that_was_not_looked_at_was_there() -> None:
         return somebody(0, box) if now >= 20 else None
 
     for index in range(50):
-        tracks = tracker.update([face(300)] if index >= 30 else [], Fraction(index, RATE))
-        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), luma_pyramid(HEAD))))
+        step = offsets[index] - offsets[index - 1] if index else 0.0
+        camera = CameraMotion(np.eye(2), np.array([step, 0.0])) if step else None
+        if camera is not None:
+            tracker.moved(camera)
+        tracks = tracker.update([face(300 + offsets[index])] if index >= 30 else [], Fraction(index, RATE))
+        seen = luma_pyramid(np.roll(HEAD, int(offsets[index]), axis=1))
+        noted.append((tracks, lookahead.note(tracks, Fraction(index, RATE), seen, camera)))
     later, unlooked = [one for _, one in noted], {}
     for now, (tracks, one) in enumerate(noted):
         lookahead.shown(tracks, one, later[now + 1 :], look)

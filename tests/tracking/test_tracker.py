@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Box
+from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.faces import Face, Keypoints, Track
 from streamdeid.core.protocols import Tracker
 from streamdeid.errors import SettingsError
@@ -432,3 +433,35 @@ def test_hidden_people_stay_covered(rate: int) -> None:
     result = measured(rate)
     assert result.hidden > 100
     assert result.uncovered == 0
+
+
+def test_a_camera_that_is_turned_takes_nobody_along() -> None:
+    """Faces of 20 pixels before a camera that shakes by more than their size: whoever is told how it moved has the same
+    two people, and covers a lost one where he is; who is not told loses them."""
+    shakes = np.random.default_rng(5).uniform(-40, 40, (30, 2))
+    numbers: dict[bool, set[int]] = {}
+    for told in (True, False):
+        tracker, last, seen = FaceTracker(), np.zeros(2), set()
+        for index, offset in enumerate(shakes):
+            if told:
+                tracker.moved(CameraMotion(np.eye(2), offset - last))
+            last = offset
+            places = [np.array([200.0, 100.0]) + offset, np.array([280.0 + index, 100.0]) + offset]
+            faces = [face(*place, side=20.0) for place in (places[:1] if index in (12, 13) else places)]
+            tracks = tracker.update(faces, index * FRAME)
+            seen |= {track.number for track in tracks}
+            if told and index in (12, 13):
+                x, y = places[1]
+                assert holds(tracks[1].box, (x - 9, y - 9, x + 9, y + 9)) and tracks[1].missed == index - 11
+                assert tracks[1].box[2] - tracks[1].box[0] < 60
+        numbers[told] = seen
+    assert numbers[True] == {1, 2} and len(numbers[False]) > 2
+
+
+def test_a_zoom_makes_a_track_larger_too() -> None:
+    tracker = FaceTracker()
+    tracker.update([face(100, 100, 40)], Fraction(0))
+    zoom = CameraMotion(3 * np.eye(2), np.array([-20.0, 0.0]))
+    tracker.moved(zoom)
+    (track,) = tracker.update([face(280, 300, 120)], FRAME)
+    assert track.number == 1 and not track.ambiguous

@@ -15,6 +15,7 @@ from streamdeid.core.whose import Whose
 from streamdeid.errors import FailedClosed
 from streamdeid.report.counts import Counts
 from streamdeid.runs.again import RecordedFrames, RecordedTracks
+from streamdeid.runs.filmed_again import FilmedAgain
 from streamdeid.runs.parts import decided, lookahead_frames, open_sink, read_ahead, write_behind
 from streamdeid.runs.segments.cutting import SegmentSpan
 from streamdeid.runs.segments.deciding import Numbers, Whole
@@ -155,7 +156,7 @@ def rendered(
     info = source.info
     recorded = RecordedFrames(Analysis(header, DecidedFrames(parts), AnalysisEnd({}, None, "")))
     deidentifier = decided(session, _Given(surrogates), recorded, (info.width, info.height))
-    step: Step[None] = Step(recorded.faces, RecordedTracks(recorded, span.begin), deidentifier)
+    step: Step[None] = Step(FilmedAgain(recorded.faces), RecordedTracks(recorded, span.begin), deidentifier)
     frames = source.between(span.times, span.begin, span.end, number=span.begin)
     with contextlib.closing(read_ahead(frames)) as coming:
         for done in filtered(coming, step, lookahead_frames(session.settings, info)):
