@@ -50,7 +50,7 @@ class LateSurvey:
     def moved(self, motion: CameraMotion) -> None:
         """The camera moved before the next picture."""
         self._survey.moved(motion)
-        self._camera = motion if self._camera is None else motion.after(self._camera)
+        self._camera = motion.after(self._camera)
 
     def close(self) -> None:
         """Nothing is to be ended."""

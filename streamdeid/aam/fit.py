@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.piecewise_affine import WarpTable, sample, spread
 from streamdeid.aam.pose import HeadPose
-from streamdeid.aam.procrustes import Similarity, align
+from streamdeid.aam.procrustes import align
 from streamdeid.aam.solid_face import SolidFace
 from streamdeid.aam.train import normalised_grey
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.kernel_cache import kernel
+from streamdeid.core.similarity import Similarity
 
 CONVERGED = 0.7
 """Residual (share of the texture's norm that the model cannot explain) up to which a fit counts as converged."""

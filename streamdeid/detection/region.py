@@ -20,5 +20,5 @@ class LandmarkRegion:
 
     def moved(self, camera: CameraMotion) -> LandmarkRegion:
         """The same after the camera moved."""
-        x, y = camera.points(np.array(self.centre)).tolist()
+        x, y = camera(np.array(self.centre)).tolist()
         return LandmarkRegion((x, y), self.side * camera.scale, self.angle + camera.angle)

@@ -22,7 +22,7 @@ from streamdeid.core.frames import Planes
 from streamdeid.detection.centerface import CenterFace, Seen, rounded
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.in_view import InView
-from streamdeid.detection.tiles import least_face
+from streamdeid.detection.tiles import least_face, within
 
 FOUND = 0.3
 """Score from which something may be a face that was not known: of 219 heads in 49 frames 200 have it, and 0.35 other
@@ -101,7 +101,7 @@ class Surveyed:
         x0, y0, x1, y1 = (v - self._corner[axis] for v, axis in zip(box, (0, 1, 0, 1), strict=True))
         side = max(x1 - x0, y1 - y0)
         width = side * self._scale
-        if width < _BARS[0][0] or side > self._most or (self._window is not None and not _within(box, self._window)):
+        if width < _BARS[0][0] or side > self._most or (self._window is not None and not within(box, self._window)):
             return None
         scores, (wide, high) = self._seen.scores, self._seen.cell
         x, y = (x0 + x1) / 2, (y0 + y1) / 2
@@ -126,7 +126,7 @@ class Surveyed:
             return False
         more = _BESIDE_SEAM * side
         around = box[0] - more, box[1] - more, box[2] + more, box[3] + more
-        return self._window is None or _within(around, self._window)
+        return self._window is None or within(around, self._window)
 
     def _contrast(self, box: Box) -> float:
         """`contrast` of what is in a box; 0 outside the picture."""
@@ -265,13 +265,9 @@ def _passed(last: Fraction | None, time: Fraction, pause: Fraction) -> bool:
     return last is None or not 0 <= time - last < pause
 
 
-def _within(box: Box, window: Box) -> bool:
-    return box[0] >= window[0] and box[1] >= window[1] and box[2] <= window[2] and box[3] <= window[3]
-
-
 def _small(box: Box, window: Box, most: float) -> bool:
     """Whether a face has at most this longer side, and is whole in a window, all in pixels."""
-    return max(box[2] - box[0], box[3] - box[1]) <= most and _within(box, window)
+    return max(box[2] - box[0], box[3] - box[1]) <= most and within(box, window)
 
 
 def contrast(grey: NDArray[np.uint8]) -> float:

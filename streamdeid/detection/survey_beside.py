@@ -126,7 +126,7 @@ class SurveyBeside:
         """The camera moved before the next picture."""
         self._survey.moved(motion)
         if self._since is not None:
-            self._camera = motion if self._camera is None else motion.after(self._camera)
+            self._camera = motion.after(self._camera)
 
     def close(self) -> None:
         """End the thread, once it is done with what it looks at."""
@@ -199,7 +199,7 @@ def found_now(look: SecondLook, planes: Planes, found: Keypoints, told: Told, se
     shared = overlap(np.array([box]), np.array([one.box for one in followed]).reshape(-1, 4))[0]
     if shared.max(initial=0.0) < SAME_FACE:
         if told.camera is not None:
-            found = Keypoints(told.camera.box(found.box), told.camera.points(found.points), found.score)
+            found = Keypoints(told.camera.box(found.box), told.camera(found.points), found.score)
         return look.near(planes, as_detected(found.box), seen) or found
     one = followed[int(shared.argmax())]
     before, now = np.reshape(one.box, (2, 2)), np.reshape(one.place.box, (2, 2))

@@ -163,14 +163,14 @@ class Rounds:
         self._steps = 2
         old = self._view.moved(motion)
         if old is not None:
-            self._extra = self._extra | {n for n in self._upright if not _within(_box(self._tiles[n]), old)}
+            self._extra = self._extra | {n for n in self._upright if not within(_box(self._tiles[n]), old)}
 
 
 def _box(tile: Tile) -> Box:
     return float(tile.x0), float(tile.y0), float(tile.x1), float(tile.y1)
 
 
-def _within(box: Box, other: Box) -> bool:
+def within(box: Box, other: Box) -> bool:
     """Whether nothing of a box lies beside another one."""
     return box[0] >= other[0] and box[1] >= other[1] and box[2] <= other[2] and box[3] <= other[3]
 

@@ -83,7 +83,7 @@ class KeypointPose:
 
     def carried(self, camera: CameraMotion) -> KeypointPose:
         """The same head after the camera moved."""
-        x, y = camera.points(np.array([self.x, self.y])).tolist()
+        x, y = camera(np.array([self.x, self.y])).tolist()
         return replace(self, x=x, y=y, size=self.size * camera.scale, roll=_wrapped(self.roll + camera.angle))
 
     def head_pose(self, head: MeanHead) -> HeadPose:
@@ -162,7 +162,7 @@ class PoseFilter:
             return
         x0, y0, unit = self._start
         x, y = value[:2] / _UNITS[:2] * unit + (x0, y0)
-        place = (camera.points(np.array([x, y])) - (x, y)) / unit
+        place = (camera(np.array([x, y])) - (x, y)) / unit
         self._smooth.moved(_UNITS * np.array([*place, math.log(camera.scale), 0.0, 0.0, camera.angle]))
         self._last = self._last[0], self._last[1] + camera.angle
 

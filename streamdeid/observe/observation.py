@@ -14,7 +14,6 @@ from streamdeid.aam.appearance_model import AppearanceModel
 from streamdeid.aam.fit import Fit, FitModel, fit
 from streamdeid.aam.piecewise_affine import sample
 from streamdeid.aam.pose import HeadPose, pose_of
-from streamdeid.aam.procrustes import Similarity
 from streamdeid.aam.train import normalised_grey
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.camera_motion import CameraMotion
@@ -22,6 +21,7 @@ from streamdeid.core.colour import LUMA, rectangle_to_rgb
 from streamdeid.core.faces import Face, Keypoints
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import FOREHEAD, LEFT_EYE, MOUTH_CORNERS, NOSE_TIP, OUTLINE, RIGHT_EYE
+from streamdeid.core.similarity import Similarity
 from streamdeid.observe.glasses import Glasses, GlassesReader
 from streamdeid.observe.outline import bulge
 from streamdeid.observe.signals import SignalReader, Signals, relative_sharpness
@@ -195,7 +195,7 @@ class Observer:
         self._smooth.carried(camera)
         self._turned.carried(camera)
         if self._last is not None:
-            self._expected = camera.points(self._last[0] if self._expected is None else self._expected)
+            self._expected = camera(self._last[0] if self._expected is None else self._expected)
 
     def _observed(self, sampled: SampledFace, face: Face, time: float) -> Observation:
         model, raw = self._fitting.model, sampled.raw

@@ -64,7 +64,7 @@ class FaceSmoother:
             return
         scale = float(np.exp(value[0] / _LEVER))
         place = value[1:3] * scale
-        now = camera.points(place) / (scale * camera.scale)
+        now = camera(place) / (scale * camera.scale)
         turn = np.array([0.0, 0.0, -_LEVER * camera.angle])
         self._pose.moved(np.concatenate([[_LEVER * np.log(camera.scale)], now - value[1:3], turn]))
 

@@ -109,7 +109,7 @@ class Going:
         camera: CameraMotion | None = None
         for place, one in enumerate(self.later, start=1):
             if one.camera is not None:
-                camera = one.camera if camera is None else one.camera.after(camera)
+                camera = one.camera.after(camera)
             seen = self.seen(track, one)
             if seen is not None and seen.posed is not None and not seen.posed.held:
                 view = seen.posed if camera is None else seen.posed.carried(camera.inverse())

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from streamdeid.core.arrays import Flags, Floats, Plane
+from streamdeid.core.arrays import Floats, Plane
 from streamdeid.core.camera_motion import CameraMotion
 from streamdeid.core.luma_pyramid import smallest
 
@@ -81,7 +81,7 @@ def camera_motion(before: Plane, after: Plane, size: tuple[int, int]) -> tuple[C
     if not 1 / _MOST_ZOOM <= motion.scale <= _MOST_ZOOM or abs(motion.angle) > _MOST_ROLL:
         return still
     places = np.array([[0.5, 0.5], [0.0, 0.0], [1.0, 1.0]]) * np.array(size)
-    farthest = np.linalg.norm(motion.points(places) - places, axis=1).max()
+    farthest = np.linalg.norm(motion(places) - places, axis=1).max()
     left = _left(before, after, np.asarray(matrix, dtype=np.float64))
     return (motion, left) if farthest >= _LEAST * max(size) and left <= _LEFT else still
 
@@ -99,19 +99,14 @@ def _left(before: Plane, after: Plane, matrix: Floats) -> float:
     size = before.shape[1], before.shape[0]
     inside = cv2.warpAffine(np.full_like(before, 255), matrix, size, flags=cv2.INTER_NEAREST) > 0
     moved = cv2.warpAffine(before, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    apart = float(cv2.absdiff(after, before)[inside].sum())
-    if _parted(np.where(inside, cv2.absdiff(after, moved), 0), np.where(inside, cv2.absdiff(after, before), 0), inside):
-        return math.inf
-    return float(cv2.absdiff(after, moved)[inside].sum()) / max(apart, 1.0)
-
-
-def _parted(now: Plane, before: Plane, inside: Flags) -> bool:
-    """Whether some part of a picture (h, w) differs clearly more than before, where it counts."""
-    size = _COLUMNS, _ROWS
-    counts, mean, last = (
-        cv2.resize(one.astype(np.float32), size, interpolation=cv2.INTER_AREA) for one in (inside, now, before)
+    now, last = (np.where(inside, cv2.absdiff(after, one), 0) for one in (moved, before))
+    parts = _COLUMNS, _ROWS
+    counts, there, before_it = (
+        cv2.resize(one.astype(np.float32), parts, interpolation=cv2.INTER_AREA) for one in (inside, now, last)
     )
-    return bool((mean > _WORSE * last + _NOISE * counts).any())
+    if (there > _WORSE * before_it + _NOISE * counts).any():
+        return math.inf
+    return float(now.sum()) / max(float(last.sum()), 1.0)
 
 
 def _parts(points: Floats, shape: tuple[int, ...]) -> int:

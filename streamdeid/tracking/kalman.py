@@ -92,7 +92,7 @@ def correct(motion: Motion, rows: Rows, boxes: Floats) -> Motion:
 def moved(motion: Motion, camera: CameraMotion) -> Motion:
     """State where everything is moved as a camera moved it; how fast a face goes beside what stands stays."""
     mean = motion.mean.copy()
-    mean[:, :2, 0] = camera.points(mean[:, :2, 0])
+    mean[:, :2, 0] = camera(mean[:, :2, 0])
     mean[:, 2:, 0] += np.log(camera.scale)
     return Motion(mean, motion.covariance)
 

@@ -135,7 +135,7 @@ class LookAhead:
         """
         if camera is not None:
             middle = np.array(levels[0].shape[::-1]) / 2
-            self._offset = camera.points(middle) - middle + (0.0 if self._offset is None else self._offset)
+            self._offset = camera(middle) - middle + (0.0 if self._offset is None else self._offset)
         self._clock += 0.0 if self._time is None else max(float(time - self._time), 0.0)
         self._time = time
         self._index += 1
@@ -294,11 +294,10 @@ class LookAhead:
             return None
         expected = moved(known.path, now.time)
         hidden = not later and bool(others) and float(iou(expected[None], np.array(others)).max()) > _OTHER
-        leaves = self._at_border(
-            corners(now.here(expected))
-        )  # nobody sees much of half a face: it need not have turned
+        here = now.here(expected)
+        leaves = self._at_border(corners(here))  # nobody sees much of half a face: it need not have turned
         gone = now.time - known.path[-1].time > (_TURNED_AWAY if later and not leaves else _LET_GO) and not hidden
-        if gone or self._outside(now.here(expected)):
+        if gone or self._outside(here):
             return None
         return _at(track, self._limited(known.sides, predicted(known.path, now.time), now), known.sides)
 

@@ -147,7 +147,7 @@ class FaceTracker:
             replace(
                 one,
                 box=motion.boxes(one.box[None])[0],
-                landmarks=motion.points(one.landmarks),
+                landmarks=motion(one.landmarks),
                 anchor=motion.boxes(one.anchor[None])[0],
             )
             for one in self._followed

@@ -24,9 +24,9 @@ from streamdeid.aam.fit import (
 )
 from streamdeid.aam.piecewise_affine import sample
 from streamdeid.aam.pose import HeadPose
-from streamdeid.aam.procrustes import Similarity
 from streamdeid.aam.train import normalised_grey
 from streamdeid.core.arrays import Floats
+from streamdeid.core.similarity import Similarity
 from tests import slow_twins
 from tests.drawn_faces import Scene, pose_at, scene, some_identity
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamdeid.aam.procrustes import Similarity, align, generalised_procrustes
+from streamdeid.aam.procrustes import align, generalised_procrustes
 from streamdeid.core.arrays import Floats
+from streamdeid.core.similarity import Similarity
 
 _SEEDS = st.integers(0, 10**6)
 

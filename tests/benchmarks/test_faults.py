@@ -15,8 +15,8 @@ from benchmarks.watermark import Watermark
 from streamdeid.aam import fit as fit_module
 from streamdeid.aam.fit import FitModel, fit
 from streamdeid.aam.piecewise_affine import _bilinear
-from streamdeid.aam.procrustes import Similarity
 from streamdeid.core.frames import Planes
+from streamdeid.core.similarity import Similarity
 from streamdeid.errors import ExitCode
 from streamdeid.observe.observation import Observer
 from streamdeid.surrogates.gallery import Gallery

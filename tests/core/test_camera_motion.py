@@ -20,10 +20,10 @@ def motions(draw: st.DrawFn) -> CameraMotion:
 
 @given(motions(), motions())
 def test_the_way_there_and_back_and_one_after_another(first: CameraMotion, second: CameraMotion) -> None:
-    there = second.points(first.points(PLACES))
+    there = second(first(PLACES))
     both = second.after(first)
-    np.testing.assert_allclose(both.points(PLACES), there, atol=1e-6)
-    np.testing.assert_allclose(both.inverse().points(there), PLACES, atol=1e-6)
+    np.testing.assert_allclose(both(PLACES), there, atol=1e-6)
+    np.testing.assert_allclose(both.inverse()(there), PLACES, atol=1e-6)
     np.testing.assert_allclose(both.scale, first.scale * second.scale)
     np.testing.assert_allclose(both.angle, first.angle + second.angle, atol=1e-9)
 
@@ -31,5 +31,5 @@ def test_the_way_there_and_back_and_one_after_another(first: CameraMotion, secon
 @given(motions())
 def test_a_box_goes_with_its_middle_and_stays_upright(motion: CameraMotion) -> None:
     x0, y0, x1, y1 = motion.box((100.0, 100.0, 140.0, 160.0))
-    np.testing.assert_allclose([(x0 + x1) / 2, (y0 + y1) / 2], motion.points(np.array([120.0, 130.0])), atol=1e-9)
+    np.testing.assert_allclose([(x0 + x1) / 2, (y0 + y1) / 2], motion(np.array([120.0, 130.0])), atol=1e-9)
     np.testing.assert_allclose([x1 - x0, y1 - y0], [40 * motion.scale, 60 * motion.scale])

@@ -142,5 +142,5 @@ def test_nothing_of_a_cameras_own_motion_is_smoothed_away(model: AppearanceModel
 def seen_by(camera: CameraMotion, pose: HeadPose) -> HeadPose:
     """A pose after the camera moved."""
     turn = np.eye(3)
-    turn[:2, :2] = camera.matrix / camera.scale
-    return HeadPose(pose.scale * camera.scale, turn @ pose.rotation, camera.points(pose.shift))
+    turn[:2, :2] = camera.linear / camera.scale
+    return HeadPose(pose.scale * camera.scale, turn @ pose.rotation, camera(pose.shift))

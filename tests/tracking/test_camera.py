@@ -46,7 +46,7 @@ def middle(motion: CameraMotion | None) -> Floats:
     """By how much the middle of the picture moved."""
     assert motion is not None
     here = np.array([WIDTH / 2, HEIGHT / 2])
-    return motion.points(here) - here
+    return motion(here) - here
 
 
 @pytest.mark.parametrize("step", [(6, 0), (-20, 9), (45, -30), (0, 55)])
