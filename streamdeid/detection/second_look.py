@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -100,8 +100,23 @@ class SecondLook:
         """The face of about the size of the box, near it, that YuNet is surest of, in pixels of the frame; or None.
 
         box in pixels, with an area; others and turn: as in `look`.
+
+        At the picture's border it is asked twice. With what is inside mirrored outside it is surest that there is a
+        face, but half a face and its mirror image are one to it, whose middle is the border: of 334 faces of all clips,
+        cut by 15 or 30 % at the left or right, its points were wrong at 44 to 64 %. With repeated pixels they are wrong
+        at 1 to 7 %, but from 45 % on it sees fewer of them.
         """
-        found = self._yunet(stretched(turned(view(planes, box, _WIDTH, _SIDE), turn)))
+        mirrored = self._seen(planes, box, others, turn, cv2.BORDER_REFLECT)
+        if shown(planes.size, box, _SIDE / _WIDTH) == 1:
+            return mirrored
+        plain = self._seen(planes, box, others, turn, cv2.BORDER_REPLICATE)
+        if mirrored is None or plain is None:
+            return mirrored or plain
+        return replace(plain if plain.score >= FOLLOWED else mirrored, score=max(plain.score, mirrored.score))
+
+    def _seen(self, planes: Planes, box: Box, others: Sequence[Box], turn: int, outside: int) -> Keypoints | None:
+        """What `keypoints` tells, with something outside the picture (`view`)."""
+        found = self._yunet(stretched(turned(view(planes, box, _WIDTH, _SIDE, outside), turn)))
         found = five_turned_back(found, turn, _SIDE)
         same = _in_view(found, np.full(2, _SIDE / 2), _WIDTH)
         left, top, reach = _seen(box, _WIDTH, _SIDE)
