@@ -55,7 +55,7 @@ def clip(tmp_path: Path) -> tuple[Path, truth.Clip]:
     return path, truth.Clip("drawn", "choosing", heads)
 
 
-@pytest.mark.parametrize("variant", [one for one in made.VARIANTS if one != made.PANNED])
+@pytest.mark.parametrize("variant", [one for one in made.VARIANTS if one not in (made.PANNED, made.CUT)])
 def test_a_label_follows_its_head(clip: tuple[Path, truth.Clip], tmp_path: Path, variant: str) -> None:
     path, labels = made.make(variant, *clip, tmp_path)
     assert labels.name == f"drawn, {variant}" and len(labels.heads) == len(LABELLED)
@@ -81,7 +81,7 @@ def test_in_a_window_that_pans_a_label_follows_its_head_and_is_cut_with_it(tmp_p
     frames, kinds, corners = list(FileSource(path)), set(), set()
     for frame, (head,) in labels.heads.items():
         kinds.add(head.kind)
-        corners.add(made.corner(SIZE, frame))
+        corners.add(made.panned(SIZE, frame)[:2])
         assert bright(frames[frame].planes) == pytest.approx(head.box.corners, abs=2.5), frame
         assert head.face == (head.kind != truth.UNSURE)
     assert {"frontal"} < kinds <= {"frontal", "border", truth.UNSURE} and len(corners) > 25
@@ -89,12 +89,31 @@ def test_in_a_window_that_pans_a_label_follows_its_head_and_is_cut_with_it(tmp_p
 
 def test_what_a_window_cuts_off_counts_as_long_as_most_of_the_face_is_there() -> None:
     def left(x: float, face: bool = True) -> list[tuple[str, float]]:
-        head = truth.Head(Box(0, x, 10.0, x + 40.0, 60.0, 1.0), "frontal" if face else "back", face)
-        return [(one.kind, one.box.corners[0]) for one in made.cut(head, (100, 80))]
+        head = truth.Head(Box(0, x + 20, 10.0, x + 60.0, 60.0, 1.0), "frontal" if face else "back", face)
+        return [(one.kind, one.box.corners[0]) for one in made.cut(head, (20, 0, 120, 80))]
 
     assert left(10.0) == [("frontal", 10.0)] and left(-0.5) == [("frontal", -0.5)]
     assert left(-14.0) == [("border", 0.0)] and left(-14.0, face=False) == [(truth.UNSURE, 0.0)]
     assert left(-20.0) == [(truth.UNSURE, 0.0)] and left(-40.0) == left(100.0) == []
+
+
+def test_the_picture_ends_where_it_cuts_a_part_off_most_faces(tmp_path: Path) -> None:
+    boxes = (40, 20, 80, 80), (150, 30, 190, 100), (154, 160, 194, 220), (250, 90, 280, 130)
+    y = np.full((HEIGHT, WIDTH), 40, np.uint8)
+    for x0, y0, x1, y1 in boxes:
+        y[y0:y1, x0:x1] = 220
+    grey = np.full((HEIGHT // 2, WIDTH // 2), 128, np.uint8)
+    write_drawn_clip(tmp_path / "drawn.mp4", (Planes(y, grey, grey) for _ in range(60)), 25)
+    heads = [truth.Head(Box(0, *map(float, box), 1.0), "frontal", True) for box in boxes]
+    path, labels = made.make(made.CUT, tmp_path / "drawn.mp4", truth.Clip("drawn", "choosing", {0: heads}), tmp_path)
+    left, top, right, bottom = made.ended(truth.Clip("drawn", "choosing", {0: heads}), SIZE)
+    assert (left, top, right, bottom) == (160, 0, WIDTH, HEIGHT), "two of the faces are cut, and half of it stays"
+    assert [head.kind for head in labels.heads[0]] == ["border", "border", "frontal"]
+    seen = next(iter(FileSource(path))).planes.y
+    assert seen.shape == (HEIGHT, WIDTH - 160)
+    assert all(seen[int((box[1] + box[3]) / 2), int(box[2]) - 162] > 200 for box in boxes[1:])
+    nobody = truth.Clip("drawn", "choosing", {0: []})
+    assert made.ended(nobody, (321, 241)) == (0, 0, 320, 240)
 
 
 def test_each_variant_is_what_its_name_says(clip: tuple[Path, truth.Clip], tmp_path: Path) -> None:
@@ -104,7 +123,7 @@ def test_each_variant_is_what_its_name_says(clip: tuple[Path, truth.Clip], tmp_p
     assert (infos[made.HALF].width, infos[made.HALF].height) == (WIDTH // 2, HEIGHT // 2)
     assert (infos[made.WALL].width, infos[made.WALL].height) == (6 * WIDTH, 6 * HEIGHT)
     assert (infos[made.PANNED].width, infos[made.PANNED].height) == (212, 160)
-    resized = made.TURNED, made.HALF, made.WALL, made.PANNED
+    resized = made.TURNED, made.HALF, made.WALL, made.PANNED, made.CUT
     others = {(info.width, info.height) for name, info in infos.items() if name not in resized}
     assert others == {SIZE}
     assert infos[made.FIVE].average_rate == 5 and infos[made.BLOCKS].average_rate == 25
