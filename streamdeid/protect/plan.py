@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
+import numpy as np
+
 from streamdeid.core.arrays import Box, Points
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.posed_view import PosedView
-from streamdeid.protect.levels import Cause, Level
+from streamdeid.protect.levels import FACES, Cause, Level
 from streamdeid.protect.measured_faces import Followed
 from streamdeid.protect.pending import Measured, PendingFrame, Waiting
 from streamdeid.protect.soft_head import Head, head_of
@@ -55,6 +57,14 @@ class Plan:
             return face_ellipse(self.posed.box)
         face = self.track.face
         return face_ellipse(self.track.box if face is None else face.outline or face.box)
+
+    @property
+    def drawn(self) -> Head:
+        """The ellipse about what is shown: about the face that is drawn, or the head that is redacted."""
+        if self.level not in FACES:
+            return self.head
+        (x, y), (across, down) = self.rim.mean(axis=0), np.ptp(self.rim, axis=0) / 2
+        return Head(float(x), float(y), float(across), float(down))
 
 
 Plans = Sequence[Plan]

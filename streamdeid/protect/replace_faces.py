@@ -122,14 +122,14 @@ class ReplaceFaces:
     def render(self, pending: PendingFrame[Any], plans: Plans) -> DeidentifiedFrame:
         """The frame with every tracked face covered. Raises FailedClosed in any doubt.
 
-        Soft redactions come first, so that none hides a face, and far (small) faces before near ones.
+        Soft redactions come first, so that none hides a face, and far (small) heads before near ones: of two redactions
+        of one head, each of which leaves the other out, the larger lies above.
         """
         frame, out = pending.frame, pending.frame.planes.copy()
         self._memories = {plan.track.number: self._memories.get(plan.track.number) or SoftMemory() for plan in plans}
         self._posed.keep(plan.tracklet for plan in plans)
-        for plan in plans:
-            if plan.level not in FACES:
-                self._redact(out, frame, plan, plans)
+        for plan in sorted((one for one in plans if one.level not in FACES), key=lambda one: one.head.area):
+            self._redact(out, frame, plan, plans)
         redactions = []
         for plan in sorted(plans, key=_width):
             level, cause = self._show(out, frame, plan, plans)
@@ -269,9 +269,10 @@ class ReplaceFaces:
         if plan.level is not Level.SOLID:
             seen = plan.track.sighted is not None
             memory = self._memories[plan.track.number] if seen else SoftMemory()  # a tone is of its own place
-            others = [other.head for other in plans if other.track is not plan.track]
+            others = [other for other in plans if other.track is not plan.track]
+            heads, closer = [one.head for one in others], [one.drawn for one in others]
             try:
-                soft_redaction(out, frame.planes, plan.head, memory, others, tone=seen and not self._strict)
+                soft_redaction(out, frame.planes, plan.head, memory, heads, closer, tone=seen and not self._strict)
                 return Level.SOFT
             except _NOT_DRAWN:
                 _log.warning("no soft redaction could be computed; a solid one covers the face")

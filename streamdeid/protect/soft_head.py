@@ -86,6 +86,11 @@ class Head:
         distance: Points = np.hypot(u, v)
         return distance
 
+    @property
+    def area(self) -> float:
+        """Square pixels."""
+        return math.pi * self.across * self.down
+
     def near(self, other: Head, radius: float) -> bool:
         """Whether another head may touch anything within a radius, half axes, of this one."""
         reach = radius * max(self.across, self.down) + other.reach * max(other.across, other.down) + 4

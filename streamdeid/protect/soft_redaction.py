@@ -77,6 +77,7 @@ def soft_redaction(
     head: Head,
     memory: SoftMemory,
     others: Sequence[Head] = (),
+    closer: Sequence[Head] = (),
     *,
     tone: bool = True,
 ) -> Box | None:
@@ -84,18 +85,21 @@ def soft_redaction(
 
     out: the picture as it is published so far. original: the same picture untouched; of its pixels inside the ellipse
     only the quantised tone is taken, outside it only what lies outside of the `others`, too. others: all other heads
-    of this frame that are not shown as they are, redacted or drawn. tone: whether the head's own colour is hinted at.
-    Raises FailedClosed when anything is not finite or the ellipse is none.
+    of this frame that are not shown as they are, redacted or drawn. closer: the same, of a drawn one no more than what
+    is drawn of it, for a head about which those leave nothing to be seen. tone: whether the head's own colour is hinted
+    at. Raises FailedClosed when anything is not finite or the ellipse is none.
     """
-    for each in (head, *others):
+    for each in (head, *others, *closer):
         each.check()
     memory.check()
     box = head.window(out.size)
     if box is None:
         return None
     weight = _newest(memory, head)
-    others = [other for other in others if head.near(other, _FAR[-1] * head.reach)]
+    others, closer = ([one for one in some if head.near(one, _FAR[-1] * head.reach)] for some in (others, closer))
     rim = _waves(*_seen_rim(original, head, others))
+    if rim is None and closer:
+        rim = _waves(*_seen_rim(original, head, closer))
     if rim is not None:
         memory.waves, weight = _averaged(memory.waves, rim, weight)
     if tone:

@@ -233,6 +233,19 @@ def test_a_head_between_others_takes_its_colours_from_farther_away() -> None:
     assert abs(float(out.y[_pixels(HEAD, planes, 1.0)].mean()) - int(planes.y[5, 5])) < 3
 
 
+def test_a_head_that_others_surround_takes_its_colours_from_what_is_not_drawn_of_them() -> None:
+    planes = planes_from_rgb(np.full((320, 320, 3), 30, np.uint8))
+    corner, large, drawn = Head(30, 20, 25, 35), Head(160, 160, 290, 290), Head(200, 200, 100, 120)
+    planes.y[_pixels(drawn, planes, drawn.reach)] = 200
+    out = planes.copy()
+    soft_redaction(out, planes, corner, SoftMemory(), [large], [drawn], tone=False)
+    assert abs(float(out.y[_pixels(corner, planes, 1.0)].mean()) - int(planes.y[-1, 0])) < 3, "no grey of its own"
+    again = planes.copy()
+    soft_redaction(again, planes, corner, SoftMemory(), [Head(300, 300, 50, 50)], [drawn], tone=False)
+    without = _redacted(planes, corner, [Head(300, 300, 50, 50)], tone=False)
+    assert _same(again, without), "only where nothing else is to be seen"
+
+
 @pytest.mark.parametrize("field", ["x", "y", "across", "down", "angle"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_what_is_not_finite_fails_closed(field: str, value: float) -> None:
