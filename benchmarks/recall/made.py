@@ -171,13 +171,14 @@ def ended(clip: Clip, size: Size) -> Window:
     """The picture of a size without what lies beyond the upright or level line that cuts a part (`_LOST`) off most of
     a clip's faces, and at most half of it; the whole picture where none does."""
     faces = np.array([head.box.corners for heads in clip.heads.values() for head in heads if head.face]).reshape(-1, 4)
-    best: tuple[int, Window] = (0, (0, 0, size[0] & ~1, size[1] & ~1))
+    whole = 0, 0, size[0] & ~1, size[1] & ~1
+    best: tuple[int, Window] = 0, whole
     for axis in range(2):
         low, high = faces[:, axis], faces[:, axis + 2]
-        for line in range(0, size[axis] & ~1, _STEP):
+        for line in range(0, whole[axis + 2], _STEP):
             lost = (line - low) / (high - low)
             for last, share in ((False, lost), (True, 1 - lost)):
-                window = [0, 0, size[0] & ~1, size[1] & ~1]
+                window = list(whole)
                 window[axis + 2 * last] = line
                 count = int(((share >= _LOST[0]) & (share <= _LOST[1])).sum())
                 if count > best[0] and 2 * (window[axis + 2] - window[axis]) >= size[axis]:

@@ -106,16 +106,16 @@ class SecondLook:
         cut by 15 or 30 % at the left or right, its points were wrong at 44 to 64 %. With repeated pixels they are wrong
         at 1 to 7 %, but from 45 % on it sees fewer of them.
         """
-        mirrored = self._seen(planes, box, others, turn, cv2.BORDER_REFLECT)
+        mirrored = self._surest(planes, box, others, turn, cv2.BORDER_REFLECT)
         if shown(planes.size, box, _SIDE / _WIDTH) == 1:
             return mirrored
-        plain = self._seen(planes, box, others, turn, cv2.BORDER_REPLICATE)
+        plain = self._surest(planes, box, others, turn, cv2.BORDER_REPLICATE)
         if mirrored is None or plain is None:
             return mirrored or plain
         return replace(plain if plain.score >= FOLLOWED else mirrored, score=max(plain.score, mirrored.score))
 
-    def _seen(self, planes: Planes, box: Box, others: Sequence[Box], turn: int, outside: int) -> Keypoints | None:
-        """What `keypoints` tells, with something outside the picture (`view`)."""
+    def _surest(self, planes: Planes, box: Box, others: Sequence[Box], turn: int, outside: int) -> Keypoints | None:
+        """As `keypoints`, with something outside the picture (`view`)."""
         found = self._yunet(stretched(turned(view(planes, box, _WIDTH, _SIDE, outside), turn)))
         found = five_turned_back(found, turn, _SIDE)
         same = _in_view(found, np.full(2, _SIDE / 2), _WIDTH)

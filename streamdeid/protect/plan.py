@@ -58,7 +58,7 @@ class Plan:
         face = self.track.face
         return face_ellipse(self.track.box if face is None else face.outline or face.box)
 
-    @property
+    @cached_property
     def drawn(self) -> Head:
         """The ellipse about what is shown: about the face that is drawn, or the head that is redacted."""
         if self.level not in FACES:
