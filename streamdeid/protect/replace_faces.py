@@ -112,6 +112,7 @@ class ReplaceFaces:
                 self._read = one.frame.index
         if pending.camera is not None:
             self._poses.carried(pending.camera)
+        self.decoded.make_room(len(due))
         pending.standings = {track.number: self._standing(pending, track, due, later) for track in due}
         self._poses.decided(self.decide(pending, due), pending)
 

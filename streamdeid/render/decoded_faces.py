@@ -14,8 +14,9 @@ from streamdeid.core.arrays import Points
 from streamdeid.core.whose import Whose
 from streamdeid.render.new_face import NewFace
 
-_MOST = 64
-"""Faces kept; others are decoded again when they are needed."""
+_LEAST, _EACH = 64, 2
+"""Faces kept, and how many for each who is shown, if that is more: a provisional one and the person's. Of 97 people in
+a picture each face was decoded again in each frame, which took 5.4 seconds instead of half of one."""
 
 
 class DecodedFaces:
@@ -25,6 +26,7 @@ class DecodedFaces:
         """children: whether all of them are to be children's faces."""
         self._fitting, self._children = fitting, children
         self._faces: OrderedDict[Whose, NewFace] = OrderedDict()
+        self._most = _LEAST
 
     def __call__(self, whose: Whose, vector: Points, beard: bool) -> NewFace:
         """The face of a surrogate vector (d,), decoded where it was not asked for with it last, nor for somebody else,
@@ -36,9 +38,17 @@ class DecodedFaces:
             face = next(others, None) or NewFace.of(vector, self._fitting, beard, self._children)
             self._faces[whose] = face
         self._faces.move_to_end(whose)
-        if len(self._faces) > _MOST:
-            self._faces.popitem(last=False)
+        self._leave(self._most)
         return face
+
+    def make_room(self, shown: int) -> None:
+        """Keep the faces of so many people who are shown at a time."""
+        self._most = max(_LEAST, _EACH * shown)
+        self._leave(self._most)
+
+    def _leave(self, most: int) -> None:
+        while len(self._faces) > most:
+            self._faces.popitem(last=False)
 
     def forget(self, whose: Whose) -> None:
         """Let go of a face, if it is kept."""

@@ -58,7 +58,7 @@ def test_a_face_on_the_way_to_another_is_what_their_mixed_vector_decodes_to(fitt
 
 
 def test_a_few_are_kept_those_asked_for_last(fitting: FitModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoded_faces, "_MOST", 2)
+    monkeypatch.setattr(decoded_faces, "_LEAST", 2)
     one, other, third = _vectors(fitting, 3)
     faces = DecodedFaces(fitting)
     first, second = faces(Whose(1), one, True), faces(Whose(2), other, True)
@@ -68,3 +68,14 @@ def test_a_few_are_kept_those_asked_for_last(fitting: FitModel, monkeypatch: pyt
     faces.forget(Whose(1))
     faces.forget(Whose(7))
     assert faces(Whose(1), one, True) is not first
+
+
+def test_all_who_are_shown_are_kept_however_many(fitting: FitModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoded_faces, "_LEAST", 2)
+    faces, vectors = DecodedFaces(fitting), _vectors(fitting, 5)
+    faces.make_room(5)
+    first = [faces(Whose(number), vector, True) for number, vector in enumerate(vectors)]
+    again = [faces(Whose(number), vector, True) for number, vector in enumerate(vectors)]
+    assert all(one is other for one, other in zip(first, again, strict=True))
+    faces.make_room(1)
+    assert len(faces) == 2 and faces(Whose(4), vectors[4], True) is first[4]
