@@ -353,7 +353,7 @@ def test_close_tiles_are_searched_in_no_round_and_only_where_all_sizes_are_looke
             detector.close()
     small = MediapipeFaces(survey=0.5)
     try:
-        small(Frame(planes_from_rgb(np.full((720, 1280, 3), 110, np.uint8)), Fraction(0), 0))
+        small(Frame(planes_from_rgb(np.full((540, 960, 3), 110, np.uint8)), Fraction(0), 0))
         assert len(small._tiles) == small._close, "a survey sees small faces large enough there"
     finally:
         small.close()

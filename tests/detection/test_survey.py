@@ -198,11 +198,22 @@ def test_a_small_face_is_whole_in_some_window(size: tuple[int, int], side: int) 
             assert any(r[0] <= x and x + face <= r[2] and r[1] <= y and y + face <= r[3] for r in regions), (x, y)
 
 
-@pytest.mark.parametrize(("size", "side"), [((1280, 720), 960), ((640, 480), 640), ((640, 352), 960)])
+@pytest.mark.parametrize(("size", "side"), [((1248, 702), 960), ((640, 480), 640), ((640, 352), 960)])
 def test_pictures_that_are_seen_nearly_whole_have_no_windows(size: tuple[int, int], side: int) -> None:
     survey = Survey(WEIGHTS, 0.5, side)
     survey.lay_out(size)
     assert not survey.finer
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (720, 1280), (1920, 1080)])
+def test_people_of_24_pixels_are_told_of_in_windows_whatever_the_tiles_search_for(size: tuple[int, int]) -> None:
+    """In a picture of 1,280 pixels the whole look sees 15 of the 20 that a face of 16 from ear to ear is high."""
+    survey = Survey(WEIGHTS, 0.5, 960)
+    survey.lay_out(size)
+    assert survey.finer
+    planes = planes_from_rgb(np.full((size[1], size[0], 3), 90, np.uint8))
+    told = [survey(planes, Fraction(index, 20)) for index in range(6)]
+    assert {one._most for one in told if one is not None and one._window is not None} == {24.0}
 
 
 def looks(survey: Survey, times: Sequence[Fraction], calm: bool = False) -> list[tuple[Fraction, int | None]]:
