@@ -16,6 +16,7 @@ from streamdeid.aam.synthesise import Patch, render_patch
 from streamdeid.core.arrays import Pixels, Points, Triangles
 from streamdeid.core.frames import Planes
 from streamdeid.core.ibug68 import CHIN, FOREHEAD, INNER_LIP, LEFT_EYE, OUTLINE, RIGHT_EYE, RING
+from streamdeid.observe.glasses import Glasses
 from streamdeid.observe.neutral import Neutral
 from streamdeid.observe.observation import Observation
 from streamdeid.observe.opening import Opening, shown_through
@@ -36,6 +37,7 @@ from streamdeid.render.scene_grain import SceneGrain
 from streamdeid.render.thin_brows import darkness
 from streamdeid.render.turned_face import Copied, LitFace, TurnedMemory, render_turned_face
 from streamdeid.render.turned_light import turned_change
+from streamdeid.render.worn import Worn
 
 _FEATHER = 0.07
 """Feather inside the hull, share of the face's width (docs/methods.md 4.4)."""
@@ -48,6 +50,8 @@ _STRIP = 0.08
 of the soft one."""
 _LAG = 0.03
 """Lag of the smoothed lips, share of the face's width, from which the mouth is taken from where the raw ones are."""
+_FRAMED = 0.5
+"""How much of dark lenses is drawn from which they have a frame, where none is seen of its own."""
 _MEMBRANE_SHARE = 0.4
 """Weight of the newest frame in the membrane's running mean."""
 _TINT_SHARE = 0.15
@@ -78,7 +82,7 @@ class Static:
 @dataclass
 class Blending:
     """What drawing remembers of a track: running means of its membrane and of the light's colour, the sharpness and
-    grain of the scene around it, and the static light of its neutral."""
+    grain of the scene around it, a mask and dark glasses that are worn, and the static light of its neutral."""
 
     membrane: Pixels | None = None
     tint: Points | None = None
@@ -86,6 +90,8 @@ class Blending:
     """How much brighter than at rest the face was in the last frame, natural log (`light_change`)."""
     turned: TurnedMemory = field(default_factory=TurnedMemory)
     scene: SceneGrain = field(default_factory=SceneGrain)
+    mask: Worn = Worn()
+    shades: Worn = Worn()
     hairline: Hairline = field(default_factory=Hairline)
     _of: tuple[Neutral, NewFace] | None = None
     _static: Static | None = None
@@ -96,6 +102,7 @@ class Blending:
         if self._static is None or self._of is None or self._of[0] is not neutral or self._of[1] is not face:
             model = fitting.model
             well = light.seen_from(np.array([-np.sin(neutral.yaw), 0.0, np.cos(neutral.yaw)]))
+            well = well * light.worn_on(neutral.small_texture, well)[2]
             lit = static_light(light, neutral.small_texture, face, well, neutral.hair)
             rest = opened(at_rest(neutral.shape, model), neutral.open)
             shape = facing(face.shape, rest, model.depth)
@@ -104,9 +111,9 @@ class Blending:
             zones = model.albedo.zones
             if self._hairs is None or self._hairs[0] is not face:
                 self._hairs = face, darkness(face.picture, zones)
-            worn = dressed(face, lit, zones, self._hairs[1])
+            picture = dressed(face, lit, zones, self._hairs[1])
             left, right = (browner(eye, lit.brown) for eye in face.eyes)
-            self._static = Static(lit, worn, shape, depth, rest, skin, well, (left, right))
+            self._static = Static(lit, picture, shape, depth, rest, skin, well, (left, right))
             self._of = neutral, face
         return self._static
 
@@ -157,7 +164,12 @@ def render_surrogate(
     now = light.skin_of(texture)
     if seen.fresh:
         blending.tint, blending.level = None, -np.inf
-    well = static.well * light.seen_from(seen.pose.rotation[2])
+    well = light.seen_from(seen.pose.rotation[2])
+    cloth, lenses, bare = light.worn_on(texture, well)
+    well = static.well * well * bare
+    told = light.covering.told(cloth)
+    blending.mask = mask = blending.mask.after(told, cloth.colour, seen.width, seen.fresh)
+    blending.shades = shades = blending.shades.after(lenses.told, lenses.colour, seen.width, seen.fresh)
     tint = blending.tinted(tint_change(light, now, static.skin, well))
     before = blending.level
     change, blending.level = light_change(light, now, static.skin, well, before)
@@ -165,17 +177,19 @@ def render_surrogate(
         change = np.full_like(change, np.median(change))
     smile = np.float32(0) if plain else spread(folds(seen.frontal, static.rest, model), fitting.table)
     margin = _SURROUNDINGS * seen.width
+    mouth = opening is None or not opening.mouth
+    copy_eyes = copy_eyes and shades.shown == 0  # dark glasses hide them
     if not plain and seen.turned is not None and seen.turned.share > 0:
         change = turned_change(light, now, static.skin, change, seen.turned, well, before)
         there = static.light.field + change + smile + tint
-        lit = LitFace(there, static.picture, face, static.eyes, light, original.colour, static.light.towards)
-        copied = Copied(copy_eyes, opening is None or not opening.mouth)
+        lit = LitFace(there, static.picture, face, static.eyes, light, original.colour, static.light.towards, mask)
+        copied = Copied(copy_eyes, mouth)
         turned = render_turned_face(lit, points, seen, seen.turned, original, fitting, blending.turned, margin, copied)
         if turned is None:
             return False
-        _with_glasses(turned.patch, seen, turned.points, original, model)
-        mouth = turned.points[INNER_LIP]
-        blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh, mouth)
+        _with_glasses(turned.patch, seen, turned.points, original, model, shades)
+        lips = turned.points[INNER_LIP]
+        blending.scene.match(turned.patch, original, np.concatenate(seen.places), seen.fresh, lips)
         share, alpha = seen.turned.share, turned.weights
         if float(seen.bulge.max()) > 1 and share < 1:
             sharp = feathered(turned.patch.covered, _SHARP_FEATHER * seen.width / 2)
@@ -183,6 +197,7 @@ def render_surrogate(
         return _blended(out, original, turned.patch, turned.patch, alpha, seen, fitting, blending, opening)
     field = static.light.field + change + smile + tint
     texture = light.flanks.smoothed(lit_texture(static.picture, field, original.colour), seen.pose.yaw)
+    texture = light.covering.laid(texture, mask, field, original.colour)
     triangles = far_first(model.closed_triangles, shape, static.depth, seen.pose)
     patch = render_ringed(texture, points, reached, triangles, model, out.size, margin)
     if patch is None:
@@ -197,13 +212,13 @@ def render_surrogate(
             towards, colours = static.light.towards, lit_eye(static.eyes[i], at_eye(field, i, model), original.colour)
             radius = float(model.iris[i, 2]) * seen.pose.scale
             render_eye(patch, points[lids], centres[i], radius, colours, narrowed(seen.pose.yaw), towards)
-    _with_glasses(patch, seen, points, original, model)
+    _with_glasses(patch, seen, points, original, model, shades)
     blending.scene.match(patch, original, np.concatenate(seen.places), seen.fresh)
     if copy_eyes:  # like the mouth's inside after sharpness and grain: it has the scene's own
         for lids in (LEFT_EYE, RIGHT_EYE):
             copy_polygon(patch, original, seen.points[lids], points[lids], 1.0)
-    if opening is None or not opening.mouth:
-        render_mouth(patch, original, _lips(seen), points[INNER_LIP])
+    if mouth:
+        render_mouth(patch, original, _lips(seen), points[INNER_LIP], 1 - mask.shown)
     alpha, sharp = feathers(patch.covered, (_FEATHER * seen.width / 2, _SHARP_FEATHER * seen.width / 2))
     if float(seen.bulge.max()) > 1:
         alpha = sharp_edge(alpha, sharp, patch, reached, seen)
@@ -278,12 +293,19 @@ def sharp_edge(alpha: Pixels, sharp: Pixels, patch: Patch, points: Points, seen:
     return np.asarray(np.maximum(alpha, near * sharp), np.float32)
 
 
-def _with_glasses(patch: Patch, seen: Observation, points: Points, original: Planes, model: AppearanceModel) -> None:
-    """Render a plain frame before the eyes of a drawn mesh (81, 2), in place, where glasses are worn."""
-    if seen.glasses is not None:
+def _with_glasses(
+    patch: Patch, seen: Observation, points: Points, original: Planes, model: AppearanceModel, shades: Worn
+) -> None:
+    """Render a plain frame before the eyes of a drawn mesh (81, 2), in place, where glasses are worn, with dark lenses
+    where they are dark."""
+    lens = None if shades.colour is None or shades.shown == 0 else (shades.colour, shades.shown)
+    glasses = seen.glasses
+    if glasses is None and lens is not None and shades.shown > _FRAMED:
+        glasses = Glasses(lens[0].astype(np.float32), 0.0)
+    if glasses is not None:
         eyes = np.stack([points[LEFT_EYE].mean(axis=0), points[RIGHT_EYE].mean(axis=0)])
         span = float(np.linalg.norm(model.mean_shape[LEFT_EYE].mean(axis=0) - model.mean_shape[RIGHT_EYE].mean(axis=0)))
-        render_glasses(patch, seen.glasses, eyes, seen.pose, span, original.colour)
+        render_glasses(patch, glasses, eyes, seen.pose, span, original.colour, lens)
 
 
 def _lips(seen: Observation) -> Points:

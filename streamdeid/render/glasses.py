@@ -25,6 +25,8 @@ _LENS_AT = (0.04, 0.05, -0.1)
 """Its middle from the eye's: outwards, downwards, backwards."""
 _ROUND = 2.6
 """Exponent of its outline: between an ellipse (2) and a rectangle."""
+_LARGER = 1.12
+"""How much larger dark lenses are than others."""
 _LINE = 0.018
 """Width of the frame's line, distances between the eyes."""
 _SHADOW = 0.1
@@ -36,13 +38,21 @@ _BAND = np.array([(-0.1, -1.0), (0.4, -1.0), (0.0, 1.0), (-0.5, 1.0)])
 """Corners of that band, half axes of a lens."""
 
 
-def render_glasses(patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose, span: float, colour: Colour) -> None:
+def render_glasses(
+    patch: Patch,
+    glasses: Glasses,
+    eyes: Points,
+    pose: HeadPose,
+    span: float,
+    colour: Colour,
+    lens: tuple[Points, float] | None = None,
+) -> None:
     """Draw a plain frame into a patch, in place.
 
     eyes (2, 2): middles of the drawn eyes, the picture's left one first; span: distance between the eyes in the model's
-    frame.
+    frame. lens: RGB (3,) of dark lenses, which are a little larger, and how opaque they are, 0 to 1.
     """
-    rims, others = frame_lines(patch, glasses, eyes, pose, span)
+    rims, others = frame_lines(patch, glasses, eyes, pose, span, 1.0 if lens is None else 1 + (_LARGER - 1) * lens[1])
     lines = [line - (patch.x0, patch.y0) for line in (*rims, *others)]
     width = _LINE * span * pose.scale
     sigma, fallen = max(0.8 * width, 0.5), max(1, round(1.2 * width))
@@ -60,11 +70,16 @@ def render_glasses(patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose,
     rings = [line - (x0, y0) for line in lines[: len(rims)]]
     lenses, bands = _lenses(rings, mask.shape)
     shines = np.float32(min(_SHINES * float(np.median(luma[lenses > 0])), 255.0) if lenses.any() else 0.0)
+    chroma = patch.uv[y0 // 2 : (y1 + 1) // 2, x0 // 2 : (x1 + 1) // 2]
+    if lens is not None:
+        dark = cv2.GaussianBlur(lenses, (0, 0), max(0.5 * width, 0.4)) * np.float32(lens[1])
+        tint = (matrix @ lens[0] + offset).astype(np.float32)
+        luma += dark * (tint[0] - luma)
+        chroma += cv2.resize(dark, chroma.shape[1::-1], interpolation=cv2.INTER_AREA)[:, :, None] * (tint[1:] - chroma)
     luma += np.float32(_GLARE) * cv2.GaussianBlur(bands, (0, 0), 2 * sigma) * np.maximum(shines - luma, 0)
     luma += mask * (np.float32(y) - luma)
     upper = _stroked([ring[len(ring) // 2 :] - (0, 0.25 * width) for ring in rings], 0.4 * width, mask.shape[::-1])
     luma += np.float32(_GLOSS) * mask * upper * np.maximum(shines - luma, 0)
-    chroma = patch.uv[y0 // 2 : (y1 + 1) // 2, x0 // 2 : (x1 + 1) // 2]
     half = cv2.resize(mask, chroma.shape[1::-1], interpolation=cv2.INTER_AREA)[:, :, None]
     chroma += half * (np.array([u, v], np.float32) - chroma)
 
@@ -103,17 +118,17 @@ _RING = _ring()
 
 
 def frame_lines(
-    patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose, span: float
+    patch: Patch, glasses: Glasses, eyes: Points, pose: HeadPose, span: float, larger: float = 1.0
 ) -> tuple[list[Points], list[Points]]:
-    """Both rims (49, 2) of a frame, and its temples and bridge, as lines (n, 2), pixels of the picture. A temple ends
-    where the face does; on the far side of a turned head there is none."""
+    """Both rims (49, 2) of a frame, so much larger, and its temples and bridge, as lines (n, 2), pixels of the picture.
+    A temple ends where the face does; on the far side of a turned head there is none."""
     axes = span * pose.scale * pose.rotation[:2].T
     """What one distance between the eyes to the right, downwards and backwards is in the picture, (3, 2)."""
     out, down, back = _LENS_AT
     rims, others, inner = [], [], []
     for eye, side in zip(eyes, (-1.0, 1.0), strict=True):
         middle = eye + np.array([side * out, down, back]) @ axes
-        rims.append(middle + _RING @ axes[:2])
+        rims.append(middle + larger * _RING @ axes[:2])
         inner.append(middle + np.array([-side * _LENS[0], -0.3 * _LENS[1], 0.0]) @ axes)
         if side * pose.yaw > -FRONTAL:
             hinge = middle + np.array([side * _LENS[0], -0.35 * _LENS[1], 0.0]) @ axes

@@ -27,6 +27,9 @@ from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA
 from streamdeid.core.ibug68 import INNER_LIP
 from streamdeid.core.kernel_cache import kernel
+from streamdeid.render.dark_glasses import NO_LENSES, DarkGlasses, Lenses
+from streamdeid.render.face_covering import NO_CLOTH, Cloth, FaceCovering
+from streamdeid.render.feature_tones import FeatureTones, brownness
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.nose_flanks import NoseFlanks
 from streamdeid.render.robust_fit import robust_fit
@@ -64,22 +67,11 @@ _FOLDS = (-0.12, 0.06)
 """Bounds of soft folds, natural log."""
 _WELL, FEWEST = 0.5, 12
 """How well a place must be seen where it counts or does not; and how many must be, or nothing is told."""
+_FEW, _SOME_CLOTH = 3, 0.3
+"""Of how many pixels one is asked first for what is worn; and share of the lower face from which all are."""
 _TINT, _TOLD = 0.8, 8
 """Bound of the change of the light's colour since the face at rest, natural log; and of how many pixels that are fitted
 one is asked for it."""
-_HAIR = ([0.3, 0.7, 1.3], [0.105, 0.26, 0.445])
-"""How much darker than skin brows are, natural log, by how much darker hair is: between London's blond and black, .81
-times, which is what is left of them without their haze (`thin_brows`)."""
-_DARK_HAIR = 0.4, 0.9
-"""How much darker than skin hair is, natural log, from which irises turn browner and from which they are brown. Of 14
-people in clips, fair ones have 0 to .5, those with brown and black hair .5 to 1.4, and one whose is combed back .3."""
-_BROWS = (0.6, 1.3)
-"""Bounds of the factor on a surrogate's brows. Black hair asks for 1.45 and more, with which the one child of the clips
-(lp_d11) looks painted."""
-_LIPS, _LIP_SHIFT = 0.6, (-0.3, 0.25)
-"""Share of the way that lips go towards the person's tone, and bounds of it, log RGB."""
-_LIP_DARKER, _LIP_REDDER = 0.1, 0.12
-"""Lips stay lips, whatever a gloss or a lamp makes of the person's: at least so much darker and redder than skin."""
 
 
 @dataclass(frozen=True)
@@ -132,14 +124,16 @@ class LightFrame:
     """float64 (p,): what each counts for brightness."""
     colour: Points
     """float64 (p,): what each counts for colour."""
-    upper: NDArray[np.bool_]
-    """bool (f,): plain skin of the upper face."""
     lower: Pixels
     """float32 (h, w): `Zones.lower`, where a beard may be, with a border as soft as light."""
-    brows: Points
-    """float64 (f,): weights of the middle of the brows, together 1."""
-    lips: Points
-    """float64 (f,): weights of the lips, without what shows between them, together 1."""
+    features: FeatureTones
+    """Where brows and lips are."""
+    covering: FaceCovering
+    """Where a mask may be."""
+    dark_glasses: DarkGlasses
+    """Where they may be."""
+    worn_at_few: tuple[FaceCovering, DarkGlasses]
+    """Both, of every third pixel."""
     slopes: Points
     """float64 (81, 2): `surface.vertex_slopes`."""
     moving: Points
@@ -171,6 +165,8 @@ class LightFrame:
         checked = (table.rows + table.columns) % 2 == 0  # the terms are smooth: half the pixels tell as much
         fitted = np.nonzero((skin > 0) & checked)[0]
         lower = zones.lower[at]
+        covering, glasses = FaceCovering.of(fitting, zones), DarkGlasses.of(fitting, zones)
+        few = np.arange(0, len(skin), _FEW)
         return cls(
             table,
             _blur(spread(np.ones((len(skin), 1), np.float32), table)[:, :, 0], _SIGMA * size[0]) + 1e-3,
@@ -182,10 +178,11 @@ class LightFrame:
             fitted,
             (1 - (1 - _BEARD) * lower)[fitted].astype(np.float64),
             np.where(lower > 0, _BEARD_COLOUR, 1.0)[fitted],
-            (skin > 0.5) & (lower == 0),
             np.asarray(cv2.GaussianBlur(zones.lower, (0, 0), _SOFT_BORDER * size[0]), np.float32),
-            _core(zones.brows[at], 0.3),
-            _core((zones.lips * shut)[at], 0.5),
+            FeatureTones.of(zones, shut, table),
+            covering,
+            glasses,
+            (covering.at(few), glasses.at(few)),
             vertex_slopes(surface, model.mean_shape),
             np.ascontiguousarray(terms[at][fitted][:, :-1]),
             NoseFlanks.of(model),
@@ -200,6 +197,23 @@ class LightFrame:
         left = (self.normals @ towards) / self.normals[:, 2]
         seen: Points = np.clip((left - _SEEN[0]) / _SEEN[1], 0, 1)
         return seen
+
+    def worn_on(self, texture: Pixels, well: Points) -> tuple[Cloth, Lenses, Points]:
+        """What a small texture (f, 3) shows of a mask and of dark glasses, and how far each place (f,) is bare of them,
+        0 to 1. well (f,): how well each place is seen. Every third pixel is asked first. Cheeks
+        behind a mask say nothing of glasses; beside glasses a mask is asked for again, for lenses are no skin."""
+        few = texture[::_FEW], well[::_FEW]
+        covering, glasses = self.worn_at_few
+        if covering.seen(*few).below < _SOME_CLOTH and glasses.seen(*few).told <= 0:
+            return NO_CLOTH, NO_LENSES, np.ones(len(texture))
+        cloth = self.covering.seen(texture, well)
+        bare = self.covering.bare(cloth)
+        lenses = self.dark_glasses.seen(texture, well * bare)
+        clear = self.dark_glasses.bare(lenses)
+        if lenses.told > 0:
+            cloth = self.covering.seen(texture, well * clear)
+            bare = self.covering.bare(cloth)
+        return cloth, lenses, bare * clear
 
     def soft_skin(self, texture: Pixels) -> Pixels:
         """A small texture (f, 3) blurred within plain skin, float32 (f, 3)."""
@@ -251,9 +265,9 @@ def static_light(
     return StaticLight(
         field + np.float32(darker) * light.sockets.studio[:, :, None],
         towards / max(float(np.linalg.norm(towards)), 1e-6),
-        _brow_factor(light, face.small_texture, hair),
-        _lip_shift(light, there, face.small_texture, well),
-        0.0 if hair is None else float(np.interp(-hair, _DARK_HAIR, (0, 1))),
+        light.features.brow_factor(face.small_texture, hair),
+        light.features.lip_shift(there, face.small_texture, well),
+        brownness(hair),
     )
 
 
@@ -262,8 +276,10 @@ def _held_below(light: LightFrame, bright: Points, seen: Points, well: Points) -
     say of it comes from the upper face, and nothing below is brighter than that which does not look so."""
     at = light.table.rows[light.fitted], light.table.columns[light.fitted]
     below, fitted = light.lower[at] > 0.5, bright[at]
-    told = float(np.median(seen[below & (well >= min(_WELL, well[below].max()))]))
+    best = float(well[below].max())
+    told = float(np.median(seen[below & (well >= min(_WELL, best))]))
     drawn, above = float(np.median(fitted[below])), float(np.median(fitted[~below]))
+    told = above + min(1.0, best / _WELL) * (told - above)  # behind a mask nothing of it is seen
     most = max(above + _ABOVE, told)
     held = min(drawn, most)
     held += _SHADOWED * max(min(told - held, 0.0), -MOST)
@@ -369,31 +385,6 @@ def _tint(light: LightFrame, person: Pixels, own: Pixels, bright: Points, well: 
     ridge[0] = 0
     found = [robust_fit(fitted, difference[:, c], weights, np.zeros(len(ridge)), ridge, 0.06, 5) for c in range(3)]
     return np.clip(np.dstack([terms @ part for part in found]), -0.8, 0.8)
-
-
-def _brow_factor(light: LightFrame, own: Pixels, hair: float | None) -> float:
-    if hair is None:
-        return 1.0
-    darkness = float(((np.log(own + _FLOOR) - np.log(own[light.upper] + _FLOOR).mean(axis=0)) @ LUMA) @ light.brows)
-    wanted = -float(np.interp(-hair, *_HAIR))
-    return float(np.clip(0.3 + 0.7 * wanted / min(darkness, -0.1), *_BROWS))
-
-
-def _lip_shift(light: LightFrame, person: Points, own: Pixels, well: Points) -> Points:
-    """person (f, 3): log colours of the person with the light taken off. well (f,): `LightFrame.seen_from`."""
-    skin = np.log(own[light.upper] + _FLOOR).mean(axis=0)
-    own_lips = light.lips @ (np.log(own + _FLOOR) - skin)
-    seen = light.lips * np.maximum(well, 1e-6)
-    lips = own_lips + np.clip(_LIPS * (seen @ (person - skin) / seen.sum() - own_lips), *_LIP_SHIFT)
-    lips += min(0.0, -_LIP_DARKER - float(lips @ LUMA))
-    lips += max(0.0, _LIP_REDDER - float(lips[0] - lips[1])) * np.array([0.6, -0.4, -0.2])
-    shift: Points = lips - own_lips
-    return shift
-
-
-def _core(mask: Pixels, least: float) -> Points:
-    weights = np.where(mask > least, mask, 0).astype(np.float64)
-    return weights / max(float(weights.sum()), 1e-6)
 
 
 def _blur(picture: Pixels, sigma: float) -> Pixels:

@@ -67,7 +67,7 @@ class PosedFrame:
     @classmethod
     def of(cls, fitting: FitModel, light: LightFrame) -> PosedFrame:
         """Of a model."""
-        return cls(fitting, light, HeadOutline.of(fitting), LitSkin.of(fitting))
+        return cls(fitting, light, HeadOutline.of(fitting), LitSkin.of(fitting, light.covering))
 
 
 @dataclass(frozen=True)
@@ -164,6 +164,7 @@ def render_posed_face(
     picture, towards = memory.texture(face, pose, frame), memory.light.towards
     lit = LitFace(memory.light.field(frame.skin, pose.yaw), picture, face, face.eyes, frame.light, out.colour, towards)
     texture = lit_texture(picture, lit.field, lit.colour)
+    texture = frame.light.covering.laid(texture, memory.light.mask, lit.field, lit.colour)
     places = (frame.fitting.solid.mesh[:, :2] + 0.5) * (texture.shape[1] / frame.outline.head.width) - 0.5
     rendered = render_turned(texture, places, mesh, TRIANGLES, out.size, corners)
     if rendered is None:
@@ -173,7 +174,7 @@ def render_posed_face(
     patch = TurnedPatch(rendered.patch, points, none, rendered.owner, rendered.owner_chroma)
     if pose.size >= _EYES_FROM:
         _render_eyes(patch, shape, view, lit, narrowed(pose.yaw), frame.fitting.model)
-    if head.gesture.gape > 0:
+    if head.gesture.gape > 0 and memory.light.mask.shown == 0:
         _render_mouth(patch, head.gesture, view, frame.fitting.model)
     whole = filled(rendered, mesh, out, region, rim, RimProfile.of(mesh, pose.yaw), others)
     if whole is None:

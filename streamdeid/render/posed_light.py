@@ -19,9 +19,11 @@ from streamdeid.aam.zones import Zones
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA, rgb_from_yuv, yuv_from_rgb
 from streamdeid.core.frames import Colour, Planes
+from streamdeid.render.face_covering import NO_CLOTH, Cloth, FaceCovering
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.robust_fit import robust_fit
 from streamdeid.render.soft_tone import DARK, GREY, LUMA_STEP, SKIN, SKIN_STEP, tone_of, tone_step
+from streamdeid.render.worn import LEAST_WIDTH, Worn
 
 _GRID = 20, 24
 """Width and height of the field of light."""
@@ -51,6 +53,8 @@ _ACROSS = 8.0
 """Grey levels of chroma by which the face may lie off the axis of skin."""
 _TONE_RADII = 0.15, 0.4, 0.6
 """Where the tone is read, half axes of the ellipse: as a soft redaction reads it."""
+_COVERED = 0.5
+"""How bare the lower face is below which the tone is read of the upper one alone."""
 _EVERY = 3
 """Frames from one reading to the next."""
 _NEWEST = 0.25
@@ -75,10 +79,12 @@ class LitSkin:
     """int64 (n,): their pixels in a small texture."""
     field: Pixels
     """float32 (h, w): the general shading on the field's grid."""
+    covering: FaceCovering
+    """Where a mask may be, of the n vertices."""
 
     @classmethod
-    def of(cls, fitting: FitModel) -> LitSkin:
-        """Of a model."""
+    def of(cls, fitting: FitModel, covering: FaceCovering) -> LitSkin:
+        """Of a model. covering: on its small frame."""
         model, mesh, table = fitting.model, fitting.solid.mesh, fitting.table
         width, height = model.frame_size
         zones = Zones.of(model.mean_shape, width, model.frame_size)
@@ -89,13 +95,13 @@ class LitSkin:
         kept = (zones.skin[y, x] > _PLAIN) & (pixels >= 0)
         x, y = x[kept], y[kept]
         shade = model.albedo.studio @ LUMA
+        field = np.asarray(cv2.resize(shade, _GRID, interpolation=cv2.INTER_AREA), np.float32)
         place = np.column_stack([np.ones(len(x)), 2 * x / width - 1, 2 * y / height - 1])
         normals = model.normals[y, x].astype(np.float64) * (1, 1, -1)
         weights = 1 - (1 - _BEARD) * zones.lower[y, x].astype(np.float64)
-        field = cv2.resize(shade, _GRID, interpolation=cv2.INTER_AREA)
-        return cls(
-            mesh[kept], normals, weights, place, _SHADE * shade[y, x], pixels[kept], np.asarray(field, np.float32)
-        )
+        pixels = pixels[kept]
+        shade = _SHADE * shade[y, x]
+        return cls(mesh[kept], normals, weights, place, shade, pixels, field, covering.at(pixels))
 
 
 @dataclass
@@ -107,6 +113,8 @@ class PosedLight:
     _tone: Points | None = None
     frames: int = 0
     """Frames so far."""
+    mask: Worn = Worn()
+    """The mask before the face."""
 
     def read(
         self,
@@ -121,13 +129,21 @@ class PosedLight:
         self.frames += 1
         if self.numbers is not None and self.frames % _EVERY:
             return
+        width = pose.scale * float(np.ptp(skin.places[:, 0]))
+        view = SkinSeen.of(original, pose, skin, worn=width >= LEAST_WIDTH)
+        bare = skin.covering.bare(view.cloth)
+        told = skin.covering.told(view.cloth)
+        self.mask = self.mask.after(told, view.cloth.colour, width, False, _NEWEST)
         middle = ellipse.mean(axis=0)
-        colours, seen = _colours(original, np.concatenate([middle + r * (ellipse - middle) for r in _TONE_RADII]))
+        inside = np.concatenate([r * (ellipse - middle) for r in _TONE_RADII])
+        if bare.min() < _COVERED:  # the tone of skin is seen above the mask
+            inside = inside[inside @ pose.rotation[:2, 1] < 0]
+        colours, seen = _colours(original, middle + inside)
         if not seen.any():
             return
         self._tone = tone_step(np.median(colours[seen], axis=0), self._tone)
         own = face.small_texture[skin.pixels].astype(np.float64)
-        newest = _measured(original, pose, skin, own)
+        newest = _measured(view, bare, skin, own)
         if newest is None:
             newest = np.zeros(6) if self.numbers is None else self.numbers
         newest = _bounded(newest, own, skin, tone_of(self._tone), original.colour)
@@ -164,15 +180,34 @@ def _colours(planes: Planes, places: Points) -> tuple[Points, NDArray[np.bool_]]
     return np.column_stack([planes.y[y, x], planes.u[half], planes.v[half]]).astype(np.float64), seen
 
 
-def _measured(original: Planes, pose: HeadPose, skin: LitSkin, own: Points) -> Points | None:
-    """The numbers (6,) of the light that turns a surrogate's skin (n, 3) into what is seen; None where little is."""
-    facing = np.clip((-(skin.normals @ pose.rotation[2]) - _FACING[0]) / _FACING[1], 0, 1)
-    colours, seen = _colours(original, pose.to_image(skin.places[:, :2], skin.places[:, 2]))
-    weights = skin.weights * facing * seen
+@dataclass(frozen=True)
+class SkinSeen:
+    """What is seen of a head at the vertices of `LitSkin`."""
+
+    rgb: Points
+    """float64 (n, 3)."""
+    facing: Points
+    """float64 (n,): how well each is seen, 0 to 1."""
+    cloth: Cloth
+    """What of it is a mask."""
+
+    @classmethod
+    def of(cls, original: Planes, pose: HeadPose, skin: LitSkin, worn: bool = True) -> SkinSeen:
+        """In a picture, under a pose. worn: whether a mask is looked for."""
+        facing = np.clip((-(skin.normals @ pose.rotation[2]) - _FACING[0]) / _FACING[1], 0, 1)
+        colours, seen = _colours(original, pose.to_image(skin.places[:, :2], skin.places[:, 2]))
+        matrix, offset = rgb_from_yuv(original.colour)
+        rgb, facing = np.maximum(colours @ matrix.T + offset, 0), facing * seen
+        cloth = skin.covering.seen(rgb.astype(np.float32), facing, coloured=True) if worn else NO_CLOTH
+        return cls(rgb, facing, cloth)
+
+
+def _measured(view: SkinSeen, bare: Points, skin: LitSkin, own: Points) -> Points | None:
+    """The numbers (6,) of the light that turns a surrogate's skin (n, 3) into what is seen, as far as it is bare (n,);
+    None where little is."""
+    rgb, weights = view.rgb, skin.weights * view.facing * bare
     if np.count_nonzero(weights > 0.1) < _FEWEST:
         return None
-    matrix, offset = rgb_from_yuv(original.colour)
-    rgb = np.maximum(colours @ matrix.T + offset, 0)
     seen_log, own_log = (np.log(part @ LUMA + _FLOOR) for part in (rgb, own))
     level = np.asarray(seen_log - own_log - skin.shade, np.float32)
     found = robust_fit(skin.terms, level, weights, np.zeros(3), _RIDGE, _SPREAD, 5)

@@ -41,6 +41,7 @@ from streamdeid.render.new_face import NewFace
 from streamdeid.render.turned_mouth import render_inside
 from streamdeid.render.turned_rim import Reach, RimProfile, covering, weights
 from streamdeid.render.turned_shape import Growth, RestingSolid, gestured
+from streamdeid.render.worn import Worn
 
 _BEHIND, _BEFORE = 0.035, 0.11
 """How far the redaction of a solid face reaches beyond the person's outline on the side that is seen, and beyond the
@@ -75,10 +76,13 @@ class LitFace:
     colour: Colour
     towards: Points
     """float64 (2,): where the light comes from in the picture."""
+    mask: Worn = Worn()
+    """The mask before it."""
 
     def texture(self, picture: Pixels, yaw: float) -> Pixels:
         """A picture of it in this light, YUV (h, w, 3), as flat as a yaw makes it (`NoseFlanks`)."""
-        return self.light.flanks.smoothed(lit_texture(picture, self.field, self.colour), yaw)
+        texture = self.light.flanks.smoothed(lit_texture(picture, self.field, self.colour), yaw)
+        return self.light.covering.laid(texture, self.mask, self.field, self.colour)
 
 
 @dataclass(frozen=True)
@@ -185,9 +189,9 @@ def render_turned_face(
     with turned.only(MOUTH, mouth) as patch:
         skin = _cheeks(texture, model)
         across = float(np.linalg.norm(model.mean_shape[64] - model.mean_shape[60])) * view.pose.scale
-        render_inside(patch, mouth, skin, across, view.gesture.smile, share)
+        render_inside(patch, mouth, skin, across, view.gesture.smile, share * (1 - lit.mask.shown))
         if share < 1 and copied.mouth:
-            render_mouth(patch, original, lips, mouth, 1 - share)
+            render_mouth(patch, original, lips, mouth, (1 - share) * (1 - lit.mask.shown))
     return turned
 
 

@@ -349,10 +349,10 @@ def test_irises_are_brown_under_dark_hair(light: LightFrame, fitting: FitModel, 
 @pytest.mark.parametrize("paint", [(255, 255, 255), (20, 200, 40), (0, 0, 0), (230, 20, 60), (200, 150, 130)])
 def test_lips_stay_lips(light: LightFrame, fitting: FitModel, paint: tuple[int, int, int]) -> None:
     own, other = _face(fitting, 6).small_texture.copy(), _face(fitting, 7)
-    own[light.lips > 0] = paint
+    own[light.features.lips > 0] = paint
     log = np.log(other.small_texture + np.float32(_FLOOR))
-    skin = log[light.upper].mean(axis=0)
-    lips = light.lips @ (log - skin) + _static(light, own, other).lips
+    skin = log[light.features.upper].mean(axis=0)
+    lips = light.features.lips @ (log - skin) + _static(light, own, other).lips
     assert lips @ LUMA <= -0.1 + 1e-6, "darker than skin"
     assert lips[0] - lips[1] >= 0.12 - 1e-6, "and redder"
 
@@ -363,14 +363,14 @@ def test_lips_stay_lips(light: LightFrame, fitting: FitModel, paint: tuple[int, 
 def test_weights_and_masks_of_the_frame(light: LightFrame, fitting: FitModel) -> None:
     count, eyes = len(light.table.rows), fitting.model.iris[:, :2] * fitting.scale
     assert light.terms.shape == (*light.table.size[::-1], 9) and np.isfinite(light.terms).all()
-    assert light.brows.shape == light.lips.shape == light.skin.shape == (count,)
-    assert light.brows.sum() == pytest.approx(1) and light.lips.sum() == pytest.approx(1)
+    assert light.features.brows.shape == light.features.lips.shape == light.skin.shape == (count,)
+    assert light.features.brows.sum() == pytest.approx(1) and light.features.lips.sum() == pytest.approx(1)
     assert (light.skin[light.fitted] > 0).all() and 0.2 * count < len(light.fitted) < 0.5 * count
     for x, y in eyes:
         assert not light.skin[np.hypot(light.table.columns - x, light.table.rows - y) < 2].any()
     # A beard counts less, and the upper face as it is.
     assert light.bright.min() < 0.25 and light.bright.max() == 1
-    assert not light.upper[light.table.rows > fitting.model.mean_shape[33, 1] * fitting.scale + 1].any()
+    assert not light.features.upper[light.table.rows > fitting.model.mean_shape[33, 1] * fitting.scale + 1].any()
 
 
 def test_soft_of_an_even_face_is_even(light: LightFrame) -> None:

@@ -1,0 +1,128 @@
+"""Dark glasses: told by a small texture, kept out of the light, and drawn in their colour (methods.md 7.3).
+
+Without them a new face looks with eyes that nobody saw, and light, lids and brows are read from lenses. All that lies
+about either eye is then half as bright as the cheeks: of 1,029 photographs of LFPW with the 13 who wear opaque dark
+glasses, and of no other one. That they are worn passes, and one colour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from streamdeid.aam.fit import FitModel
+from streamdeid.aam.piecewise_affine import WarpTable, spread
+from streamdeid.aam.zones import Zones
+from streamdeid.core.arrays import Flags, Pixels, Points
+from streamdeid.core.colour import LUMA
+from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
+from streamdeid.render.worn import ranked, rise
+
+_FLOOR = np.float32(8)
+"""Grey levels added before a ratio: dark pixels are mostly noise."""
+_HALF_AXES = 0.75, 0.55
+"""Of the ellipse about an eye, widths of the eye: lids and whites are in it, brows are not."""
+_BRIGHT = 0.8
+"""Quantile of the brightness in it that counts: of an eye that is the lids'."""
+_HALF_SEEN, _FEWEST = 0.5, 20
+"""How well a place must be seen to count, and how many must be of all pixels."""
+_DARK = 0.55, 0.46
+"""Brightness about the brighter eye over that of the cheeks up to which glasses may be dark, and up to which they are.
+Who wears them has .11 to .44 in LFPW; of others the darkest has .52, then .59 and .67."""
+_RED = 0.02
+"""Share of red above a third from which cheeks are skin."""
+_LENS = 0.6
+"""Brightness over that of the cheeks up to which what lies beside the eyes is of the glasses, if they are dark."""
+_SPILLS = 1
+"""Pixels of the small frame by which they reach farther."""
+
+
+@dataclass(frozen=True)
+class Lenses:
+    """What one small texture shows of dark glasses."""
+
+    told: float
+    """How sure it is that they are worn, 0 to 1."""
+    colour: Points
+    """float64 (3,): median RGB about the eyes."""
+    pixels: Flags
+    """bool (f,): where they are; of any length where there are none."""
+
+
+NO_LENSES = Lenses(0.0, np.zeros(3), np.zeros(0, bool))
+"""None are seen."""
+
+
+@dataclass(frozen=True)
+class DarkGlasses:
+    """Where they lie on a face. f pixels of the small frame lie inside the mesh."""
+
+    _eyes: tuple[Flags, Flags]
+    """bool (f,): about each eye."""
+    _cheeks: Flags
+    """bool (f,): plain skin between eyes and mouth."""
+    _above: Flags
+    """bool (f,): plain skin of the forehead."""
+    _about: Flags
+    """bool (f,): from the brows to the middle of the nose."""
+    _table: WarpTable | None
+    """None for single places."""
+    _fewest: int = _FEWEST
+
+    @classmethod
+    def of(cls, fitting: FitModel, zones: Zones) -> DarkGlasses:
+        """Of a model's fit. zones: of its small frame."""
+        table, points = fitting.table, fitting.model.mean_shape * fitting.scale
+        rows, columns = table.rows, table.columns
+        eyes = []
+        for eye in (points[LEFT_EYE], points[RIGHT_EYE]):
+            (x, y), width = eye.mean(axis=0), float(np.ptp(eye[:, 0]))
+            away = np.square((columns - x) / (_HALF_AXES[0] * width)) + np.square((rows - y) / (_HALF_AXES[1] * width))
+            eyes.append(away < 1)
+        cheeks = (zones.skin[rows, columns] > 0.5) & (rows > points[30, 1]) & (rows < points[48, 1])
+        above = (zones.skin[rows, columns] > 0.5) & (rows < points[17:27, 1].min())
+        about = (rows > points[17:27, 1].min()) & (rows < points[30, 1])
+        return cls((eyes[0], eyes[1]), cheeks, above, about, table)
+
+    def at(self, places: NDArray[np.intp]) -> DarkGlasses:
+        """The same of some of the pixels (n,) only."""
+        left, right = (eye[places] for eye in self._eyes)
+        fewest = max(1, round(_FEWEST * len(places) / len(self._about)))
+        return DarkGlasses((left, right), self._cheeks[places], self._above[places], self._about[places], None, fewest)
+
+    def seen(self, texture: Pixels, well: Points) -> Lenses:
+        """What a small texture (f, 3) shows of them. well (f,): how well each place is seen, 0 to 1."""
+        seen = well > _HALF_SEEN
+        eyes = [where for where in (eye & seen for eye in self._eyes) if np.count_nonzero(where) >= self._fewest]
+        level = texture @ LUMA + _FLOOR
+        skin = self._skin(texture, level, seen)
+        if not eyes or not skin > 0:
+            return NO_LENSES
+        told = rise(max(ranked(level[eye], _BRIGHT) for eye in eyes) / skin, _DARK)
+        if not told > 0:
+            return NO_LENSES
+        colour = np.median(texture[np.any(eyes, axis=0)], axis=0).astype(np.float64)
+        return Lenses(told, colour, self._about & (level < _LENS * skin))
+
+    def _skin(self, texture: Pixels, level: Pixels, seen: Flags) -> float:
+        """Brightness of the skin that lenses are compared to, 0 where none is seen: that of the cheeks; where these
+        are not as red as skin, below a mask or in a grey picture, of the forehead, if that is darker."""
+        cheeks, above = self._cheeks & seen, self._above & seen
+        forehead = ranked(level[above]) if np.count_nonzero(above) >= self._fewest else 0.0
+        if np.count_nonzero(cheeks) < self._fewest:
+            return forehead
+        red, whole = ranked(texture[cheeks, 0]) + _FLOOR, ranked(texture[cheeks].sum(axis=1)) + 3 * _FLOOR
+        beside = ranked(level[cheeks])
+        return beside if red / whole - 1 / 3 > _RED else min(beside, forehead)
+
+    def bare(self, lenses: Lenses) -> Points:
+        """How far each place (f,) is none that they hide, 0 to 1."""
+        if lenses.told <= 0:
+            return np.ones(len(self._about))
+        assert self._table is not None
+        dark = spread((lenses.pixels | self._eyes[0] | self._eyes[1])[:, None].astype(np.float32), self._table)[:, :, 0]
+        near = cv2.dilate(dark, np.ones((2 * _SPILLS + 1, 2 * _SPILLS + 1), np.uint8))
+        return np.where(near[self._table.rows, self._table.columns] > 0, 1 - lenses.told, 1.0)
