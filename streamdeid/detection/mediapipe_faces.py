@@ -82,7 +82,7 @@ class MediapipeFaces:
     ) -> None:
         networks = Networks()
         third = network(CENTERFACE) if survey else None
-        self._survey = None if third is None else Survey(third, survey, survey_side)
+        self._survey = None if third is None else Survey(third, survey, survey_side, beside)
         self._beside = SurveyBeside(self._survey) if beside and self._survey is not None else None
         self._close_look = None if third is None else CloseLook(third)
         self._detect = networks.detector(_FAINT * threshold)

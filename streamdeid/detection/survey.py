@@ -53,13 +53,17 @@ _LARGER, _WIDE, _LONGEST = 1.5, 1920, 2.0
 many times at most."""
 _SHAPE = 9 / 16
 """Shorter side over the longer one of the pictures that the side is given for."""
-_REDUCED = 0.76
+_REDUCED, _REDUCED_LIVE = 0.76, 0.7
 """A picture of which the network sees less than this share of each side is looked at in windows, too, four of its own
 size and up to twice as fine. In 720p it sees .75: of 330 photographed people of 16 and 20 pixels there 30 were open
 without windows, and 9 with them. To see all of it in its own size instead found as many and cost as much, but soft
-faces looked less like faces then: 5 more of 711 labelled ones were open. Of 237 faces of 12 to 24 pixels in clips
-repeated until they are 1,920 pixels wide 154 were open without windows and close tiles, and 36 with them. Windows of
-another size, with a network of their own, held 137 MiB more in 1080p (when OpenCV ran them)."""
+faces looked less like faces then: 5 more of 711 labelled ones were open. The second is
+for pictures that do not wait, or for which the network's is smaller than 960: there windows of 720p keep the whole look
+waiting, and 13 of 181 labelled faces were open live instead of 8. Of 237 faces of 12 to 24 pixels in clips repeated
+until they are 1,920 pixels wide 154 were open without windows and close tiles, and 36 with them. Windows of another
+size, with a network of their own, held 137 MiB more in 1080p (when OpenCV ran them)."""
+_FEW_BELOW = 960
+"""Longer side of the network's picture below which there are as few."""
 _SEAM = 48
 """Pixels of the network's picture that neighbouring windows share: faces up to this size are whole in one of them. In
 windows it speaks of small ones only: they are what the windows are for, and of larger things it saw a coat of arms
@@ -144,9 +148,12 @@ class Surveyed:
 class Survey:
     """Looks at a whole picture every so many seconds, and at a large one in windows between."""
 
-    def __init__(self, weights: bytes, seconds: float, side: int) -> None:
+    def __init__(self, weights: bytes, seconds: float, side: int, beside: bool = False) -> None:
         """seconds: between two looks; the first is due at once. side: longer side of the network's picture, pixels, if
-        the picture is as wide as 16:9; one that is higher is reduced to as many pixels."""
+        the picture is as wide as 16:9; one that is higher is reduced to as many pixels. beside: pictures do not wait
+        for it, so that there are fewer windows."""
+        few = beside or side < _FEW_BELOW
+        self._reduced, self._small = (_REDUCED_LIVE, 0.0) if few else (_REDUCED, _SMALL)
         self._weights, self._seconds, self._side = weights, Fraction(seconds), side
         self._network: CenterFace | None = None
         self._size: tuple[int, int] | None = None
@@ -166,7 +173,7 @@ class Survey:
         side = min(most, _LARGER * longest) if longest <= _WIDE else most * min(longest / _WIDE, _LONGEST)
         self._size, self._scale, self._network = size, side / longest, None
         self._shape = rounded((round(size[0] * self._scale), round(size[1] * self._scale)))
-        self._windows = windows(size, self._shape)[1] if self._scale < _REDUCED else []
+        self._windows = windows(size, self._shape)[1] if self._scale < self._reduced else []
         self._next = 0
         self._view = InView(size, _NEW)
         self.restart()
@@ -232,7 +239,7 @@ class Survey:
         found = (seen.faces.keypoints(row, (x0, y0), unit) for row in range(len(seen.faces.scores)))
         cell = seen.cell[0] * units[0], seen.cell[1] * units[1]
         enlarged = network.size[0] / (x1 - x0)
-        most = math.inf if window is None else min(_SEAM / enlarged, max(_SMALL, least_face(planes.size)))
+        most = math.inf if window is None else min(_SEAM / enlarged, max(self._small, least_face(planes.size)))
         faces = tuple(one for one in found if window is None or _small(as_detected(one.box), window, most))
         seen = Seen(seen.faces, seen.scores, np.float32(unit) * seen.sides, cell)
         return Surveyed(faces, seen, enlarged, rgb[:, :, 1], 1 / unit, (x0, y0), window, most)

@@ -214,6 +214,9 @@ def test_people_of_24_pixels_are_told_of_in_windows_whatever_the_tiles_search_fo
     planes = planes_from_rgb(np.full((size[1], size[0], 3), 90, np.uint8))
     told = [survey(planes, Fraction(index, 20)) for index in range(6)]
     assert {one._most for one in told if one is not None and one._window is not None} == {24.0}
+    live = Survey(WEIGHTS, 0.5, 960, beside=True)
+    live.lay_out(size)
+    assert live.finer == (max(size) > 1280), "live the whole look is not to wait for windows of 720p"
 
 
 def looks(survey: Survey, times: Sequence[Fraction], calm: bool = False) -> list[tuple[Fraction, int | None]]:
