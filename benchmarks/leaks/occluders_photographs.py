@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,12 @@ from benchmarks.clips import as_json, markdown
 from benchmarks.command_line import parser_of
 from benchmarks.leaks.occluders import Found, counted
 from benchmarks.leaks.occluders_drawn import LAMPS, THINGS, Hidden, before, lit
+from benchmarks.photographs import WIDTH, largest, photographs_in
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Floats
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
-from streamdeid.core.frames import Frame, Planes
-from streamdeid.core.protocols import Detector
+from streamdeid.core.frames import Planes
 from streamdeid.errors import StreamdeidError
 from streamdeid.observe.observation import Observer
 from streamdeid.observe.occluders import OccluderMask
@@ -39,14 +38,6 @@ from streamdeid.surrogates.models import load_models
 
 LEARNT, SHOWN = 15, 8
 """Frames of a photograph without and with something before it."""
-WIDTH = 640
-"""Width in pixels to which wider photographs are reduced."""
-
-
-def largest(detect: Detector, planes: Planes) -> Face | None:
-    """The largest face with landmarks, if there is one."""
-    found = [f for f in detect(Frame(planes, Fraction(0), 0)) if f.landmarks is not None and f.forehead is not None]
-    return max(found, key=lambda face: face.box[2] - face.box[0], default=None)
 
 
 def shown(
@@ -109,7 +100,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--most", type=int, default=100, help="look at so many photographs, evenly over the directory")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(argv)
-    found = sorted(p for p in given.directory.rglob("*") if p.suffix.lower() in {".jpg", ".jpeg", ".png"})
+    found = photographs_in(given.directory)
     if not found:
         parser.error(f"no photographs in {given.directory}")
     try:

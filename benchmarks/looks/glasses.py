@@ -12,18 +12,17 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.command_line import parser_of
-from benchmarks.leaks.occluders_photographs import WIDTH, largest
+from benchmarks.photographs import largest, photographs_in, read_photograph, write_pictures
 from streamdeid.aam.fit import FitModel
+from streamdeid.core.arrays import Picture
 from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Planes
 from streamdeid.core.protocols import Detector
-from streamdeid.observe.glasses import LEAST_WIDTH, STRIP, eyes_strip
+from streamdeid.observe.glasses import LEAST_WIDTH, eyes_strip
 from streamdeid.observe.observation import Observer
 from streamdeid.runs.parts import default_detector
 from streamdeid.settings import Settings
@@ -42,34 +41,29 @@ def worn(fitting: FitModel, planes: Planes, face: Face) -> bool:
     return seen[-1] is not None and seen[-1].glasses is not None
 
 
-def eyes(rgb: NDArray[np.uint8], face: Face, marked: bool) -> NDArray[np.uint8]:
-    """The eyes of a face, BGR uint8, with a bar above when marked."""
+def eyes(rgb: Picture, face: Face, marked: bool) -> Picture:
+    """The eyes of a face, RGB, with a bar above when marked."""
     assert face.landmarks is not None and face.forehead is not None
-    strip = eyes_strip(rgb, np.concatenate([face.landmarks, face.forehead]))[:, :, ::-1].copy()
+    strip = eyes_strip(rgb, np.concatenate([face.landmarks, face.forehead])).copy()
     if marked:
-        strip[:6] = (0, 255, 255)
+        strip[:6] = (255, 255, 0)
     return strip
 
 
-def looked_at(
-    photographs: list[Path], detect: Detector, fitting: FitModel
-) -> tuple[list[str], list[NDArray[np.uint8]]]:
+def looked_at(photographs: list[Path], detect: Detector, fitting: FitModel) -> tuple[list[str], list[Picture]]:
     """Names of the photographs on which a frame is drawn, and the eyes of all that were looked at."""
     names, strips = [], []
     for path in photographs:
-        picture = cv2.imread(str(path))
-        if picture is None:
+        rgb = read_photograph(path)
+        if rgb is None:
             continue
-        scale = min(1.0, WIDTH / picture.shape[1])
-        height, width = (2 * round(scale * v / 2) for v in picture.shape[:2])
-        rgb = np.ascontiguousarray(cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)[:, :, ::-1])
-        planes = planes_from_rgb(np.asarray(rgb, np.uint8))
+        planes = planes_from_rgb(rgb)
         face = largest(detect, planes)
         if face is None or face.landmarks is None or float(np.ptp(face.landmarks[:, 0])) < LEAST_WIDTH:
             continue
         found = worn(fitting, planes, face)
         names += [path.name] if found else []
-        strips.append(eyes(np.asarray(rgb, np.uint8), face, found))
+        strips.append(eyes(rgb, face, found))
     return names, strips
 
 
@@ -80,12 +74,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--most", type=int, default=None)
     parser.add_argument("--sheet", type=Path, default=None)
     arguments = parser.parse_args(argv)
-    photographs = sorted(p for p in arguments.directory.rglob("*") if p.suffix.lower() in (".jpg", ".png"))
+    photographs = photographs_in(arguments.directory)
     with contextlib.closing(default_detector(Settings())) as detect:
         names, strips = looked_at(photographs[: arguments.most], detect, load_models(None).fitting)
     print(f"a frame on {len(names)} of {len(strips)} faces: {' '.join(names)}")
     if arguments.sheet is not None and strips:
-        strips += [np.zeros((STRIP[1], STRIP[0], 3), np.uint8)] * (-len(strips) % ACROSS)
-        rows = [np.concatenate(strips[i : i + ACROSS], axis=1) for i in range(0, len(strips), ACROSS)]
-        cv2.imwrite(str(arguments.sheet), np.concatenate(rows))
+        write_pictures(arguments.sheet, strips, ACROSS)
     return 0

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.clips import markdown
 from benchmarks.command_line import parser_of
-from benchmarks.leaks.occluders_photographs import WIDTH, largest
+from benchmarks.photographs import largest, photographs_in, read_photograph, write_pictures
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Picture, Points
 from streamdeid.core.colour import LUMA, planes_from_rgb
@@ -30,6 +30,7 @@ from streamdeid.core.protocols import Detector
 from streamdeid.observe.observation import Observer
 from streamdeid.render.light import LightFrame
 from streamdeid.render.worn import Worn
+from streamdeid.report.contact_sheet import crop
 from streamdeid.runs.parts import default_detector
 from streamdeid.settings import Settings
 from streamdeid.surrogates.models import load_models
@@ -83,7 +84,7 @@ class Found:
     unread: int = 0
     """Faces of whose lower half less than half counts."""
     masks: dict[str, Picture] = field(default_factory=dict)
-    """Faces BGR on whom a mask is drawn, by name."""
+    """Faces RGB on whom a mask is drawn, by name."""
     glasses: dict[str, Picture] = field(default_factory=dict)
     """The same of dark glasses."""
 
@@ -94,13 +95,9 @@ def found(photographs: list[Path], detect: Detector) -> dict[str, Found]:
     light = LightFrame.of(fitting)
     kinds = {name: Found() for name in ("bare", *COLOURS)}
     for path in photographs:
-        picture = cv2.imread(str(path))
-        if picture is None:
+        rgb = read_photograph(path)
+        if rgb is None:
             continue
-        scale = min(1.0, WIDTH / picture.shape[1])
-        height, width = (2 * round(scale * v / 2) for v in picture.shape[:2])
-        small = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)[:, :, ::-1]
-        rgb = np.ascontiguousarray(small, np.uint8)
         first = largest(detect, planes_from_rgb(rgb))
         if first is None or first.landmarks is None:
             continue
@@ -113,12 +110,9 @@ def found(photographs: list[Path], detect: Detector) -> dict[str, Found]:
                 continue
             kind.seen += 1
             kind.unread += result[0]
-            x0, y0, x1, y1 = (max(0, round(float(v))) for v in face.box)
             for told, pictures in zip(result[1:], (kind.masks, kind.glasses), strict=True):
                 if told:
-                    pictures["/".join(path.parts[-3:])] = np.asarray(
-                        cv2.resize(shown[y0:y1, x0:x1, ::-1], (SIDE, SIDE)), np.uint8
-                    )
+                    pictures["/".join(path.parts[-3:])] = crop(planes, face.box, SIDE, margin=0.0)
     return kinds
 
 
@@ -129,7 +123,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--most", type=int, default=None)
     parser.add_argument("--sheet", type=Path, default=None)
     arguments = parser.parse_args(argv)
-    photographs = sorted(p for p in arguments.directory.rglob("*") if p.suffix.lower() in (".jpg", ".png"))
+    photographs = photographs_in(arguments.directory)
     with contextlib.closing(default_detector(Settings())) as detect:
         kinds = found(photographs[: arguments.most], detect)
     rows = [
@@ -142,7 +136,5 @@ def main(argv: list[str]) -> int:
         print(f"{what} on photographs as they are: {' '.join(those) or 'none'}")
     pictures = [*bare.masks.values(), *bare.glasses.values()]
     if arguments.sheet is not None and pictures:
-        pictures += [np.zeros((SIDE, SIDE, 3), np.uint8)] * (-len(pictures) % ACROSS)
-        lines = [np.concatenate(pictures[i : i + ACROSS], axis=1) for i in range(0, len(pictures), ACROSS)]
-        cv2.imwrite(str(arguments.sheet), np.concatenate(lines))
+        write_pictures(arguments.sheet, pictures, ACROSS)
     return 0

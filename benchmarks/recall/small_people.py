@@ -26,11 +26,12 @@ import numpy as np
 
 from benchmarks.clips import KEY, encode, markdown
 from benchmarks.command_line import parser_of
-from benchmarks.leaks.occluders_photographs import WIDTH, largest
-from streamdeid.core.arrays import Picture
-from streamdeid.core.colour import planes_from_rgb, rectangle_to_rgb
+from benchmarks.photographs import largest, photographs_in, read_photograph, write_pictures
+from streamdeid.core.arrays import Box, Picture
+from streamdeid.core.colour import planes_from_rgb
 from streamdeid.core.frames import DeidentifiedFrame, Frame
 from streamdeid.core.protocols import Detector
+from streamdeid.report.contact_sheet import crop
 from streamdeid.runs.parts import assemble, default_detector, lookahead_frames
 from streamdeid.runs.session import open_session
 from streamdeid.runs.step import filtered
@@ -92,19 +93,14 @@ def shaken(index: int) -> tuple[float, float]:
 
 def _head(path: Path, detect: Detector, size: float, cell: int) -> Picture | None:
     """The head of a photograph in a square (cell, cell, 3), RGB, its face so many pixels wide; None without a face."""
-    picture = cv2.imread(str(path))
-    if picture is None:
-        return None
-    scale = min(1.0, WIDTH / picture.shape[1])
-    width, height = (2 * round(scale * side / 2) for side in picture.shape[1::-1])
-    rgb = np.ascontiguousarray(cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)[:, :, ::-1])
-    face = largest(detect, planes_from_rgb(np.asarray(rgb, np.uint8)))
-    if face is None or face.landmarks is None:
+    rgb = read_photograph(path)
+    face = None if rgb is None else largest(detect, planes_from_rgb(rgb))
+    if rgb is None or face is None or face.landmarks is None:
         return None
     left, right = float(face.landmarks[:, 0].min()), float(face.landmarks[:, 0].max())
     factor = size / max(right - left, 1.0)
     if factor < 1:  # of what is reduced nothing is finer than its pixels
-        rgb = cv2.GaussianBlur(rgb, (0, 0), max(0.4 / factor - 0.4, 0.01))
+        rgb = np.asarray(cv2.GaussianBlur(rgb, (0, 0), max(0.4 / factor - 0.4, 0.01)), np.uint8)
     x, y = (left + right) / 2, (face.box[1] + face.box[3]) / 2
     into = np.array([[factor, 0, cell / 2 - factor * x], [0, factor, cell / 2 - factor * y]])
     return np.asarray(cv2.warpAffine(rgb, into, (cell, cell), borderMode=cv2.BORDER_REPLICATE), np.uint8)
@@ -133,7 +129,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--width", type=int, default=1280)
     parser.add_argument("--sheet", type=Path, default=None)
     arguments = parser.parse_args(argv)
-    photographs = sorted(p for p in arguments.directory.rglob("*") if p.suffix.lower() in (".jpg", ".png"))
+    photographs = photographs_in(arguments.directory)
     random.Random(arguments.seed).shuffle(photographs)
     with contextlib.closing(default_detector(Settings())) as detect:
         crowd = Crowd.of(photographs, detect, arguments.size, arguments.width, arguments.most)
@@ -149,20 +145,16 @@ def main(argv: list[str]) -> int:
         best = min((plan.level for plan in over), key=lambda level: level.value, default=None)
         levels["open" if best is None else best.label] += 1
         if not over:
-            reach, (width, height) = arguments.size * CELL / 2, decided.frame.planes.size
-            left, right = (int(np.clip(v, 0, width)) for v in (x - reach, x + reach))
-            top, bottom = (int(np.clip(v, 0, height)) for v in (y - reach, y + reach))
-            part = rectangle_to_rgb(decided.frame.planes, left, top, right, bottom)
-            missed.append(np.asarray(cv2.resize(part[:, :, ::-1], (SIDE, SIDE)), np.uint8))
+            reach = arguments.size * CELL / 2
+            there = x - reach, y - reach, x + reach, y + reach
+            missed.append(crop(decided.frame.planes, there, SIDE, margin=0.0))
     nowhere = sum(plan.track.number not in about for plan in decided.plans)
     rows = [(label, count, count / max(len(crowd.places), 1)) for label, count in sorted(levels.items())]
     print(markdown(("shown as", "faces", "share"), [*rows, ("redactions about no face", nowhere, None)]))
     if arguments.sheet is not None and missed:
-        missed += [np.zeros((SIDE, SIDE, 3), np.uint8)] * (-len(missed) % ACROSS)
-        lines = [np.concatenate(missed[i : i + ACROSS], axis=1) for i in range(0, len(missed), ACROSS)]
-        cv2.imwrite(str(arguments.sheet), np.concatenate(lines))
+        write_pictures(arguments.sheet, missed, ACROSS)
     return 0
 
 
-def _holds(box: tuple[float, float, float, float], x: float, y: float) -> bool:
+def _holds(box: Box, x: float, y: float) -> bool:
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]

@@ -57,11 +57,11 @@ _REDUCED, _REDUCED_LIVE = 0.76, 0.7
 """A picture of which the network sees less than this share of each side is looked at in windows, too, four of its own
 size and up to twice as fine. In 720p it sees .75: of 330 photographed people of 16 and 20 pixels there 30 were open
 without windows, and 9 with them. To see all of it in its own size instead found as many and cost as much, but soft
-faces looked less like faces then: 5 more of 711 labelled ones were open. The second is
-for pictures that do not wait, or for which the network's is smaller than 960: there windows of 720p keep the whole look
-waiting, and 13 of 181 labelled faces were open live instead of 8. Of 237 faces of 12 to 24 pixels in clips repeated
-until they are 1,920 pixels wide 154 were open without windows and close tiles, and 36 with them. Windows of another
-size, with a network of their own, held 137 MiB more in 1080p (when OpenCV ran them)."""
+faces looked less like faces then: 5 more of 711 labelled ones were open. The second share is for pictures that do not
+wait, or for which the network's is smaller than 960: there windows of 720p keep the whole look waiting, and 13 of 181
+labelled faces were open live instead of 8. Of 237 faces of 12 to 24 pixels in clips repeated until they are 1,920
+pixels wide 154 were open without windows and close tiles, and 36 with them. Windows of another size, with a network of
+their own, held 137 MiB more in 1080p (when OpenCV ran them)."""
 _FEW_BELOW = 960
 """Longer side of the network's picture below which there are as few."""
 _SEAM = 48

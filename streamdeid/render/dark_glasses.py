@@ -14,26 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
+from streamdeid.aam.masked_blur import FLOOR
 from streamdeid.aam.piecewise_affine import WarpTable, spread
 from streamdeid.aam.zones import Zones
 from streamdeid.core.arrays import Flags, Pixels, Points
 from streamdeid.core.colour import LUMA
 from streamdeid.core.ibug68 import LEFT_EYE, RIGHT_EYE
-from streamdeid.render.worn import ranked, rise
+from streamdeid.render.worn import HALF_SEEN, RED, middle, ranked, rise
 
-_FLOOR = np.float32(8)
-"""Grey levels added before a ratio: dark pixels are mostly noise."""
 _HALF_AXES = 0.75, 0.55
 """Of the ellipse about an eye, widths of the eye: lids and whites are in it, brows are not."""
 _BRIGHT = 0.8
 """Quantile of the brightness in it that counts: of an eye that is the lids'."""
-_HALF_SEEN, _FEWEST = 0.5, 20
-"""How well a place must be seen to count, and how many must be of all pixels."""
+_FEWEST = 20
+"""Places that must be seen to count, of all pixels."""
 _DARK = 0.55, 0.46
 """Brightness about the brighter eye over that of the cheeks up to which glasses may be dark, and up to which they are.
 Who wears them has .11 to .44 in LFPW; of others the darkest has .52, then .59 and .67."""
-_RED = 0.02
-"""Share of red above a third from which cheeks are skin."""
 _LENS = 0.6
 """Brightness over that of the cheeks up to which what lies beside the eyes is of the glasses, if they are dark."""
 _SPILLS = 1
@@ -95,9 +92,9 @@ class DarkGlasses:
 
     def seen(self, texture: Pixels, well: Points) -> Lenses:
         """What a small texture (f, 3) shows of them. well (f,): how well each place is seen, 0 to 1."""
-        seen = well > _HALF_SEEN
+        seen = well > HALF_SEEN
         eyes = [where for where in (eye & seen for eye in self._eyes) if np.count_nonzero(where) >= self._fewest]
-        level = texture @ LUMA + _FLOOR
+        level = texture @ LUMA + FLOOR
         skin = self._skin(texture, level, seen)
         if not eyes or not skin > 0:
             return NO_LENSES
@@ -111,12 +108,11 @@ class DarkGlasses:
         """Brightness of the skin that lenses are compared to, 0 where none is seen: that of the cheeks; where these
         are not as red as skin, below a mask or in a grey picture, of the forehead, if that is darker."""
         cheeks, above = self._cheeks & seen, self._above & seen
-        forehead = ranked(level[above]) if np.count_nonzero(above) >= self._fewest else 0.0
-        if np.count_nonzero(cheeks) < self._fewest:
+        forehead, beside = (middle(level, where, self._fewest) for where in (above, cheeks))
+        if not beside > 0:
             return forehead
-        red, whole = ranked(texture[cheeks, 0]) + _FLOOR, ranked(texture[cheeks].sum(axis=1)) + 3 * _FLOOR
-        beside = ranked(level[cheeks])
-        return beside if red / whole - 1 / 3 > _RED else min(beside, forehead)
+        red, whole = ranked(texture[cheeks, 0]) + FLOOR, ranked(texture[cheeks].sum(axis=1)) + 3 * FLOOR
+        return beside if red / whole - 1 / 3 > RED else min(beside, forehead)
 
     def bare(self, lenses: Lenses) -> Points:
         """How far each place (f,) is none that they hide, 0 to 1."""

@@ -19,17 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamdeid.aam.fit import FitModel
+from streamdeid.aam.masked_blur import FLOOR
 from streamdeid.aam.piecewise_affine import WarpTable, spread
 from streamdeid.aam.zones import Zones
 from streamdeid.core.arrays import Flags, Pixels, Points
 from streamdeid.core.colour import LUMA, yuv_from_rgb
 from streamdeid.core.frames import Colour
-from streamdeid.render.worn import Worn, ranked, rise
+from streamdeid.render.worn import HALF_SEEN, RED, Worn, middle, ranked, rise
 
-_FLOOR = 8.0
-"""Grey levels added before a ratio or a logarithm: dark pixels are mostly noise."""
-_RED, _REDDEST = 0.5, 0.02
-"""What of skin's redness cloth has at most; and how red skin must be to have any, share of the sum above a third."""
+_RED = 0.5
+"""What of skin's redness cloth has at most."""
 _DARKER, _BRIGHTER = 0.78, 1.35
 """Brightness over that of skin from which cold cloth is no shadow or beard, and from which it is cloth in a picture
 without colours; there a lamp from below may look so, too, and no mask is drawn."""
@@ -37,8 +36,6 @@ _MUCH, _REDLESS = 3.0, 0.03
 """Brightness over that of skin from which cloth must have no more red than this: skin beside red sunglasses, which are
 taken for skin, is four times as bright and less red, but red; white cloth beside dark skin is not. In a picture without
 colours it is skin beside dark glasses."""
-_HALF_SEEN = 0.5
-"""How well a place must be seen to tell what skin is like."""
 _FEWEST = 30
 """Pixels of skin below which nothing is told."""
 _BELOW = 0.4, 0.6
@@ -144,16 +141,18 @@ class FaceCovering:
     def seen(self, texture: Pixels, well: Points, coloured: bool = False) -> Cloth:
         """What a small texture (f, 3) shows of a mask. well (f,): how well each place is seen, 0 to 1. coloured: none
         is told in a picture without colours."""
-        about = self._about & (well > _HALF_SEEN)
+        about = self._about & (well > HALF_SEEN)
         if np.count_nonzero(about) < _FEWEST:
             return NO_CLOTH
-        level = texture @ LUMA + np.float32(_FLOOR)
-        red = (texture[:, 0] + np.float32(_FLOOR)) / (texture.sum(axis=1) + np.float32(3 * _FLOOR)) - np.float32(1 / 3)
+        level = texture @ LUMA + FLOOR
+        red = (texture[:, 0] + FLOOR) / (texture.sum(axis=1) + 3 * FLOOR) - np.float32(1 / 3)
         skin, reddest = ranked(level[about]), ranked(red[about])
-        if hueless := reddest < _REDDEST:
+        if hueless := reddest < RED:
             if coloured:
                 return NO_CLOTH
-            pixels = (level > _BRIGHTER * max(skin, self._forehead(level, well))) & (level <= _MUCH * skin)
+            # Skin behind dark glasses is darker than the forehead.
+            brightest = max(skin, middle(level, self._above & (well > HALF_SEEN), _FEWEST))
+            pixels = (level > _BRIGHTER * brightest) & (level <= _MUCH * skin)
         else:
             much = level > _MUCH * skin
             pixels = (red < _RED * reddest) & (level > _DARKER * skin) & (~much | (red < _REDLESS))
@@ -161,16 +160,11 @@ class FaceCovering:
             float(pixels[where] @ well[where]) / max(float(well[where].sum()), 1.0)
             for where in (self._below, self._beside)
         )
-        seen = self._below & pixels & (well > _HALF_SEEN)
+        seen = self._below & pixels & (well > HALF_SEEN)
         if below <= _BELOW[0] or not seen.any():
             return Cloth(below, beside, NO_CLOTH.colour, pixels)
         colour = np.median(texture[seen], axis=0).astype(np.float64)
         return Cloth(below, 0.0 if hueless else beside, colour, pixels)
-
-    def _forehead(self, level: Pixels, well: Points) -> float:
-        """Median level of the forehead, 0 where little of it is seen: skin behind dark glasses is darker than it."""
-        above = self._above & (well > _HALF_SEEN)
-        return ranked(level[above]) if np.count_nonzero(above) >= _FEWEST else 0.0
 
     def bare(self, cloth: Cloth) -> Points:
         """How far each place (f,) is none that cloth hides, 0 to 1."""

@@ -15,8 +15,9 @@ from streamdeid.aam.zones import Zones
 from streamdeid.core.arrays import Pixels, Points
 from streamdeid.core.colour import LUMA
 
-_FLOOR = 2.0
-"""As in `light`."""
+FLOOR = 2.0
+"""Grey levels added above and below a ratio: dark pixels are mostly noise. What is compared was blurred before, so few
+are enough, and with more dark faces come out brighter and greyer than they are (8: by 15 % at 38 grey levels)."""
 _HAIR = ([0.3, 0.7, 1.3], [0.105, 0.26, 0.445])
 """How much darker than skin brows are, natural log, by how much darker hair is: between London's blond and black, .81
 times, which is what is left of them without their haze (`thin_brows`)."""
@@ -57,16 +58,16 @@ class FeatureTones:
         person's."""
         if hair is None:
             return 1.0
-        skin = np.log(own[self.upper] + _FLOOR).mean(axis=0)
-        darkness = float(((np.log(own + _FLOOR) - skin) @ LUMA) @ self.brows)
+        skin = np.log(own[self.upper] + FLOOR).mean(axis=0)
+        darkness = float(((np.log(own + FLOOR) - skin) @ LUMA) @ self.brows)
         wanted = -float(np.interp(-hair, *_HAIR))
         return float(np.clip(0.3 + 0.7 * wanted / min(darkness, -0.1), *_BROWS))
 
     def lip_shift(self, person: Points, own: Pixels, well: Points) -> Points:
         """Log RGB (3,) by which a surrogate's lips go towards a person's. person (f, 3): log colours with the light
         taken off. own (f, 3): the surrogate's small texture. well (f,): how well the person's places were seen."""
-        skin = np.log(own[self.upper] + _FLOOR).mean(axis=0)
-        own_lips = self.lips @ (np.log(own + _FLOOR) - skin)
+        skin = np.log(own[self.upper] + FLOOR).mean(axis=0)
+        own_lips = self.lips @ (np.log(own + FLOOR) - skin)
         seen = self.lips * np.maximum(well, 1e-6)
         told = min(1.0, float(seen.sum()) / _LIPS_SEEN)
         lips = own_lips + told * np.clip(_LIPS * (seen @ (person - skin) / seen.sum() - own_lips), *_LIP_SHIFT)

@@ -29,15 +29,12 @@ from streamdeid.core.ibug68 import INNER_LIP
 from streamdeid.core.kernel_cache import kernel
 from streamdeid.render.dark_glasses import NO_LENSES, DarkGlasses, Lenses
 from streamdeid.render.face_covering import NO_CLOTH, Cloth, FaceCovering
-from streamdeid.render.feature_tones import FeatureTones, brownness
+from streamdeid.render.feature_tones import FLOOR, FeatureTones, brownness
 from streamdeid.render.new_face import NewFace
 from streamdeid.render.nose_flanks import NoseFlanks
 from streamdeid.render.robust_fit import robust_fit
 from streamdeid.render.sockets import Sockets
 
-_FLOOR = 2.0
-"""Grey levels added above and below a ratio: dark pixels are mostly noise. What is compared was blurred before, so few
-are enough, and with more dark faces come out brighter and greyer than they are (8: by 15 % at 38 grey levels)."""
 _SIGMA = 9 / 180
 """Width of the blur of folds over the width of the frame."""
 _NOISE = 1.6
@@ -97,7 +94,7 @@ class SoftSkin:
     level: Pixels
     """float32 (p,): natural log of the luma of soft skin where it is fitted."""
     folds: Pixels
-    """float32 (h, w, 3): the texture blurred to the scale of folds, and `_FLOOR` added."""
+    """float32 (h, w, 3): the texture blurred to the scale of folds, and `FLOOR` added."""
 
 
 @dataclass(frozen=True)
@@ -200,8 +197,8 @@ class LightFrame:
 
     def worn_on(self, texture: Pixels, well: Points) -> tuple[Cloth, Lenses, Points]:
         """What a small texture (f, 3) shows of a mask and of dark glasses, and how far each place (f,) is bare of them,
-        0 to 1. well (f,): how well each place is seen. Every third pixel is asked first. Cheeks
-        behind a mask say nothing of glasses; beside glasses a mask is asked for again, for lenses are no skin."""
+        0 to 1. well (f,): how well each place is seen. Every third pixel is asked first. Cheeks behind a mask say
+        nothing of glasses; beside glasses a mask is asked for again, for lenses are no skin."""
         few = texture[::_FEW], well[::_FEW]
         covering, glasses = self.worn_at_few
         if covering.seen(*few).below < _SOME_CLOTH and glasses.seen(*few).told <= 0:
@@ -223,7 +220,7 @@ class LightFrame:
 
     def brighter(self, soft: Pixels, other: Pixels) -> Pixels:
         """How much brighter a soft skin (f, 3) is than another one, natural log float32 (p,), where it is fitted."""
-        return np.log((soft @ LUMA + _FLOOR) / (other @ LUMA + _FLOOR))[self.fitted]
+        return np.log((soft @ LUMA + FLOOR) / (other @ LUMA + FLOOR))[self.fitted]
 
     def skin_of(self, texture: Pixels) -> SoftSkin:
         """What the light is told by of a small texture (f, 3)."""
@@ -233,7 +230,7 @@ class LightFrame:
         level = np.empty(len(self.fitted), np.float32)
         at = self.table.rows, self.table.columns, self.fitted
         _soft_level(texture, _blur(luma, _NOISE), self.near, *at, LUMA, level)
-        folds = _blur(colour, _SIGMA * width) / self.inside[:, :, None] + np.float32(_FLOOR)
+        folds = _blur(colour, _SIGMA * width) / self.inside[:, :, None] + np.float32(FLOOR)
         return SoftSkin(level, folds)
 
     def soft(self, texture: Pixels) -> Pixels:
@@ -259,7 +256,7 @@ def static_light(
     bright = _held_below(light, bright, level - shade[at][light.fitted, 0], well[light.fitted])
     tint = _tint(light, person, own * np.exp(shade[at]), bright, well)
     towards = np.array([0.7 * np.clip(2 * found[1], -1, 1), -0.75 + 0.3 * np.clip(2 * found[2], -1, 1)])
-    there = np.log(neutral + _FLOOR) - (bright[:, :, None] + tint)[at]
+    there = np.log(neutral + FLOOR) - (bright[:, :, None] + tint)[at]
     field = np.asarray(bright[:, :, None] + tint + shade, np.float32)
     darker = light.sockets.darker(neutral, face.small_texture * np.exp(field[at]), well)
     return StaticLight(
@@ -344,7 +341,7 @@ def _soft_level(texture, grey, near, rows, columns, fitted, luma, out):  # type:
             level = grey[rows[i], columns[i]] / near[i]
         else:
             level = luma[0] * texture[i, 0] + luma[1] * texture[i, 1] + luma[2] * texture[i, 2]
-        out[k] = np.log(level + _FLOOR)
+        out[k] = np.log(level + FLOOR)
 
 
 @kernel
@@ -379,7 +376,7 @@ def _tint(light: LightFrame, person: Pixels, own: Pixels, bright: Points, well: 
     at = light.table.rows, light.table.columns
     terms = np.dstack([light.tints, bright - np.median(bright[at])])
     fitted = terms[at][light.fitted]
-    away = [np.log(soft + _FLOOR) - np.log(soft @ LUMA + _FLOOR)[:, None] for soft in (person, own)]
+    away = [np.log(soft + FLOOR) - np.log(soft @ LUMA + FLOOR)[:, None] for soft in (person, own)]
     difference = (away[0] - away[1])[light.fitted]
     ridge = np.full(terms.shape[2], 4e-3)
     ridge[0] = 0

@@ -6,13 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamdeid.core.arrays import Pixels, Points
+from streamdeid.core.arrays import Flags, Pixels, Points
 
 LEAST_WIDTH = 20.0
 """Width of a face in pixels from which it is told. Of 1,375 bare faces of 31 clips seven look as if behind dark
 glasses, six of them narrower: bowed heads, whose hair lies where eyes are thought to be."""
 NEWEST = 0.15
 """What the newest frame counts in the running means."""
+HALF_SEEN = 0.5
+"""How well a place must be seen to tell anything of it."""
+RED = 0.02
+"""How red skin is at least, share of the sum of RGB above a third; a picture without colours shows none that is."""
 _SHOWN = 0.35, 0.3
 """Running mean from which it is drawn, and over what it comes in full."""
 
@@ -54,3 +58,8 @@ def ranked(values: Pixels, share: float = 0.5) -> float:
     times as long."""
     place = int(share * (len(values) - 1))
     return float(np.partition(values, place)[place])
+
+
+def middle(values: Pixels, where: Flags, fewest: int) -> float:
+    """The middle one of some of the values (n,), 0 where these are too few."""
+    return ranked(values[where]) if np.count_nonzero(where) >= fewest else 0.0

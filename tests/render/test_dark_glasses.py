@@ -127,8 +127,7 @@ def test_of_a_turned_head_every_third_pixel_tells_the_same(light: LightFrame, fi
 
 
 def _filmed(model: AppearanceModel, fitting: FitModel, light: LightFrame, worn: bool) -> tuple[Scene, Observation]:
-    person, _ = model.decode(some_identity(model, 3))
-    _, texture = model.decode(some_identity(model, 3))
+    person, texture = model.decode(some_identity(model, 3))
     made = scene(model, with_mouth(person, 0.0), texture, pose_at(model, 150.0))
     seen = Observer(fitting)(made.planes, made.face, 0.0)
     assert seen is not None

@@ -15,8 +15,8 @@ from streamdeid.aam.surface import surface_normals
 from streamdeid.aam.zones import Zones
 from streamdeid.core.arrays import Flags, Pixels, Points
 from streamdeid.core.colour import LUMA
+from streamdeid.render.feature_tones import FLOOR
 from streamdeid.render.light import (
-    _FLOOR,
     MOST,
     LightFrame,
     SoftSkin,
@@ -350,7 +350,7 @@ def test_irises_are_brown_under_dark_hair(light: LightFrame, fitting: FitModel, 
 def test_lips_stay_lips(light: LightFrame, fitting: FitModel, paint: tuple[int, int, int]) -> None:
     own, other = _face(fitting, 6).small_texture.copy(), _face(fitting, 7)
     own[light.features.lips > 0] = paint
-    log = np.log(other.small_texture + np.float32(_FLOOR))
+    log = np.log(other.small_texture + np.float32(FLOOR))
     skin = log[light.features.upper].mean(axis=0)
     lips = light.features.lips @ (log - skin) + _static(light, own, other).lips
     assert lips @ LUMA <= -0.1 + 1e-6, "darker than skin"
