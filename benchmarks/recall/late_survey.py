@@ -4,7 +4,7 @@ time, unlike where a thread looks."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 from unittest import mock
@@ -46,6 +46,10 @@ class LateSurvey:
         """There may be more in the next picture than in the last."""
         self._survey.restart()
         self._not_before = Fraction(-1)
+
+    def look_for(self, turns: Collection[int]) -> None:
+        """Heads lie in these quarter turns."""
+        self._survey.look_for(turns)
 
     def moved(self, motion: CameraMotion) -> None:
         """The camera moved before the next picture."""

@@ -26,15 +26,16 @@ from streamdeid.lab.attacks.gaps import Box
 from streamdeid.video.files.source import FileSource
 
 UNCHANGED = "unchanged"
-VARIANTS = BLOCKS, FIVE, TURNED, FISHEYE, GREY, DIM, SOFT, HALF, MIRRORED, WALL, PANNED, CUT = (
-    "blocks", "five", "turned", "fisheye", "grey", "dim", "soft", "half", "mirrored", "wall", "panned", "cut",
+VARIANTS = BLOCKS, FIVE, TURNED, UPSIDE_DOWN, FISHEYE, GREY, DIM, SOFT, HALF, MIRRORED, WALL, PANNED, CUT = (
+    "blocks", "five", "turned", "upside_down", "fisheye", "grey", "dim", "soft", "half", "mirrored", "wall", "panned",
+    "cut",
 )  # fmt: skip
-"""Strong compression; five to seven frames a second; a quarter turn clockwise, of the pixels; a barrel distortion; a
-camera by infrared light; half the grey levels, with a sensor's noise; half the detail; half the size; left and right
-exchanged, which shows how much was tuned to these very pixels; the clip side by side and row by row until the picture
-is about 1,920 pixels wide, so that the same heads are small in a large one; a window of two thirds of each side that
-pans over the clip and shakes, as by a camera that is turned or carried; the picture ends where that cuts off a part of
-most faces, as of people who come in or sit at the border."""
+"""Strong compression; five to seven frames a second; a quarter turn clockwise, of the pixels, and half a turn, as by a
+camera that hangs from a ceiling; a barrel distortion; a camera by infrared light; half the grey levels, with a sensor's
+noise; half the detail; half the size; left and right exchanged, which shows how much was tuned to these very pixels;
+the clip side by side and row by row until the picture is about 1,920 pixels wide, so that the same heads are small in a
+large one; a window of two thirds of each side that pans over the clip and shakes, as by a camera that is turned or
+carried; the picture ends where that cuts off a part of most faces, as of people who come in or sit at the border."""
 _COARSE, _FINE = 44, 12
 """Quality (libx264's crf) of `blocks`, and of what is to lose nothing to the encoder."""
 _PER_SECOND = 5
@@ -222,6 +223,16 @@ def turned_box(corners: Corners, size: Size) -> Corners:
     return size[1] - y1, x0, size[1] - y0, x1
 
 
+def upside_down(planes: Planes) -> Planes:
+    """A picture after half a turn."""
+    return turned(turned(planes))
+
+
+def upside_down_box(corners: Corners, size: Size) -> Corners:
+    """A box of a picture of a size in that picture after half a turn."""
+    return turned_box(turned_box(corners, size), size[::-1])
+
+
 def bent(planes: Planes) -> Planes:
     """A picture as a dome camera would show it, as large as fits; black around it."""
     black = 0 if planes.colour.full_range else 16
@@ -333,9 +344,9 @@ def _sources(size: Size) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 
 
 CHANGES: dict[str, Callable[[Planes], Planes]] = {
-    TURNED: turned, FISHEYE: bent, GREY: grey, DIM: dim, SOFT: soft, HALF: half, MIRRORED: mirrored,
-    WALL: wall,
+    TURNED: turned, UPSIDE_DOWN: upside_down, FISHEYE: bent, GREY: grey, DIM: dim, SOFT: soft, HALF: half,
+    MIRRORED: mirrored, WALL: wall,
 }  # fmt: skip
 MOVES: dict[str, Callable[[Corners, Size], Corners]] = {
-    TURNED: turned_box, FISHEYE: bent_box, HALF: half_box, MIRRORED: mirrored_box,
+    TURNED: turned_box, UPSIDE_DOWN: upside_down_box, FISHEYE: bent_box, HALF: half_box, MIRRORED: mirrored_box,
 }  # fmt: skip

@@ -37,10 +37,9 @@ class FiveFaces(NamedTuple):
         return Keypoints((x0, y0, x1, y1), points, float(self.scores[row]))
 
 
-def five_turned_back(found: FiveFaces, turn: int, side: float) -> FiveFaces:
-    """Faces of a square picture after so many quarter turns against the clock in the one before; side in pixels. Their
-    points stay in the order of the upright head."""
-    size = side, side
+def five_turned_back(found: FiveFaces, turn: int, size: tuple[float, float]) -> FiveFaces:
+    """Faces of a picture after so many quarter turns against the clock in the one before; size: width and height of
+    that one, pixels. Their points stay in the order of the upright head."""
     return FiveFaces(boxes_turned_back(found.boxes, turn, size), turned_back(found.points, turn, size), found.scores)
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from streamdeid.core.arrays import Points
+from streamdeid.core.arrays import Box, Points
+from streamdeid.core.faces import Face
 from streamdeid.core.heads import seconds
-from streamdeid.detection.candidates import Candidate, middle_in, overlap
+from streamdeid.detection.candidates import SAME_FACE, Candidate, middle_in, overlap
+from streamdeid.detection.landmarks import face_of
 from streamdeid.detection.places import Place
 from streamdeid.detection.region import LandmarkRegion
 
@@ -25,6 +28,31 @@ _SAME_PLACE = 0.25
 def remembered(places: Iterable[Place]) -> list[Place]:
     """The places that are kept for the next frame."""
     return [place for place in places if place.missed <= _FORGOTTEN]
+
+
+def faces_of(places: Iterable[Place], size: tuple[int, int]) -> list[Face]:
+    """The faces that are seen in a picture of a size (width, height), pixels, and told."""
+    told = [_face_at(place) for place in places if place.missed == 0 and place.possible and not place.second]
+    return [face for face in told if inside(face.box, size)]
+
+
+def _face_at(place: Place) -> Face:
+    mesh, presence = place.mesh or (None, 0.0)
+    points = None if place.trusted else place.keypoints
+    return replace(
+        face_of(place.box, place.score, place.believed, mesh, presence), keypoints=points, surveyed=place.surveyed
+    )
+
+
+def inside(box: Box, size: tuple[int, int]) -> bool:
+    """Whether a box touches a picture of a size, pixels; landmarks of somebody who walks out leave it."""
+    return box[2] > 0 and box[3] > 0 and box[0] < size[0] and box[1] < size[1]
+
+
+def turn_at(places: Sequence[Place], box: Box) -> int:
+    """The quarter turns after which the head stands upright that is known in a box, pixels; 0 where none is."""
+    shared = overlap(np.array([box]), np.array([place.box for place in places]).reshape(-1, 4))[0]
+    return places[int(shared.argmax())].turn if shared.max(initial=0.0) >= SAME_FACE else 0
 
 
 def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[int, int]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -22,17 +21,28 @@ from streamdeid.core.shipped_models import CENTERFACE, YUNET, network
 from streamdeid.detection.candidates import SAME_FACE, Candidate, in_tile, joined, overlap, part_of, seen_before
 from streamdeid.detection.close_look import CloseLook
 from streamdeid.detection.five_points import as_detected
-from streamdeid.detection.landmarks import Landmarks, face_of, region_of_box
+from streamdeid.detection.landmarks import Landmarks, region_of_box
 from streamdeid.detection.looked_again import looked_again
-from streamdeid.detection.matching import SURE, matched, one_to_a_head, remembered, without_twins
+from streamdeid.detection.lying_heads import LyingHeads
+from streamdeid.detection.matching import (
+    SURE,
+    faces_of,
+    inside,
+    matched,
+    one_to_a_head,
+    remembered,
+    turn_at,
+    without_twins,
+)
 from streamdeid.detection.networks import Networks
-from streamdeid.detection.places import WAITED_FOR, Place
+from streamdeid.detection.places import Place
 from streamdeid.detection.quarter_turns import TURNS, aside, boxes_turned_back, turned, turned_back
 from streamdeid.detection.region import LandmarkRegion
 from streamdeid.detection.second_look import SecondLook, likeness
 from streamdeid.detection.survey import Survey
 from streamdeid.detection.survey_beside import SurveyBeside, There, Told, found_now
 from streamdeid.detection.tiles import INPUT, Rounds, Tile, close_tiles, least_face, tile_for, tiles_of, with_turned
+from streamdeid.detection.turned_survey import SeenAside
 from streamdeid.detection.yunet import YuNet
 
 _WHOLE_SIZE = 384
@@ -43,17 +53,9 @@ _ALONE = 0.65
 """Evidence by a survey from which nobody else is asked: a face is evident then by itself (`tracking.evident`)."""
 _PLAIN = 24.0
 """Width in the network's pixels from which a face that faces the camera is seen in the whole picture."""
-_CLEAR_ASIDE = 0.45
-"""Score from which something in a turned picture is looked at closely: what is fainter is hardly ever a head there, and
-one that the detector sees upright, too, is tried in all turns anyway."""
 _ASKEW = math.radians(60)
 """Roll beside that in which a head was found from which a mesh is none of it: in the pictures that are searched a head
 is found up to 45 degrees aside."""
-_LYING = 1.6
-"""The third network's opinion from which a head lies on its side: of labelled heads in turned pictures nearly all have
-1.7 and more, of a jacket's print, hands and a bicycle's lamp most 1.2 to 1.5."""
-_CLEARER = 0.3
-"""By how much the third network is then surer of a head on its side than of one that stands."""
 _TILTED = 2
 """Frames after a face was lost in which it is looked for on its side: heads tilt until no network sees them."""
 _PRESENT, _LIKE_A_FACE = 0.9, 0.3
@@ -66,8 +68,8 @@ class MediapipeFaces:
     threshold: evidence from which something is a face, 0 to 1; fainter things are handed on with their evidence
     (`tracking.evident` decides). min_face: width in pixels of the smallest face looked for; None: an 80th of the
     picture's longer side, 16 or more; inf: the whole picture only. interval: frames within which all of the picture is
-    searched. survey: seconds between two looks of the third network at the whole picture, 0 for none, and then heads on
-    their side are not looked for; survey_side: longer side of the picture that it sees, pixels; beside: in a thread of
+    searched. survey: seconds between two looks of the third network at the whole picture, 0 for none, and then heads
+    that lie are not looked for; survey_side: longer side of the picture that it sees, pixels; beside: in a thread of
     its own, so that what it sees is told some frames later.
     """
 
@@ -90,6 +92,7 @@ class MediapipeFaces:
         self._quick = min_face != math.inf  # photographs are few, and what was trained on them is to be found again
         self._landmarks = Landmarks(networks, quick=self._quick)
         self._turns = (0, *TURNS) if self._quick and third is not None else ()
+        self._lying = LyingHeads(self._look, self._close_look)
         self._threshold = threshold
         self._min_face, self._interval = min_face, interval
         self._size: tuple[int, int] | None = None
@@ -123,25 +126,30 @@ class MediapipeFaces:
         self._ask_for_points(planes)
         one_to_a_head(self._places)
         self._look_closely(planes)
-        faces = [_face_at(one) for one in self._places if one.missed == 0 and one.possible and not one.second]
+        if (survey := self._beside or self._survey) is not None:
+            turns = self._lying.noted(self._places, frame.time)
+            self._rounds.look_for(turns)
+            survey.look_for(turns)
+        faces = faces_of(self._places, planes.size)
         self._places = remembered(self._places)
-        return [face for face in faces if _inside(face.box, planes.size)]
+        return faces
 
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
         """What two networks see in a box of a frame, pixels, where the face of a track is expected (`looked_again`)."""
         # A head that lies now most often lay then, but need not have lain here: it may have moved.
         found, close = None, self._close_look
-        for turn in dict.fromkeys((self._turn_at(box), 0, *(place.turn for place in self._places))):
+        for turn in dict.fromkeys((turn_at(self._places, box), 0, *(place.turn for place in self._places))):
             points = self._look.keypoints(frame.planes, box, others, turn)
             # Where nobody was seen yet, "perhaps" would hide half a picture before somebody large comes.
             opinion = None if close is None else close(frame.planes, box, turn, anyway=True, others=others)
             if (found := looked_again(box, points, opinion)) is not None:
                 break
-        return found if found is not None and _inside(found.box, frame.planes.size) else None
+        return found if found is not None and inside(found.box, frame.planes.size) else None
 
     def forget(self) -> None:
         """Forget the last frames, before a picture that has nothing to do with them."""
         self._places = []
+        self._lying.forget()
         self.search_all()
         if self._beside is not None:
             self._beside.restart()
@@ -186,7 +194,8 @@ class MediapipeFaces:
         if self._survey is not None:
             (self._beside or self._survey).lay_out(size)
             if self._survey.finer and self._min_face is None:
-                self._tiles += close_tiles(size, least)
+                close = close_tiles(size, least)
+                self._tiles += with_turned(close) if self._turns else close
         self._places = []
 
     def _follow(self, planes: Planes, place: Place) -> None:
@@ -243,6 +252,8 @@ class MediapipeFaces:
         asked, here = (frame.planes, frame.time, calm), [There.of(place) for place in self._places]
         told = self._beside(*asked, here) if self._beside is not None else Told(self._survey(*asked), here)
         seen, late = told.seen, told.then is not here
+        if isinstance(seen, SeenAside):
+            return self._look_aside(frame.planes, seen, told.camera)
         if seen is None:
             return
         told = told._replace(then=[one for one in told.then if any(one.place is place for place in self._places)])
@@ -276,16 +287,31 @@ class MediapipeFaces:
             if place.mesh is None and place.landmarks_due():
                 self._mesh(frame.planes, place, region_of_box(box, found.points))
 
+    def _look_aside(self, planes: Planes, seen: SeenAside, camera: CameraMotion | None) -> None:
+        """Note who lies, of those that a survey found in a turned picture. camera: how it moved since."""
+        for found in seen.faces:
+            box = as_detected(found.box if camera is None else camera.box(found.box))
+            shared = overlap(np.array([box]), np.array([one.box for one in self._places]).reshape(-1, 4))[0]
+            place = self._places[int(shared.argmax())] if shared.max(initial=0.0) >= SAME_FACE else None
+            if place is None:
+                known, others = part_of(box, self._sure()), self._seen_faces()
+            else:
+                known = place.missed < _TILTED if place.missed else place.turn == seen.turn or place.believed >= SURE
+                others = self._others(place)
+            lies = None if known else self._lying.found(planes, box, seen.turn, others, self._places, place)
+            if lies is not None:
+                if place is None:
+                    place = Place(box, found.score, 0, least=self._threshold)
+                    self._places.append(place)
+                self._turn(planes, place, lies, seen.turn)
+
+    def _sure(self) -> list[Box]:
+        """Boxes of the places in which a face surely is seen."""
+        return [one.box for one in self._places if one.missed == 0 and one.evidence >= SURE]
+
     def _seen_faces(self) -> list[Box]:
         """Boxes of the faces that are seen."""
         return [as_detected(one.face) for one in self._places if one.missed == 0 and one.face is not None]
-
-    def _turn_at(self, box: Box) -> int:
-        """How a head is turned that is known in a box, pixels."""
-        if not self._places:
-            return 0
-        shared = overlap(np.array([box]), np.array([place.box for place in self._places]))[0]
-        return self._places[int(shared.argmax())].turn if shared.max() >= SAME_FACE else 0
 
     def _ask_for_points(self, planes: Planes) -> None:
         """Have the second network show where faces are that no trusted mesh shows."""
@@ -326,11 +352,12 @@ class MediapipeFaces:
     def _sight(self, planes: Planes, place: Place | None, candidate: Candidate) -> None:
         """The detector saw something, where a place is known or not: how sure is it, and are there landmarks?"""
         if place is None:
-            if part_of(candidate.box, [one.box for one in self._places if one.missed == 0 and one.evidence >= SURE]):
+            if part_of(candidate.box, self._sure()):
                 return
-            if candidate.turn and not self._lies(planes, candidate):
+            if candidate.turn and not self._lying.begins(planes, candidate, self._seen_faces(), self._places):
                 return
-            place = Place(candidate.box, candidate.score, candidate.tile, candidate.turn, least=self._threshold)
+            turn = candidate.turn
+            place = Place(candidate.box, candidate.score, candidate.tile, turn, turn, least=self._threshold)
             self._places.append(place)
         place.sighted(candidate)
         if place.second:  # whose head it lies on is asked anew in each frame, and nothing else
@@ -350,50 +377,22 @@ class MediapipeFaces:
         if place.outline is not None:
             place.anchored(place.outline)
 
-    def _lies(self, planes: Planes, candidate: Candidate) -> bool:
-        """Whether somebody new lies where the detector saw something in a turned picture."""
-        lately = [place for place in self._places if place.region is not None or place.missed <= WAITED_FOR]
-        shared = overlap(np.array([candidate.box]), np.array([one.raw for one in lately]).reshape(-1, 4))[0]
-        if candidate.score < _CLEAR_ASIDE or shared.max(initial=0.0) >= SAME_FACE:
-            return False  # who is known there is tried in all turns by and by
-        return self._standing(planes, candidate.box, self._seen_faces(), candidate.turn) is not None
-
     def _try_turns(self, planes: Planes, place: Place) -> None:
         """See whether the head in a place of which somebody is in doubt stands otherwise."""
         for turn in self._look.turns(planes, place.raw, [turn for turn in self._turns if turn != place.turn]):
-            if (found := self._standing(planes, place.raw, self._others(place), turn)) is not None:
-                place.turned(found, turn, tile_for(self._tiles, as_detected(found.box), turn))
-                self._mesh(planes, place, region_of_box(as_detected(found.box), found.points))
+            if (
+                found := self._lying.found(planes, place.raw, turn, self._others(place), self._places, place)
+            ) is not None:
+                self._turn(planes, place, found, turn)
                 return
 
-    def _standing(self, planes: Planes, box: Box, others: Sequence[Box], turn: int) -> Keypoints | None:
-        """What the second network sees in a box after so many quarter turns, if the third one sees a face there, too:
-        in one of three turns the two others see one in much that is none."""
-        found = self._look.near(planes, box, others, turn)
-        if found is None or self._close_look is None:
-            return None
-        there = as_detected(found.box)
-        said = self._close_look(planes, there, turn)
-        if said is None or said < _LYING:
-            return None
-        upright = self._close_look(planes, there) if turn else None
-        return found if upright is None or said >= upright + _CLEARER else None
+    def _turn(self, planes: Planes, place: Place, found: Keypoints, turn: int) -> None:
+        """The head of a place is seen, with these points, after so many quarter turns."""
+        place.turned(found, turn, tile_for(self._tiles, as_detected(found.box), turn))
+        self._mesh(planes, place, region_of_box(as_detected(found.box), found.points))
 
     def _mesh(self, planes: Planes, place: Place, region: LandmarkRegion) -> None:
         """Ask for landmarks in a region. Those of a head that lies otherwise than the place's are of nobody's."""
         found = self._landmarks(planes, region)
         if found is not None and aside(found[2].angle, place.turn) < _ASKEW:
             place.meshed(*found)
-
-
-def _face_at(place: Place) -> Face:
-    mesh, presence = place.mesh or (None, 0.0)
-    points = None if place.trusted else place.keypoints
-    return replace(
-        face_of(place.box, place.score, place.believed, mesh, presence), keypoints=points, surveyed=place.surveyed
-    )
-
-
-def _inside(box: tuple[float, float, float, float], size: tuple[int, int]) -> bool:
-    """Whether a box touches the picture; landmarks of somebody who walks out leave it."""
-    return box[2] > 0 and box[3] > 0 and box[0] < size[0] and box[1] < size[1]

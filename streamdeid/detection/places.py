@@ -81,6 +81,8 @@ class Place:
     """Number of the tile that sees it best."""
     turn: int = 0
     """Quarter turns against the clock after which the head stands upright (`quarter_turns`)."""
+    lies: int = 0
+    """The same as all networks saw a head that lies here (`lying_heads`); 0 where none does."""
     evidence: float = 0.0
     """How sure it is that this is a face, 0 to 1: mean over the last `_LOOKS` looks (`second_look`)."""
     least: float = _UNLIKELY
@@ -188,7 +190,7 @@ class Place:
     def sighted(self, candidate: Candidate) -> None:
         """The detector saw it in this frame."""
         if self.region is None and self.missed > WAITED_FOR:
-            self._looks = self._without = 0  # perhaps something else
+            self._looks = self._without = self.lies = 0  # perhaps something else
             self._keypoints, self._opinion, self._opinions, self._asked = None, None, 0, 0
         self.score, self.tile, self.missed, self._doubts = candidate.score, candidate.tile, 0, 0
         self.raw, self._unseen = candidate.box, 0
@@ -332,6 +334,7 @@ class Place:
     def turned(self, found: Keypoints, turn: int, tile: int) -> None:
         """The second network sees a face here, and the third does, after so many quarter turns."""
         self.turn, self.tile, self.missed, self.mesh, self.outline, self.region = turn, tile, 0, None, None, None
+        self.lies = turn
         self.raw, self.evidence, self._looks = as_detected(found.box), (self.score + found.score) / 2, 1
         self._opinion, self._opinions, self._asked = None, 0, 0
         self.keyed(found)

@@ -1,7 +1,8 @@
-"""Quarter turns: heads on their side are looked for in pictures that are turned until they stand upright.
+"""Quarter turns: heads that lie are looked for in pictures that are turned until they stand upright.
 
-None of the networks sees a face that lies on its side: of 65 labelled ones, turned by 90 degrees, they missed 59. Who
-lies in a bed, bends down to the side, or is filmed by a camera that was mounted turned is found in a turned picture.
+None of the networks sees a face that lies on its side or is upside down: of 65 labelled ones, turned by 90 degrees,
+they missed 59, and of 66, by 180 degrees, 60. Who lies in a bed, bends down to the side, or is filmed by a camera that
+was mounted turned or hangs upside down is found in a turned picture.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from numpy.typing import NDArray
 
 from streamdeid.core.arrays import Points
 
-TURNS = (1, 3)
-"""Quarter turns against the clock after which a picture shows heads upright that lie on their side: 1 for those that
-were turned with the clock. Heads that are upside down (2) are seldom, and in pictures turned so both networks saw one
-in a jacket's print for two seconds."""
+UPSIDE_DOWN = 2
+TURNS = (1, 3, UPSIDE_DOWN)
+"""Quarter turns against the clock after which a picture shows heads upright that lie on their side, 1 for those that
+were turned with the clock, or that are upside down."""
 
 
 def turned(rgb: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:

@@ -117,7 +117,7 @@ class SecondLook:
     def _surest(self, planes: Planes, box: Box, others: Sequence[Box], turn: int, outside: int) -> Keypoints | None:
         """As `keypoints`, with something outside the picture (`view`)."""
         found = self._yunet(stretched(turned(view(planes, box, _WIDTH, _SIDE, outside), turn)))
-        found = five_turned_back(found, turn, _SIDE)
+        found = five_turned_back(found, turn, (_SIDE, _SIDE))
         same = _in_view(found, np.full(2, _SIDE / 2), _WIDTH)
         left, top, reach = _seen(box, _WIDTH, _SIDE)
         best: Keypoints | None = None
@@ -129,7 +129,7 @@ class SecondLook:
 
     def turns(self, planes: Planes, box: Box, turns: Sequence[int]) -> list[int]:
         """Those of some quarter turns against the clock after which YuNet sees a face in a box, the surest first. All
-        of them in one small picture: about the cost of one of `keypoints` for two turns."""
+        of them in one small picture: three turns cost about one and a half times one of `keypoints`."""
         if not turns:
             return []
         width, side = 3 * _WIDTH // 4, 3 * _SIDE // 4

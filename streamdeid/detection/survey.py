@@ -8,8 +8,10 @@ clips, judged by eye; docs/methods.md 8.3 says what they did on others.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +24,9 @@ from streamdeid.core.frames import Planes
 from streamdeid.detection.centerface import CenterFace, Seen, rounded
 from streamdeid.detection.five_points import as_detected
 from streamdeid.detection.in_view import InView
+from streamdeid.detection.quarter_turns import TURNS
 from streamdeid.detection.tiles import least_face, within
+from streamdeid.detection.turned_survey import SeenAside, seen_turned
 
 FOUND = 0.3
 """Score from which something may be a face that was not known: of 219 heads in 49 frames 200 have it, and 0.35 other
@@ -73,13 +77,28 @@ _SMALL = 24.0
 ear is 20 high, and 15 of the network's in a picture of 1,280."""
 _BESIDE_SEAM = 0.5
 """Widths of a face beside it that a window has to show before it denies one there."""
-Part = tuple[Box, Box | None]
-"""A region of a picture, pixels, and a window's limits, if it is not all."""
 _OWED, _WINDOWS, _CALM_WINDOWS = Fraction(1, 10), 2, 4
 """Pauses before a window over those between two looks at the whole picture: in the first round after a start or a cut,
 then, and while nothing is in doubt. Who is far away stays for long, and those who are there at the start are found
 within a second; a window of 1080p costs as much as the whole picture, so this adds half of that, and while all is calm
 more than twice as much as there was."""
+_ASIDE = 4
+"""Pauses between two looks at the turned picture, one turn after another, while nobody is known to lie; twice as many
+where the upright one is always due. They are for who is too small for the turned tiles, above all before a camera that
+hangs upside down."""
+_SELDOM_LYING = 2
+"""Looks at the upright picture after which the turned one has its turn where heads lie and both are always due."""
+
+
+class Part(NamedTuple):
+    """What is looked at of a picture."""
+
+    region: Box
+    """Pixels."""
+    window: Box | None = None
+    """Its limits, if it is not all."""
+    turn: int = 0
+    """Quarter turns against the clock after which it is looked at."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +181,14 @@ class Survey:
         self._windows: list[Box] = []
         self._last: Fraction | None = None
         self._last_window: Fraction | None = None
+        self._last_aside: Fraction | None = None
+        self._lately: dict[int, Fraction] = {}
+        """When the picture was looked at last in the turns in which heads lie."""
+        self._turns: tuple[int, ...] = (0,)
+        self._last_turned_window: Fraction | None = None
+        self._next_turned = self._next_aside = 0
+        self._upright = 0
+        """Looks at the upright picture since the last one at the turned one."""
         self._owed = self._next = 0
         self._turn_of_window = False
         self._view: InView | None = None
@@ -182,6 +209,12 @@ class Survey:
         """The camera moved before the next picture: that is looked at if much of it is new, however calm it is."""
         if self._view is not None and self._view.moved(motion) is not None:
             self._last = None
+            self._lately = {}
+
+    def look_for(self, turns: Collection[int]) -> None:
+        """Look after these quarter turns, 0 among them, as often as at the upright picture from now on."""
+        self._turns = tuple(turns)
+        self._lately = {turn: last for turn, last in self._lately.items() if turn in turns}
 
     @property
     def finer(self) -> bool:
@@ -195,14 +228,15 @@ class Survey:
 
     def restart(self) -> None:
         """Look at the next picture, and soon at all windows: it has nothing to do with the last."""
-        self._last = self._last_window = None
+        self._last = self._last_window = self._last_aside = self._last_turned_window = None
+        self._lately = {}
         self._owed, self._turn_of_window = len(self._windows), False
 
     def soon(self) -> None:
         """Look at the next picture: there may be more in it than in the last."""
         self.restart()
 
-    def __call__(self, planes: Planes, time: Fraction, calm: bool = False) -> Surveyed | None:
+    def __call__(self, planes: Planes, time: Fraction, calm: bool = False) -> Surveyed | SeenAside | None:
         """What there is in a frame of this time, seconds, or in a window of it; None when nothing is due. calm: all
         that is known is sure, so that it is due later. A clock that goes back starts anew."""
         part = self.due(time, calm)
@@ -212,37 +246,93 @@ class Survey:
         """What is to be looked at in a frame of this time, as if it were; None when nothing is due."""
         if self._size is None:
             return None
-        if any(last is not None and time < last for last in (self._last, self._last_window)):
+        known = self._last, self._last_window, self._last_aside, self._last_turned_window, *self._lately.values()
+        if any(last is not None and time < last for last in known):
             self.restart()
-        whole = _passed(self._last, time, _CALM * self._seconds if calm else self._seconds)
+        often = _CALM * self._seconds if calm else self._seconds
+        if self._last_aside is None:
+            self._last_aside = time
+        whole = _passed(self._last, time, often)
         pause = _OWED if self._owed else Fraction(_CALM_WINDOWS if calm else _WINDOWS)
         window = bool(self._windows) and _passed(self._last_window, time, pause * self._seconds)
+        aside = self._aside(time, often, pause * self._seconds)
+        lying, long = len(self._turns) > 1, _passed(self._last_aside, time, 2 * _ASIDE * often)
+        waited = self._upright >= _SELDOM_LYING if lying else long
+        if aside is not None and (waited or not (whole or window)):
+            self._upright = 0
+            self._looked_aside(aside, time)
+            return aside
         if whole and not (window and self._turn_of_window):  # where both are always due, they take turns
             self._last, self._turn_of_window = time, True
-            return (0.0, 0.0, float(self._size[0]), float(self._size[1])), None
+            self._upright += 1
+            return Part((0.0, 0.0, float(self._size[0]), float(self._size[1])))
         if not window:
             return None
         self._last_window, self._turn_of_window = time, False
+        self._upright += 1
         number, self._next = self._next, (self._next + 1) % len(self._windows)
         self._owed = max(0, self._owed - 1)
-        return self._windows[number], limits(self._windows[number], self._size)
+        return Part(self._windows[number], limits(self._windows[number], self._size))
 
-    def look(self, planes: Planes, part: Part) -> Surveyed:
+    def _aside(self, time: Fraction, often: Fraction, pause: Fraction) -> Part | None:
+        """What is due of the turned picture: of turns in which heads lie as often as of the upright one, windows too;
+        of the others seldom, and no windows. often, pause: seconds between two looks at the upright picture, and at
+        windows of it."""
+        assert self._size is not None
+        all_of_it = (0.0, 0.0, float(self._size[0]), float(self._size[1]))
+        lying = [turn for turn in self._turns if turn]
+        due = [turn for turn in lying if _passed(self._lately.get(turn), time, often)]
+        if due:
+            return Part(all_of_it, None, min(due, key=lambda turn: self._lately.get(turn, Fraction(-1))))
+        if lying and self._windows and _passed(self._last_turned_window, time, pause):
+            number, turn = (
+                self._next_turned % len(self._windows),
+                lying[self._next_turned // len(self._windows) % len(lying)],
+            )
+            return Part(self._windows[number], limits(self._windows[number], self._size), turn)
+        others = [turn for turn in TURNS if turn not in self._turns]
+        if others and _passed(self._last_aside, time, _ASIDE * often):
+            return Part(all_of_it, None, others[self._next_aside % len(others)])
+        return None
+
+    def _looked_aside(self, part: Part, time: Fraction) -> None:
+        """A part of the turned picture is looked at."""
+        if part.window is not None:
+            self._last_turned_window, self._next_turned = time, self._next_turned + 1
+        elif part.turn in self._turns:
+            self._lately[part.turn] = time
+        else:
+            self._last_aside, self._next_aside = time, self._next_aside + 1
+
+    def look(self, planes: Planes, part: Part) -> Surveyed | SeenAside:
         """What there is in a part of a picture. Not for two threads at once, nor beside `lay_out`."""
-        region, window = part
+        region, window, turn = part
         x0, y0, x1, y1 = (round(v) for v in region)
         network = self._network = self._network or CenterFace(self._weights, self._shape)
         rgb = rectangle_to_rgb(planes, x0, y0, x1, y1, min(1.0, network.size[0] / (x1 - x0)), quick=True)
-        seen = network(rgb, FOUND)
         units = (x1 - x0) / rgb.shape[1], (y1 - y0) / rgb.shape[0]
         unit = (units[0] + units[1]) / 2
+        if turn:
+            faces = seen_turned(network, rgb, turn, FOUND, (x0, y0), unit)
+            most = self._most(planes, part)
+            return SeenAside(
+                turn, tuple(one for one in faces if window is None or _small(as_detected(one.box), window, most))
+            )
+        seen = network(rgb, FOUND)
         found = (seen.faces.keypoints(row, (x0, y0), unit) for row in range(len(seen.faces.scores)))
         cell = seen.cell[0] * units[0], seen.cell[1] * units[1]
-        enlarged = network.size[0] / (x1 - x0)
-        most = math.inf if window is None else min(_SEAM / enlarged, max(self._small, least_face(planes.size)))
+        enlarged, most = network.size[0] / (x1 - x0), self._most(planes, part)
         faces = tuple(one for one in found if window is None or _small(as_detected(one.box), window, most))
         seen = Seen(seen.faces, seen.scores, np.float32(unit) * seen.sides, cell)
         return Surveyed(faces, seen, enlarged, rgb[:, :, 1], 1 / unit, (x0, y0), window, most)
+
+    def _most(self, planes: Planes, part: Part) -> float:
+        """The longer side of the largest face that it speaks of in a part of a picture, pixels of that."""
+        if part.window is None:
+            return math.inf
+        return min(
+            _SEAM * (part.region[2] - part.region[0]) / self._shape[0], max(self._small, least_face(planes.size))
+        )
 
 
 def windows(size: tuple[int, int], seen: tuple[int, int]) -> tuple[float, list[Box]]:

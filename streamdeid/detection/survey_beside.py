@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time as clock
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -30,6 +30,7 @@ from streamdeid.detection.five_points import as_detected, moved_points
 from streamdeid.detection.places import Place
 from streamdeid.detection.second_look import SecondLook
 from streamdeid.detection.survey import Part, Survey, Surveyed
+from streamdeid.detection.turned_survey import SeenAside
 
 _LATEST, _SELDOM = Fraction(1), Fraction(1, 4)
 """Seconds of the stream after which an answer is of no use: the picture of then is looked at instead, and waits. And
@@ -68,7 +69,7 @@ def _seen_upright(place: Place) -> bool:
 class Told(NamedTuple):
     """What a survey tells."""
 
-    seen: Surveyed | None = None
+    seen: Surveyed | SeenAside | None = None
     """None while it tells nothing."""
     then: Sequence[There] = ()
     """The places of the picture that it looked at."""
@@ -76,7 +77,7 @@ class Told(NamedTuple):
     """How the camera moved since that picture; None where it stood."""
 
 
-_Looked = tuple[Surveyed | None, float]
+_Looked = tuple[Surveyed | SeenAside | None, float]
 
 
 class SurveyBeside:
@@ -121,6 +122,10 @@ class SurveyBeside:
         """Look at the next picture: there may be more in it than in the last."""
         self._survey.restart()
         self._not_before = -1.0
+
+    def look_for(self, turns: Collection[int]) -> None:
+        """Look after these quarter turns, 0 among them, as often as at the upright picture from now on."""
+        self._survey.look_for(turns)
 
     def moved(self, motion: CameraMotion) -> None:
         """The camera moved before the next picture."""

@@ -35,8 +35,12 @@ _NEW = 1 / 40
 """Share of the picture's longer side that comes into view before a camera that moves, before the tiles that show it are
 searched: two of the smallest faces."""
 _TURNED_EVERY = 16
-"""Times as long for a turned tile: heads that lie on their side are few, and are followed from then on. Most are there
-when the stream begins, after a cut, or tilt before the camera; who is carried in waits for their turn."""
+"""Times as long for a turned tile while nobody lies so: heads that lie are few, and are followed from then on. Most are
+there when the stream begins, after a cut, or tilt before the camera; who is carried in waits for their turn."""
+
+
+_APART = 5
+"""Frames by which the rounds of the turns follow one another."""
 
 
 @dataclass(frozen=True)
@@ -115,25 +119,37 @@ class Rounds:
     """Whose turn it is: all tiles at the start, then those of each scale in turn.
 
     The whole picture has its turn every third frame, the finest tiles within the interval, those between within half of
-    it: the larger a face, the sooner it must be found. Turned tiles wait 16 times as long.
+    it: the larger a face, the sooner it must be found. Turned tiles wait 16 times as long, unless heads lie so.
     """
 
     def __init__(self, tiles: Sequence[Tile], interval: int) -> None:
         """tiles: the whole picture first, then by scale. interval: frames in which every tile has its turn, from 1."""
         scales = list(dict.fromkeys(tile.scale for tile in tiles))
-        self._groups: list[tuple[list[int], int]] = []
-        for scale, turned in ((scale, turned) for turned in (False, True) for scale in scales):
-            numbers = [row for row, tile in enumerate(tiles) if tile.scale == scale and (tile.turn > 0) == turned]
+        self._groups: list[tuple[list[int], int, int]] = []
+        for turn, scale in ((turn, scale) for turn in (0, *TURNS) for scale in scales):
+            numbers = [row for row, tile in enumerate(tiles) if (tile.turn, tile.scale) == (turn, scale)]
             often = _WHOLE_EVERY if scale == scales[0] else interval if scale == scales[-1] else -(-interval // 2)
             if numbers:
-                self._groups.append((numbers, min(often, interval) * (_TURNED_EVERY if turned else 1)))
+                self._groups.append((numbers, min(often, interval), turn))
         self._frame = 0
         self._tiles = tiles
         self._view = InView((tiles[0].x1, tiles[0].y1) if tiles else (1, 1), _NEW)
-        self._upright = {row for row, tile in enumerate(tiles) if not tile.turn}
+        self._turns = {0}
+        """In which people are looked for, ..."""
+        self._usual = {row for row, tile in enumerate(tiles) if not tile.turn}
+        """... and their tiles."""
         self._extra: set[int] = set()
         self._steps = 1
         """Turns that the next frame makes."""
+
+    def look_for(self, turns: Collection[int]) -> None:
+        """Search tiles of these quarter turns, 0 among them, as often as upright ones from now on, and all of those
+        that were not in the next frame."""
+        if self._turns == set(turns):
+            return
+        new, self._turns = set(turns) - self._turns, set(turns)
+        self._usual = {row for row, tile in enumerate(self._tiles) if tile.turn in self._turns}
+        self._extra = self._extra | {row for row in self._usual if self._tiles[row].turn in new}
 
     def due(self, wanted: Collection[int]) -> list[int]:
         """Numbers of the tiles to look at in the next frame, ascending. wanted: those that are needed in any case."""
@@ -141,9 +157,11 @@ class Rounds:
         steps, self._steps = self._steps, 1
         due = set(wanted) | self._extra
         self._extra = set()
-        for numbers, interval in self._groups:
-            # As many as make the round in time, however the division goes.
-            done, now = ((step * len(numbers)) // interval for step in (frame, frame + steps))
+        for numbers, often, turn in self._groups:
+            interval = often if turn in self._turns else often * _TURNED_EVERY
+            # As many as make the round in time, however the division goes; not those of all turns in one frame.
+            first = frame + _APART * turn
+            done, now = ((step * len(numbers)) // interval for step in (first, first + steps))
             turns = range(len(numbers)) if frame == 0 else range(done, now)
             due.update(numbers[turn % len(numbers)] for turn in turns)
         return sorted(due)
@@ -153,17 +171,17 @@ class Rounds:
         self._frame = 0
 
     def last(self) -> None:
-        """Look at everything that stands upright in the next frame. Turned tiles are two of three: in a television
-        scene of 30 frames they cost a tenth of everything, and what they found was covered for a second."""
-        self._extra = self._upright
+        """Look at everything in the next frame, but turned only as heads lie: in a television scene of 30 frames all
+        turned tiles cost a tenth of everything, and what they found was covered for a second."""
+        self._extra = self._usual
 
     def moved(self, motion: CameraMotion) -> None:
         """The camera moved before the next frame, and may show somebody whom something hid: twice as many have their
-        turn; and all upright ones in which there is something new, once there is enough for a face."""
+        turn; and all, turned only as heads lie, in which there is something new, once there is enough for a face."""
         self._steps = 2
         old = self._view.moved(motion)
         if old is not None:
-            self._extra = self._extra | {n for n in self._upright if not within(_box(self._tiles[n]), old)}
+            self._extra = self._extra | {n for n in self._usual if not within(_box(self._tiles[n]), old)}
 
 
 def _box(tile: Tile) -> Box:

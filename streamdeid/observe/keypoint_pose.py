@@ -72,6 +72,11 @@ class KeypointPose:
     """Root mean square distance of the keypoints from the mean head's, share of the size."""
 
     @property
+    def tilt(self) -> float:
+        """How far it is turned in the picture from the nearest quarter turn, radians from -pi / 4 to pi / 4."""
+        return math.remainder(self.roll, math.pi / 2)
+
+    @property
     def rotation(self) -> Points:
         """float64 (3, 3): roll after nod after yaw."""
         (cy, sy), (cn, sn), (cr, sr) = ((np.cos(a), np.sin(a)) for a in (self.yaw, self.nod, self.roll))
@@ -137,12 +142,27 @@ def pose_of_keypoints(keypoints: Points, box: Box, head: MeanHead) -> KeypointPo
     if keypoints.shape != (5, 2) or not np.isfinite(keypoints).all() or not 0 < side < np.inf:
         return None
     unit, middle = side / _SIDE, keypoints.mean(axis=0)
-    residual, *found = _most_probable((keypoints - middle) / unit, head.keypoints, _STARTS, _SPREAD, _USUAL, _RANGE)
+    turn = turns_of(keypoints)
+    upright = _turned((keypoints - middle) / unit, -turn)
+    residual, *found = _most_probable(upright, head.keypoints, _STARTS, _SPREAD, _USUAL, _RANGE)
     if not residual <= FITS:
         return None
-    log, yaw, nod, roll, x, y = found
-    x, y = float(middle[0]) + x * unit, float(middle[1]) + y * unit
-    return KeypointPose(x, y, math.exp(log) * unit, yaw, nod, _wrapped(roll), residual)
+    log, yaw, nod, roll, *away = found
+    x, y = (middle + unit * _turned(np.array([away]), turn)[0]).tolist()
+    return KeypointPose(x, y, math.exp(log) * unit, yaw, nod, _wrapped(roll + turn * math.pi / 2), residual)
+
+
+def turns_of(keypoints: Points) -> int:
+    """How often a head was turned by a quarter, clockwise on the screen, 0 to 3, by keypoints (5, 2) of it: the turn
+    that brings its mouth nearest to below its eyes."""
+    x, y = (keypoints[3:].mean(axis=0) - keypoints[:2].mean(axis=0)).tolist()
+    return round(math.atan2(-x, y) / (math.pi / 2)) % 4
+
+
+def _turned(points: Points, turn: int) -> Points:
+    """Points (n, 2) about the origin after quarter turns, clockwise on the screen."""
+    cosine, sine = ((1, 0), (0, 1), (-1, 0), (0, -1))[turn % 4]
+    return points @ np.array([[cosine, sine], [-sine, cosine]], np.float64)
 
 
 @dataclass

@@ -50,12 +50,12 @@ HELD = 3
 """Frames in a row for which a head keeps its pose although no points show it."""
 _PRESENCE = 0.8
 """Of a mesh, from which its own points tell the pose where no others were asked for."""
-_MOST_YAW, _MOST_NOD, _MOST_ROLL = math.radians(85), math.radians(35), math.radians(35)
+_MOST_YAW, _MOST_NOD, _MOST_TILT = math.radians(85), math.radians(35), math.radians(35)
 """Turn, bend and tilt up to which a posed face is shown: beyond, points read by the second network say too little. It
 takes tilted heads for upright ones (docs/methods.md 8)."""
 _COMES_BACK = math.radians(5)
 """By how much less it is turned when a face is shown again: no flicker about a limit."""
-_FAR_YAW, _FAR_ROLL, _FARTHER = math.radians(50), math.radians(15), 0.15
+_FAR_YAW, _FAR_TILT, _FARTHER = math.radians(50), math.radians(15), 0.15
 """Turn and tilt from which they say less than for others, and what the place of the face is grown by then, share of its
 sides."""
 
@@ -126,14 +126,14 @@ class PosedView:
     def turned_away(self) -> bool:
         """Whether it looks too far aside, up or down for a face to be shown; who comes back has to come further."""
         less, pose = _COMES_BACK * self.back, self.pose
-        turns = ((pose.yaw, _MOST_YAW), (pose.nod, _MOST_NOD), (pose.roll, _MOST_ROLL))
+        turns = ((pose.yaw, _MOST_YAW), (pose.nod, _MOST_NOD), (pose.tilt, _MOST_TILT))
         return not all(abs(turn) <= most - less for turn, most in turns)
 
     @property
     def places(self) -> tuple[Box, ...]:
         """Where the face is by points, by the detector, and may be besides, pixels: all have to be covered, grown where
         the pose is less sure."""
-        far = abs(self.pose.yaw) > _FAR_YAW or abs(self.pose.roll) > _FAR_ROLL
+        far = abs(self.pose.yaw) > _FAR_YAW or abs(self.pose.tilt) > _FAR_TILT
         all_of_them = self.box, self.sighted, *self.besides
         return tuple(_grown(box, _FARTHER) for box in all_of_them) if far else all_of_them
 

@@ -190,5 +190,5 @@ def test_the_table_has_a_row_for_each_variant(
     assert list(rows)[3:] == ["unchanged", "five", "blocks"] and "drawn, five" in rows
     assert all(row["frames"] == 2 and row["open"] == "0 of 2" for row in rows.values())
     with pytest.raises(SystemExit):
-        recall.main([str(tmp_path), "--made", "upside_down"])
+        recall.main([str(tmp_path), "--made", "backwards"])
     assert "--made" in capsys.readouterr().err
