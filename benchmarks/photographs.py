@@ -9,6 +9,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from benchmarks.command_line import parser_of
 from streamdeid.core.arrays import Picture
 from streamdeid.core.faces import Face
 from streamdeid.core.frames import Frame, Planes
@@ -22,6 +23,17 @@ WIDTH = 640
 def photographs_in(directory: Path) -> list[Path]:
     """The photographs (jpg, jpeg, png) in a directory and all below it, by name."""
     return sorted(path for path in directory.rglob("*") if path.suffix.lower() in {".jpg", ".jpeg", ".png"})
+
+
+def asked(module: str, help_text: str | None, argv: list[str]) -> tuple[list[Path], Path | None]:
+    """The photographs to look at, and where a sheet of some is to be written: a benchmark's command line, DIR [--most
+    N] [--sheet FILE]; module and help_text as for `parser_of`."""
+    parser = parser_of(module, help_text)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--most", type=int, default=None)
+    parser.add_argument("--sheet", type=Path, default=None)
+    given = parser.parse_args(argv)
+    return photographs_in(given.directory)[: given.most], given.sheet
 
 
 def read_photograph(path: Path) -> Picture | None:

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.command_line import parser_of
-from benchmarks.photographs import largest, photographs_in, read_photograph, write_pictures
+from benchmarks.photographs import asked, largest, read_photograph, write_pictures
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Picture
 from streamdeid.core.colour import planes_from_rgb
@@ -69,15 +68,10 @@ def looked_at(photographs: list[Path], detect: Detector, fitting: FitModel) -> t
 
 def main(argv: list[str]) -> int:
     """Run; the exit code."""
-    parser = parser_of(__name__, __doc__)
-    parser.add_argument("directory", type=Path)
-    parser.add_argument("--most", type=int, default=None)
-    parser.add_argument("--sheet", type=Path, default=None)
-    arguments = parser.parse_args(argv)
-    photographs = photographs_in(arguments.directory)
+    photographs, sheet = asked(__name__, __doc__, argv)
     with contextlib.closing(default_detector(Settings())) as detect:
-        names, strips = looked_at(photographs[: arguments.most], detect, load_models(None).fitting)
+        names, strips = looked_at(photographs, detect, load_models(None).fitting)
     print(f"a frame on {len(names)} of {len(strips)} faces: {' '.join(names)}")
-    if arguments.sheet is not None and strips:
-        write_pictures(arguments.sheet, strips, ACROSS)
+    if sheet is not None and strips:
+        write_pictures(sheet, strips, ACROSS)
     return 0

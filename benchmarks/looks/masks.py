@@ -19,8 +19,7 @@ import cv2
 import numpy as np
 
 from benchmarks.clips import markdown
-from benchmarks.command_line import parser_of
-from benchmarks.photographs import largest, photographs_in, read_photograph, write_pictures
+from benchmarks.photographs import asked, largest, read_photograph, write_pictures
 from streamdeid.aam.fit import FitModel
 from streamdeid.core.arrays import Picture, Points
 from streamdeid.core.colour import LUMA, planes_from_rgb
@@ -118,14 +117,9 @@ def found(photographs: list[Path], detect: Detector) -> dict[str, Found]:
 
 def main(argv: list[str]) -> int:
     """Run; the exit code."""
-    parser = parser_of(__name__, __doc__)
-    parser.add_argument("directory", type=Path)
-    parser.add_argument("--most", type=int, default=None)
-    parser.add_argument("--sheet", type=Path, default=None)
-    arguments = parser.parse_args(argv)
-    photographs = photographs_in(arguments.directory)
+    photographs, sheet = asked(__name__, __doc__, argv)
     with contextlib.closing(default_detector(Settings())) as detect:
-        kinds = found(photographs[: arguments.most], detect)
+        kinds = found(photographs, detect)
     rows = [
         (name, kind.seen, *(part / max(kind.seen, 1) for part in (kind.unread, len(kind.masks), len(kind.glasses))))
         for name, kind in kinds.items()
@@ -135,6 +129,6 @@ def main(argv: list[str]) -> int:
     for what, those in (("masks", bare.masks), ("dark glasses", bare.glasses)):
         print(f"{what} on photographs as they are: {' '.join(those) or 'none'}")
     pictures = [*bare.masks.values(), *bare.glasses.values()]
-    if arguments.sheet is not None and pictures:
-        write_pictures(arguments.sheet, pictures, ACROSS)
+    if sheet is not None and pictures:
+        write_pictures(sheet, pictures, ACROSS)
     return 0

@@ -10,6 +10,7 @@ down.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -51,23 +52,31 @@ _STEP = Fraction(1)
 """Seconds from one frame to the next that count as seen at most."""
 
 
+@dataclass
+class _Remembered:
+    """Who was seen in a turn."""
+
+    until: Fraction
+    """When that is forgotten, seconds."""
+    sightings: int = 0
+    """Frames in which somebody was."""
+    seconds: Fraction = Fraction(0)
+    """For how long."""
+
+
 class LyingHeads:
     """Tells whether heads lie, and remembers how those lay that were seen."""
 
     def __init__(self, look: SecondLook, close_look: CloseLook | None) -> None:
         """close_look: None where there is no third network; then nobody lies."""
         self._look, self._close_look = look, close_look
-        self._sightings: dict[int, int] = {}
-        """Frames in which somebody was seen so, ..."""
-        self._seen: dict[int, Fraction] = {}
-        """... for how long, seconds, ..."""
-        self._until: dict[int, Fraction] = {}
-        """... and until when that is remembered."""
+        self._remembered: dict[int, _Remembered] = {}
+        """By turn."""
         self._last: Fraction | None = None
 
     def forget(self) -> None:
         """The next frame has nothing to do with the last."""
-        self._sightings, self._seen, self._until, self._last = {}, {}, {}, None
+        self._remembered, self._last = {}, None
 
     def begins(self, planes: Planes, candidate: Candidate, others: Sequence[Box], places: Sequence[Place]) -> bool:
         """Whether somebody new lies where the detector saw something in a turned picture. others, places: as for
@@ -94,8 +103,10 @@ class LyingHeads:
         about, if it is known.
         """
         found = self._look.near(planes, box, others, turn)
+        if found is None or self._close_look is None:
+            return None
         least, clearer, bar = self._bars(turn, places, own)
-        if found is None or self._close_look is None or found.score < least:
+        if found.score < least:
             return None
         there = as_detected(found.box)
         said = self._close_look(planes, there, turn)
@@ -120,17 +131,16 @@ class LyingHeads:
         seconds, with the places that are known in it."""
         step = Fraction(0) if self._last is None else min(max(time - self._last, Fraction(0)), _STEP)
         if self._last is not None and time < self._last:  # a clock that went back
-            self._until = {turn: until + time - self._last for turn, until in self._until.items()}
+            for one in self._remembered.values():
+                one.until += time - self._last
         self._last = time
-        lie = {place.turn for place in places if _lies(place)}
-        for turn in lie:
-            self._sightings[turn] = self._sightings.get(turn, 0) + 1
-            seen = self._seen[turn] = self._seen.get(turn, Fraction(0)) + step
-            until = time + min(max(_TIMES * seen, _LEAST), _MOST)
-            self._until[turn] = max(until, self._until.get(turn, until))
-        for turn in [turn for turn, until in self._until.items() if until <= time]:
-            del self._sightings[turn], self._seen[turn], self._until[turn]
-        return [0, *(turn for turn in TURNS if self._sightings.get(turn, 0) >= _SIGHTINGS)]
+        for turn in {place.turn for place in places if _lies(place)}:
+            one = self._remembered.setdefault(turn, _Remembered(time))
+            one.sightings, one.seconds = one.sightings + 1, one.seconds + step
+            one.until = max(one.until, time + min(max(_TIMES * one.seconds, _LEAST), _MOST))
+        self._remembered = {turn: one for turn, one in self._remembered.items() if one.until > time}
+        usual = {turn for turn, one in self._remembered.items() if one.sightings >= _SIGHTINGS}
+        return [0, *(turn for turn in TURNS if turn in usual)]
 
 
 def _lies(place: Place) -> bool:

@@ -49,10 +49,10 @@ def inside(box: Box, size: tuple[int, int]) -> bool:
     return box[2] > 0 and box[3] > 0 and box[0] < size[0] and box[1] < size[1]
 
 
-def turn_at(places: Sequence[Place], box: Box) -> int:
-    """The quarter turns after which the head stands upright that is known in a box, pixels; 0 where none is."""
+def place_at(places: Sequence[Place], box: Box) -> Place | None:
+    """The place that is known where a box lies, pixels; None where none is."""
     shared = overlap(np.array([box]), np.array([place.box for place in places]).reshape(-1, 4))[0]
-    return places[int(shared.argmax())].turn if shared.max(initial=0.0) >= SAME_FACE else 0
+    return places[int(shared.argmax())] if shared.max(initial=0.0) >= SAME_FACE else None
 
 
 def matched(places: Sequence[Place], candidates: Sequence[Candidate]) -> dict[int, int]:

@@ -30,8 +30,8 @@ from streamdeid.detection.matching import (
     inside,
     matched,
     one_to_a_head,
+    place_at,
     remembered,
-    turn_at,
     without_twins,
 )
 from streamdeid.detection.networks import Networks
@@ -137,8 +137,9 @@ class MediapipeFaces:
     def look_again(self, frame: Frame, track: int, box: Box, others: Sequence[Box], /) -> Face | None:
         """What two networks see in a box of a frame, pixels, where the face of a track is expected (`looked_again`)."""
         # A head that lies now most often lay then, but need not have lain here: it may have moved.
-        found, close = None, self._close_look
-        for turn in dict.fromkeys((turn_at(self._places, box), 0, *(place.turn for place in self._places))):
+        found, close, known = None, self._close_look, place_at(self._places, box)
+        first = 0 if known is None else known.turn
+        for turn in dict.fromkeys((first, 0, *(place.turn for place in self._places))):
             points = self._look.keypoints(frame.planes, box, others, turn)
             # Where nobody was seen yet, "perhaps" would hide half a picture before somebody large comes.
             opinion = None if close is None else close(frame.planes, box, turn, anyway=True, others=others)
@@ -229,8 +230,7 @@ class MediapipeFaces:
 
     def _others(self, place: Place) -> list[Box]:
         """Boxes of the faces that are seen beside a place, and known as such."""
-        sure = [one for one in self._places if one is not place and one.missed == 0 and one.evidence >= SURE]
-        return [as_detected(one.face) for one in sure if one.face is not None]
+        return [as_detected(one.face) for one in self._sure() if one is not place and one.face is not None]
 
     def _find_again(self, planes: Planes) -> None:
         """Follow the places that the detector lost, by the second network."""
@@ -267,9 +267,8 @@ class MediapipeFaces:
             if late:
                 found = found_now(self._look, frame.planes, found, told, self._seen_faces())
                 box = as_detected(found.box)
-            shared = overlap(np.array([box]), np.array([one.box for one in self._places]).reshape(-1, 4))[0]
-            if shared.max(initial=0.0) >= SAME_FACE:
-                place = self._places[int(shared.argmax())]
+            place = place_at(self._places, box)
+            if place is not None:
                 if late and not place.turn and all(one.place is not place for one in hold):  # it came meanwhile
                     place.opined(opinion)
                     place.evidence = max(place.evidence, evidence)
@@ -291,10 +290,9 @@ class MediapipeFaces:
         """Note who lies, of those that a survey found in a turned picture. camera: how it moved since."""
         for found in seen.faces:
             box = as_detected(found.box if camera is None else camera.box(found.box))
-            shared = overlap(np.array([box]), np.array([one.box for one in self._places]).reshape(-1, 4))[0]
-            place = self._places[int(shared.argmax())] if shared.max(initial=0.0) >= SAME_FACE else None
+            place = place_at(self._places, box)
             if place is None:
-                known, others = part_of(box, self._sure()), self._seen_faces()
+                known, others = part_of(box, [one.box for one in self._sure()]), self._seen_faces()
             else:
                 known = place.missed < _TILTED if place.missed else place.turn == seen.turn or place.believed >= SURE
                 others = self._others(place)
@@ -305,9 +303,9 @@ class MediapipeFaces:
                     self._places.append(place)
                 self._turn(planes, place, lies, seen.turn)
 
-    def _sure(self) -> list[Box]:
-        """Boxes of the places in which a face surely is seen."""
-        return [one.box for one in self._places if one.missed == 0 and one.evidence >= SURE]
+    def _sure(self) -> list[Place]:
+        """The places in which a face surely is seen."""
+        return [one for one in self._places if one.missed == 0 and one.evidence >= SURE]
 
     def _seen_faces(self) -> list[Box]:
         """Boxes of the faces that are seen."""
@@ -352,7 +350,7 @@ class MediapipeFaces:
     def _sight(self, planes: Planes, place: Place | None, candidate: Candidate) -> None:
         """The detector saw something, where a place is known or not: how sure is it, and are there landmarks?"""
         if place is None:
-            if part_of(candidate.box, self._sure()):
+            if part_of(candidate.box, [one.box for one in self._sure()]):
                 return
             if candidate.turn and not self._lying.begins(planes, candidate, self._seen_faces(), self._places):
                 return
@@ -380,9 +378,8 @@ class MediapipeFaces:
     def _try_turns(self, planes: Planes, place: Place) -> None:
         """See whether the head in a place of which somebody is in doubt stands otherwise."""
         for turn in self._look.turns(planes, place.raw, [turn for turn in self._turns if turn != place.turn]):
-            if (
-                found := self._lying.found(planes, place.raw, turn, self._others(place), self._places, place)
-            ) is not None:
+            found = self._lying.found(planes, place.raw, turn, self._others(place), self._places, place)
+            if found is not None:
                 self._turn(planes, place, found, turn)
                 return
 

@@ -8,7 +8,7 @@ clips, judged by eye; docs/methods.md 8.3 says what they did on others.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -265,7 +265,7 @@ class Survey:
         if whole and not (window and self._turn_of_window):  # where both are always due, they take turns
             self._last, self._turn_of_window = time, True
             self._upright += 1
-            return Part((0.0, 0.0, float(self._size[0]), float(self._size[1])))
+            return Part(self._whole)
         if not window:
             return None
         self._last_window, self._turn_of_window = time, False
@@ -279,21 +279,23 @@ class Survey:
         of the others seldom, and no windows. often, pause: seconds between two looks at the upright picture, and at
         windows of it."""
         assert self._size is not None
-        all_of_it = (0.0, 0.0, float(self._size[0]), float(self._size[1]))
         lying = [turn for turn in self._turns if turn]
         due = [turn for turn in lying if _passed(self._lately.get(turn), time, often)]
         if due:
-            return Part(all_of_it, None, min(due, key=lambda turn: self._lately.get(turn, Fraction(-1))))
+            return Part(self._whole, None, min(due, key=lambda turn: self._lately.get(turn, Fraction(-1))))
         if lying and self._windows and _passed(self._last_turned_window, time, pause):
-            number, turn = (
-                self._next_turned % len(self._windows),
-                lying[self._next_turned // len(self._windows) % len(lying)],
-            )
-            return Part(self._windows[number], limits(self._windows[number], self._size), turn)
+            rounds, number = divmod(self._next_turned, len(self._windows))
+            return Part(self._windows[number], limits(self._windows[number], self._size), lying[rounds % len(lying)])
         others = [turn for turn in TURNS if turn not in self._turns]
         if others and _passed(self._last_aside, time, _ASIDE * often):
-            return Part(all_of_it, None, others[self._next_aside % len(others)])
+            return Part(self._whole, None, others[self._next_aside % len(others)])
         return None
+
+    @property
+    def _whole(self) -> Box:
+        """All of the picture, pixels."""
+        assert self._size is not None
+        return 0.0, 0.0, float(self._size[0]), float(self._size[1])
 
     def _looked_aside(self, part: Part, time: Fraction) -> None:
         """A part of the turned picture is looked at."""
@@ -312,27 +314,17 @@ class Survey:
         rgb = rectangle_to_rgb(planes, x0, y0, x1, y1, min(1.0, network.size[0] / (x1 - x0)), quick=True)
         units = (x1 - x0) / rgb.shape[1], (y1 - y0) / rgb.shape[0]
         unit = (units[0] + units[1]) / 2
+        enlarged = network.size[0] / (x1 - x0)
+        most = math.inf if window is None else min(_SEAM / enlarged, max(self._small, least_face(planes.size)))
         if turn:
-            faces = seen_turned(network, rgb, turn, FOUND, (x0, y0), unit)
-            most = self._most(planes, part)
-            return SeenAside(
-                turn, tuple(one for one in faces if window is None or _small(as_detected(one.box), window, most))
-            )
+            return SeenAside(turn, _told(seen_turned(network, rgb, turn, FOUND, (x0, y0), unit), window, most))
         seen = network(rgb, FOUND)
-        found = (seen.faces.keypoints(row, (x0, y0), unit) for row in range(len(seen.faces.scores)))
+        faces = _told(
+            (seen.faces.keypoints(row, (x0, y0), unit) for row in range(len(seen.faces.scores))), window, most
+        )
         cell = seen.cell[0] * units[0], seen.cell[1] * units[1]
-        enlarged, most = network.size[0] / (x1 - x0), self._most(planes, part)
-        faces = tuple(one for one in found if window is None or _small(as_detected(one.box), window, most))
         seen = Seen(seen.faces, seen.scores, np.float32(unit) * seen.sides, cell)
         return Surveyed(faces, seen, enlarged, rgb[:, :, 1], 1 / unit, (x0, y0), window, most)
-
-    def _most(self, planes: Planes, part: Part) -> float:
-        """The longer side of the largest face that it speaks of in a part of a picture, pixels of that."""
-        if part.window is None:
-            return math.inf
-        return min(
-            _SEAM * (part.region[2] - part.region[0]) / self._shape[0], max(self._small, least_face(planes.size))
-        )
 
 
 def windows(size: tuple[int, int], seen: tuple[int, int]) -> tuple[float, list[Box]]:
@@ -365,6 +357,12 @@ def limits(window: Box, size: tuple[int, int]) -> Box:
 
 def _passed(last: Fraction | None, time: Fraction, pause: Fraction) -> bool:
     return last is None or not 0 <= time - last < pause
+
+
+def _told(found: Iterable[Keypoints], window: Box | None, most: float) -> tuple[Keypoints, ...]:
+    """The faces that are spoken of: all of the whole picture's; of a window's those that have at most this longer side
+    and are whole in it, all in pixels."""
+    return tuple(one for one in found if window is None or _small(as_detected(one.box), window, most))
 
 
 def _small(box: Box, window: Box, most: float) -> bool:

@@ -37,8 +37,6 @@ searched: two of the smallest faces."""
 _TURNED_EVERY = 16
 """Times as long for a turned tile while nobody lies so: heads that lie are few, and are followed from then on. Most are
 there when the stream begins, after a cut, or tilt before the camera; who is carried in waits for their turn."""
-
-
 _APART = 5
 """Frames by which the rounds of the turns follow one another."""
 
@@ -135,9 +133,7 @@ class Rounds:
         self._tiles = tiles
         self._view = InView((tiles[0].x1, tiles[0].y1) if tiles else (1, 1), _NEW)
         self._turns = {0}
-        """In which people are looked for, ..."""
-        self._usual = {row for row, tile in enumerate(tiles) if not tile.turn}
-        """... and their tiles."""
+        """In which people are looked for."""
         self._extra: set[int] = set()
         self._steps = 1
         """Turns that the next frame makes."""
@@ -145,11 +141,13 @@ class Rounds:
     def look_for(self, turns: Collection[int]) -> None:
         """Search tiles of these quarter turns, 0 among them, as often as upright ones from now on, and all of those
         that were not in the next frame."""
-        if self._turns == set(turns):
-            return
         new, self._turns = set(turns) - self._turns, set(turns)
-        self._usual = {row for row, tile in enumerate(self._tiles) if tile.turn in self._turns}
-        self._extra = self._extra | {row for row in self._usual if self._tiles[row].turn in new}
+        if new:
+            self._extra = self._extra | self._of(new)
+
+    def _of(self, turns: Collection[int]) -> set[int]:
+        """The tiles of these turns."""
+        return {row for row, tile in enumerate(self._tiles) if tile.turn in turns}
 
     def due(self, wanted: Collection[int]) -> list[int]:
         """Numbers of the tiles to look at in the next frame, ascending. wanted: those that are needed in any case."""
@@ -173,7 +171,7 @@ class Rounds:
     def last(self) -> None:
         """Look at everything in the next frame, but turned only as heads lie: in a television scene of 30 frames all
         turned tiles cost a tenth of everything, and what they found was covered for a second."""
-        self._extra = self._usual
+        self._extra = self._of(self._turns)
 
     def moved(self, motion: CameraMotion) -> None:
         """The camera moved before the next frame, and may show somebody whom something hid: twice as many have their
@@ -181,7 +179,7 @@ class Rounds:
         self._steps = 2
         old = self._view.moved(motion)
         if old is not None:
-            self._extra = self._extra | {n for n in self._usual if not within(_box(self._tiles[n]), old)}
+            self._extra = self._extra | {n for n in self._of(self._turns) if not within(_box(self._tiles[n]), old)}
 
 
 def _box(tile: Tile) -> Box:
