@@ -1,8 +1,8 @@
-"""The light on a posed face: level, slope across and down, and one tint, held slow and within bounds (methods.md 8.2).
+"""The light on a posed face: level, slope across and down, and one tint, smoothed and bounded (methods.md 8.2).
 
-It is read from the skin that the posed head covers, at vertices of the mean mesh that face the camera. A pose may be
-wrong, and what lies under it paper or a wall: so level and tint stay within one step of the soft tone of the place, the
-one that a soft redaction would show. Five numbers of the person pass, fewer than in an own face.
+It is read from the skin under the posed head, at vertices of the mean mesh that face the camera. If the pose is wrong,
+paper or a wall may lie there. So level and tint stay within one step of the soft tone of the place, the tone that a
+soft redaction would show. Five numbers of the person pass, fewer than in an own face.
 """
 
 from __future__ import annotations
@@ -28,63 +28,67 @@ from streamdeid.render.worn import LEAST_WIDTH, Worn
 _GRID = 20, 24
 """Width and height of the field of light."""
 _PLAIN = 0.9
-"""How plain skin has to be at a vertex for it to count."""
+"""How plain skin must be at a vertex for the vertex to count."""
 _BEARD = 0.2
-"""What the lower face counts."""
+"""Weight of the lower face."""
 _FACING = 0.25, 0.35
-"""Cosine to the camera from which a vertex counts, and over which it comes to count in full."""
+"""Cosine to the camera from which a vertex counts, and the range over which it comes to count in full."""
 _FEWEST = 12
-"""Vertices below which nothing is read."""
+"""Fewest vertices from which anything is read."""
 _RIDGE = np.array([0.0, 2e-2, 2e-2])
 _SPREAD = 0.15
 """Deviation, natural log, from which a vertex counts less."""
 _HUE = 0.08
-"""The same of its hue, natural log of a ratio to brightness."""
+"""Deviation of hue from which a vertex counts less, natural log of a ratio to brightness."""
 _SHADE = 0.65
 """Share of a face's general shading (`light.LightFrame`)."""
 _FLOOR = 2.0
 _STEEPEST = 0.5
 """Largest slope, natural log from the middle of the face to its side."""
 _BEYOND = 0.2
-"""How far a slope goes on beyond the middle of a turned face, halves of the width: what lies there was not seen."""
+"""How far a slope goes on beyond the middle of a turned face, halves of the width: the far half was not seen."""
 _TURNED = 0.3
 """Yaw in radians from which the far half of a face is taken to be unseen."""
 _ACROSS = 8.0
 """Grey levels of chroma by which the face may lie off the axis of skin."""
 _TONE_RADII = 0.15, 0.4, 0.6
-"""Where the tone is read, half axes of the ellipse: as a soft redaction reads it."""
+"""Where the tone is read, in half axes of the ellipse: where a soft redaction reads it."""
 _COVERED = 0.5
-"""How bare the lower face is below which the tone is read of the upper one alone."""
+"""How bare the lower face must be for the tone to be read from it: below, it is read from the upper face alone."""
 _EVERY = 3
-"""Frames from one reading to the next."""
+"""Number of frames from one reading to the next."""
 _NEWEST = 0.25
-"""What the newest reading counts in the running mean."""
+"""Weight of the newest reading in the running mean, as soon as there are enough readings for that."""
+_FOLLOWS = 0.2
+"""Largest distance, natural log of the level, by which the mean stays behind where two readings in a row agree: a light
+was switched on, a shade was left, a picture was faded in. A single reading may have been of somebody before the
+face."""
 
 
 @dataclass(frozen=True)
 class LitSkin:
-    """Where the light is read, and the field that it is put into. n vertices."""
+    """Where the light is read, at n vertices, and the field that it is put into."""
 
     places: Points
     """float64 (n, 3): pixels of the model's frame, and depth."""
     normals: Points
     """float64 (n, 3): right, down and away from the camera."""
     weights: Points
-    """float64 (n,): what they count."""
+    """float64 (n,): weights of the vertices."""
     terms: Points
     """float64 (n, 3): 1, and the place on the face from -1 to 1, across and down."""
     shade: Points
     """float64 (n,): natural log of a face's general shading."""
     pixels: NDArray[np.intp]
-    """int64 (n,): their pixels in a small texture."""
+    """int64 (n,): the vertices' pixels in a small texture."""
     field: Pixels
     """float32 (h, w): the general shading on the field's grid."""
     covering: FaceCovering
-    """Where a mask may be, of the n vertices."""
+    """Where a mask may be, at the n vertices."""
 
     @classmethod
     def of(cls, fitting: FitModel, covering: FaceCovering) -> LitSkin:
-        """Of a model. covering: on its small frame."""
+        """The vertices of a model. covering: the regions of a mask on its small frame."""
         model, mesh, table = fitting.model, fitting.solid.mesh, fitting.table
         width, height = model.frame_size
         zones = Zones.of(model.mean_shape, width, model.frame_size)
@@ -106,15 +110,18 @@ class LitSkin:
 
 @dataclass
 class PosedLight:
-    """The light on one track's posed face: what is remembered from frame to frame."""
+    """The light on one track's posed face, and what is remembered of it from frame to frame."""
 
     numbers: Points | None = None
     """float64 (6,): level, slopes across and down, and a tint of RGB without brightness, natural logs."""
     _tone: Points | None = None
     frames: int = 0
-    """Frames so far."""
+    """Number of frames so far."""
     mask: Worn = Worn()
     """The mask before the face."""
+    _readings: int = 0
+    _apart: float = 0.0
+    """By how much the level of the last reading differed from the mean before it."""
 
     def read(
         self,
@@ -124,8 +131,10 @@ class PosedLight:
         skin: LitSkin,
         face: NewFace,
     ) -> None:
-        """Look at the original, where that is due. ellipse (m, 2): rim of the face's in its detection's box, which
-        tells the tone, wherever the pose is."""
+        """Read the light from the original, if a reading is due.
+
+        ellipse (m, 2): rim of the face's ellipse in its detection's box; the tone is read there, wherever the pose is.
+        """
         self.frames += 1
         if self.numbers is not None and self.frames % _EVERY:
             return
@@ -136,7 +145,7 @@ class PosedLight:
         self.mask = self.mask.after(told, view.cloth.colour, width, False, _NEWEST)
         middle = ellipse.mean(axis=0)
         inside = np.concatenate([r * (ellipse - middle) for r in _TONE_RADII])
-        if bare.min() < _COVERED:  # the tone of skin is seen above the mask
+        if bare.min() < _COVERED:  # the skin's tone is seen above the mask
             inside = inside[inside @ pose.rotation[:2, 1] < 0]
         colours, seen = _colours(original, middle + inside)
         if not seen.any():
@@ -147,13 +156,20 @@ class PosedLight:
         if newest is None:
             newest = np.zeros(6) if self.numbers is None else self.numbers
         newest = _bounded(newest, own, skin, tone_of(self._tone), original.colour)
-        if self.numbers is None:
-            self.numbers = newest
-        else:
-            self.numbers = self.numbers + _NEWEST * (newest - self.numbers)
+        self._readings += 1
+        self.numbers = newest if self.numbers is None else self.numbers + self._share(newest) * (newest - self.numbers)
+
+    def _share(self, newest: Points) -> float:
+        """The weight of a reading in the running mean."""
+        assert self.numbers is not None
+        apart, before = float(newest[0] - self.numbers[0]), self._apart
+        self._apart = apart
+        share = max(_NEWEST, 1 / self._readings)
+        agreed = min(abs(apart), abs(before)) if apart * before > 0 else 0.0
+        return max(share, 1 - _FOLLOWS / agreed) if agreed > _FOLLOWS else share
 
     def field(self, skin: LitSkin, yaw: float) -> Pixels:
-        """Natural log of the gain on a surrogate, float32 (h, w, 3), over the model's frame."""
+        """The natural log of the gain on a surrogate, float32 (h, w, 3), over the model's frame."""
         numbers = np.zeros(6) if self.numbers is None else self.numbers
         height, width = skin.field.shape
         u, v = (2 * (np.arange(n) + 0.5) / n - 1 for n in (width, height))
@@ -182,18 +198,18 @@ def _colours(planes: Planes, places: Points) -> tuple[Points, NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class SkinSeen:
-    """What is seen of a head at the vertices of `LitSkin`."""
+    """What is seen of a head at the n vertices of `LitSkin`."""
 
     rgb: Points
     """float64 (n, 3)."""
     facing: Points
     """float64 (n,): how well each is seen, 0 to 1."""
     cloth: Cloth
-    """What of it is a mask."""
+    """The part that is a mask."""
 
     @classmethod
     def of(cls, original: Planes, pose: HeadPose, skin: LitSkin, worn: bool = True) -> SkinSeen:
-        """In a picture, under a pose. worn: whether a mask is looked for."""
+        """What is seen in a picture, under a pose. worn: whether a mask is looked for."""
         facing = np.clip((-(skin.normals @ pose.rotation[2]) - _FACING[0]) / _FACING[1], 0, 1)
         colours, seen = _colours(original, pose.to_image(skin.places[:, :2], skin.places[:, 2]))
         matrix, offset = rgb_from_yuv(original.colour)
@@ -203,8 +219,10 @@ class SkinSeen:
 
 
 def _measured(view: SkinSeen, bare: Points, skin: LitSkin, own: Points) -> Points | None:
-    """The numbers (6,) of the light that turns a surrogate's skin (n, 3) into what is seen, as far as it is bare (n,);
-    None where little is."""
+    """The numbers (6,) of the light that turns a surrogate's skin (n, 3) into what is seen, or None.
+
+    It counts as far as it is bare (n,); None where little of it is seen.
+    """
     rgb, weights = view.rgb, skin.weights * view.facing * bare
     if np.count_nonzero(weights > 0.1) < _FEWEST:
         return None
@@ -212,7 +230,7 @@ def _measured(view: SkinSeen, bare: Points, skin: LitSkin, own: Points) -> Point
     level = np.asarray(seen_log - own_log - skin.shade, np.float32)
     found = robust_fit(skin.terms, level, weights, np.zeros(3), _RIDGE, _SPREAD, 5)
     hue = (np.log(rgb + _FLOOR) - seen_log[:, None]) - (np.log(own + _FLOOR) - own_log[:, None])
-    # What is no skin, background beside a pose that is off, has another hue than most of it.
+    # What is not skin, such as background beside a wrong pose, has another hue than most of the vertices.
     plain = weights / (1 + np.square((level - skin.terms @ found) / _SPREAD))
     middle = np.median(hue[weights > 0.1], axis=0)
     plain = plain / (1 + np.square((hue - middle) / _HUE).sum(axis=1)) ** 2
@@ -222,7 +240,7 @@ def _measured(view: SkinSeen, bare: Points, skin: LitSkin, own: Points) -> Point
 
 
 def _bounded(numbers: Points, own: Points, skin: LitSkin, tone: Points, colour: Colour) -> Points:
-    """The numbers (6,) with level and tint such that the skin shown is within a step of a tone (2,)."""
+    """The numbers (6,) with level and tint changed so that the shown skin is within one step of a tone (2,)."""
     matrix, offset = yuv_from_rgb(colour)
     to_rgb, of_rgb = rgb_from_yuv(colour)
     own_mean = (skin.weights @ own) / skin.weights.sum()

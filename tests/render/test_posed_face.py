@@ -164,7 +164,8 @@ def test_where_there_is_paper_the_face_is_not_white(  # type: ignore[no-untyped-
 def test_the_light_is_slow(model: AppearanceModel, frame: PosedFrame, drawn) -> None:  # type: ignore[no-untyped-def]
     head, memory = _head(60.0), PosedMemory()
     bright, dark = (_seen(model, frame, head, gain) for gain in (1.0, 0.7))
-    drawn(bright.planes, head, memory)
+    for _ in range(15):
+        drawn(bright.planes, head, memory)
     assert memory.light.numbers is not None
     before = float(memory.light.numbers[0])
     wanted = PosedMemory()
