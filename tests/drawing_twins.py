@@ -171,7 +171,8 @@ def region_filled(
     """One plane (h, w, c) of a posed face, filled where a mesh (h, w) does not cover it and softened at its rim.
 
     place (h, w, 2): where each pixel lies, pixels of luma. reaches (a, 2): of mesh and region by direction. colours
-    (a, 2, c): skin and what is outside. line: of a profile. numbers: middle x, y, rim, inset, background, edge.
+    (a, 3, c): skin, what is outside as it is at the region's edge, and as it is at the mesh. line: of a profile.
+    numbers: middle x, y, rim, inset, background, edge.
     """
     mx, my, rim, inset, behind, edge = numbers
     out, count = drawn.astype(float).copy(), len(reaches)
@@ -183,10 +184,11 @@ def region_filled(
         if r > reaches[:, 1].max() + rim + 2:
             continue
         mesh, end = (float(np.interp(angle, angles, values)) for values in ring)
-        skin, there = (
+        skin, at_edge, at_mesh = (
             np.array([np.interp(angle, angles, [*side[:, c], side[0, c]]) for c in range(out.shape[2])])
-            for side in (colours[:, 0], colours[:, 1])
+            for side in (colours[:, 0], colours[:, 1], colours[:, 2])
         )
+        there = at_mesh + np.clip((r - mesh) / max(end - mesh, 1.0), 0, 1) * (at_edge - at_mesh)
         down = line[3] * x + line[4] * y + line[5]
         ends = np.clip(min(down - 0.08, 1.02 - down) / 0.08, 0, 1)
         share = behind * ends * np.clip((line[0] * x + line[1] * y + line[2]) / edge, 0, 1)

@@ -1,7 +1,7 @@
-"""What of a posed face's region its mesh leaves free: skin beside the face, the background beyond the profile.
+"""Filling of a posed face's region beside its mesh: skin beside the face, the background beyond the profile.
 
-Everything is told by the direction from the middle of the head: how far the mesh and the region reach, the skin at the
-mesh's rim, and what is published just outside the region. Nothing inside the region is looked at.
+All values depend on the direction from the middle of the head: how far the mesh and the region reach, the skin at the
+mesh's rim, and what is published just outside the region. No pixel of the picture inside the region is looked at.
 """
 
 from __future__ import annotations
@@ -21,35 +21,41 @@ from streamdeid.render.turned_rim import RimProfile, share_beyond, without_steps
 
 _ANGLES = 64
 _INSET = 0.05
-"""Rim of the rendered face that goes over into the skin beside it, share of its width: it is seen edge on there."""
+"""Rim of the rendered face that blends into the skin beside it, as a share of its width: the rim is seen edge on."""
 _DEPTHS = np.array([0.06, 0.1, 0.15])
-"""How far inside the mesh's rim its skin is looked at, shares of the face's width."""
+"""Distances inside the mesh's rim at which its skin is looked at, as shares of the face's width."""
 _OUTSIDE = np.array([0.0, 0.25, 0.5, 0.75])
-"""How far outside the region the picture is looked at, in breadths of its soft rim."""
+"""Distances outside the region at which the picture is looked at, in breadths of the region's soft rim."""
 _GOES_OVER = 0.1, 0.6
-"""Where, between mesh and edge of the region, skin begins to go over into what is outside, and over what share."""
+"""Where skin begins to blend into what is outside, and over what share, of the way from the mesh to the region's
+edge."""
 _EDGE = 0.03
 """Breadth of the line between skin and background, share of the face's width."""
 _TURN = 2 * np.pi / _ANGLES
 
 
-def _blurring() -> Points:
-    """Weights (a, a) of a blur over the angles: near ones where they are seen, far ones where nothing nearer is."""
+_NEAR, _WIDE = 1.5, 6.0
+"""Breadths of two blurs over the angles, standard deviations: at the region's edge, and at the mesh. What goes on from
+the edge to the mesh without getting softer looks like rays."""
+
+
+def _blurring(breadth: float) -> Points:
+    """Weights (a, a) of a blur over the angles: near angles count, and far ones where no nearer one has a colour."""
     apart = np.abs(np.arange(_ANGLES)[:, None] - np.arange(_ANGLES))
     apart = np.minimum(apart, _ANGLES - apart)
-    weights: Points = np.exp(-0.5 * (apart / 1.5) ** 2) + 1e-3 * np.exp(-0.5 * (apart / 8) ** 2) + 1e-9
+    weights: Points = np.exp(-0.5 * (apart / breadth) ** 2) + 1e-3 * np.exp(-0.5 * (apart / 8) ** 2) + 1e-9
     return weights
 
 
-_BLUR = _blurring()
+_BLUR, _BLUR_WIDE = _blurring(_NEAR), _blurring(_WIDE)
 
 
 @dataclass(frozen=True)
 class Filled:
-    """A posed face with all of its region filled."""
+    """A posed face whose whole region is filled."""
 
     patch: Patch
-    """Covered wherever it is drawn or filled, the soft rim included."""
+    """The patch, covered wherever it is rendered or filled, including the soft rim."""
     weights: Pixels
     """float32 (ceil(h / 2), ceil(w / 2)): 1 wherever a pixel of the region is, falling to 0 across the soft rim."""
 
@@ -63,11 +69,11 @@ def filled(
     profile: RimProfile,
     others: Sequence[Points] = (),
 ) -> Filled | None:
-    """A rendered head with the rest of its region filled; None when nothing of its skin is to be seen.
+    """The rendered head with the rest of its region filled; None when nothing of its skin can be seen.
 
     mesh (m, 3): what was rendered, pixels of the picture. out: the picture as it is published so far. region (n, 2):
-    convex, its corners in turn, pixels of the picture. rim: breadth of the soft rim outside of it, pixels. others:
-    regions (k, 2) of heads from which nothing may be carried.
+    convex, its corners in turn, pixels of the picture. rim: breadth of the soft rim outside the region, pixels. others:
+    regions (k, 2) of heads from which nothing may be taken.
     """
     patch, origin = solid.patch, np.array([solid.patch.x0, solid.patch.y0], np.float64)
     inside = _mask(patch, (region,))
@@ -80,7 +86,8 @@ def filled(
     _look_outside(out.y, out.u, out.v, barred, patch.x0, patch.y0, middle, reaches, 1 + rim * _OUTSIDE, outside)
     if not skin[:, 3].any():
         return None
-    colours = np.concatenate([_carried(skin), _carried(outside if outside[:, 3].any() else skin)], axis=1)
+    around = outside if outside[:, 3].any() else skin
+    colours = np.concatenate([_carried(skin), _carried(around), _carried(around, _BLUR_WIDE)], axis=1)
     line = profile.line
     line[2] += line[:2] @ origin
     line[5] += line[3:5] @ origin
@@ -98,7 +105,7 @@ def filled(
 
 
 def _mask(patch: Patch, polygons: Sequence[Points]) -> Mask:
-    """uint8 (h, w): 1 where a patch's pixels lie in one of some polygons (n, 2) of the picture."""
+    """A mask uint8 (h, w): 1 where a patch's pixels lie in one of several polygons (n, 2) of the picture."""
     mask = np.zeros(patch.y.shape, np.uint8)
     for polygon in polygons:
         corners = np.round((polygon - (patch.x0, patch.y0)) * 16).astype(np.int32)
@@ -106,16 +113,16 @@ def _mask(patch: Patch, polygons: Sequence[Points]) -> Mask:
     return mask
 
 
-def _carried(seen: Points) -> Points:
-    """Colours (a, 3) at every angle, of sums of colours and their number (a, 4)."""
-    blurred = _BLUR @ seen
+def _carried(seen: Points, blur: Points = _BLUR) -> Points:
+    """Colours (a, 3) at every angle, from sums of colours and their number (a, 4), by weights (a, a)."""
+    blurred = blur @ seen
     colours: Points = blurred[:, :3] / blurred[:, 3:]
     return colours
 
 
 @kernel
 def _reach(middle, region, covered, reaches):  # type: ignore[no-untyped-def]
-    """How far from a place the rendered mesh and a convex region (n, 2) reach in every direction: (a, 2), pixels."""
+    """How far the rendered mesh and a convex region (n, 2) reach from a place in every direction: (a, 2), pixels."""
     height, width = covered.shape
     for k in range(len(reaches)):
         dx, dy = np.cos(_TURN * k), np.sin(_TURN * k)
@@ -138,7 +145,7 @@ def _reach(middle, region, covered, reaches):  # type: ignore[no-untyped-def]
 
 @kernel
 def _look_inside(luma, chroma, covered, halved, middle, reaches, depths, seen):  # type: ignore[no-untyped-def]
-    """Add up the rendered colours so far inside the mesh's rim, and their number, in every direction: (a, 4)."""
+    """Add up the rendered colours at depths inside the mesh's rim, and their number, in every direction: (a, 4)."""
     height, width = covered.shape
     for k in range(len(reaches)):
         for i in range(len(depths)):
@@ -154,7 +161,10 @@ def _look_inside(luma, chroma, covered, halved, middle, reaches, depths, seen): 
 
 @kernel
 def _look_outside(luma, u, v, barred, x0, y0, middle, reaches, beyond, seen):  # type: ignore[no-untyped-def]
-    """The same of the picture, so far beyond the region's edge: of cells of chroma none of whose pixels is barred."""
+    """Add up the picture's colours at some distances beyond the region's edge, and their number: (a, 4).
+
+    Only cells of chroma count in which no pixel is barred.
+    """
     height, width = luma.shape
     for k in range(len(reaches)):
         for i in range(len(beyond)):
@@ -176,8 +186,11 @@ def _look_outside(luma, u, v, barred, x0, y0, middle, reaches, beyond, seen):  #
 
 @kernel
 def _fill(out, covered, scale, first, reaches, colours, line, numbers):  # type: ignore[no-untyped-def]
-    """Fill a plane (h, w, c), `scale` times as coarse as luma, where the mesh does not cover it (h, w), and let its rim
-    go over into that. colours (a, 6): skin, and what is outside, of which this plane's are from the first on."""
+    """Fill a plane (h, w, c), `scale` times as coarse as luma, where the mesh does not cover it (h, w).
+
+    The rim of the mesh blends into the filling. colours (a, 9): skin, what is outside as it is at the region's edge,
+    and as it is at the mesh; this plane's colours begin at the number `first` in each.
+    """
     height, width, channels = out.shape
     mx, my, rim, inset, behind, edge = numbers
     near, far = reaches[:, 0].min() - inset, reaches[:, 1].max() + rim + 2
@@ -197,16 +210,19 @@ def _fill(out, covered, scale, first, reaches, colours, line, numbers):  # type:
             t = min(max(((r - mesh) / max(end - mesh, 1.0) - _GOES_OVER[0]) / _GOES_OVER[1], 0.0), 1.0)
             away = t * t * (3 - 2 * t)
             away += share * (1 - away)
+            outwards = min(max((r - mesh) / max(end - mesh, 1.0), 0.0), 1.0)
             for c in range(channels):
                 skin = colours[a, first + c] + f * (colours[b, first + c] - colours[a, first + c])
-                there = colours[a, 3 + first + c] + f * (colours[b, 3 + first + c] - colours[a, 3 + first + c])
+                there = colours[a, 6 + first + c] + f * (colours[b, 6 + first + c] - colours[a, 6 + first + c])
+                at_edge = colours[a, 3 + first + c] + f * (colours[b, 3 + first + c] - colours[a, 3 + first + c])
+                there += outwards * (at_edge - there)
                 value = skin if covered[y, x] else skin + away * (there - skin)
                 out[y, x, c] += soft * (value - out[y, x, c])
 
 
 @kernel
 def _feather(weights, reaches, numbers):  # type: ignore[no-untyped-def]
-    """Weights (h, w) on the grid of chroma, falling to 0 across the soft rim where they are not 1 already."""
+    """Set weights (h, w) on the grid of chroma that are not 1 already: they fall to 0 across the soft rim."""
     mx, my, rim = numbers[:3]
     for y in range(weights.shape[0]):
         for x in range(weights.shape[1]):
@@ -220,7 +236,7 @@ def _feather(weights, reaches, numbers):  # type: ignore[no-untyped-def]
 
 @kernel
 def _between(dx, dy):  # type: ignore[no-untyped-def]
-    """The angles before and behind a direction, and how far it is from the first to the second."""
+    """The angles before and after a direction, and its place between them, 0 to 1."""
     place = np.arctan2(dy, dx) / _TURN
     place = place + _ANGLES if place < 0 else place
     k = int(place)

@@ -6,7 +6,16 @@ import cv2
 import numpy as np
 import pytest
 
-from streamdeid.render.posed_fill import _ANGLES, _feather, _fill, _look_inside, _look_outside, _reach
+from streamdeid.render.posed_fill import (
+    _ANGLES,
+    _BLUR_WIDE,
+    _carried,
+    _feather,
+    _fill,
+    _look_inside,
+    _look_outside,
+    _reach,
+)
 from tests import drawing_twins
 
 _ROUND = np.column_stack([f(2 * np.pi * np.arange(_ANGLES) / _ANGLES) for f in (np.cos, np.sin)])
@@ -23,13 +32,13 @@ def test_the_region_is_filled_as_the_twin_fills_it(seed: int) -> None:
     middle = np.array([12.6, 14.2])
     covered = (np.hypot(*(place - middle).transpose(2, 0, 1)) < 8).astype(np.uint8)
     reaches = np.column_stack([rng.uniform(7, 9, _ANGLES), rng.uniform(10, 12, _ANGLES)])
-    colours = rng.uniform(0, 255, (_ANGLES, 2, 3))
+    colours = rng.uniform(0, 255, (_ANGLES, 3, 3))
     line = np.array([0.9, -0.3, -9.0, 0.02, 0.06, -0.4])
     numbers = np.array([*middle, 3.0, 2.0, rng.uniform(0, 1), 1.5])
     first = 0 if scale == 1 else 1
     own = colours[:, :, first : first + channels]
     wanted = drawing_twins.region_filled(drawn, covered, place, reaches, own, line, numbers)
-    _fill(drawn, covered, scale, first, reaches, colours.reshape(_ANGLES, 6), line, numbers)
+    _fill(drawn, covered, scale, first, reaches, colours.reshape(_ANGLES, 9), line, numbers)
     assert np.abs(drawn - wanted).max() < 0.05
 
 
@@ -83,3 +92,12 @@ def test_weights_fall_across_the_rim_and_stay_whole_in_the_region() -> None:
     wanted = t * t * (3 - 2 * t)
     wanted[14:16, 14:16] = 1
     assert np.allclose(weights, wanted, atol=1e-6)
+
+
+def test_what_is_outside_gets_softer_towards_the_mesh() -> None:
+    """A narrow bright thing outside stays narrow at the region's edge, and does not run to the mesh as a ray."""
+    seen = np.column_stack([np.full((_ANGLES, 3), 50.0), np.ones(_ANGLES)])
+    seen[10, :3] = 250.0
+    at_edge, at_mesh = _carried(seen), _carried(seen, _BLUR_WIDE)
+    assert at_edge[10, 0] - 50 > 3 * (at_mesh[10, 0] - 50) > 0
+    assert at_edge.mean() == pytest.approx(at_mesh.mean(), abs=0.1), "nothing is lost"
