@@ -1,15 +1,16 @@
-"""The one rule of who is who: which known person a tracklet shows, when several of either may be meant.
+"""The one rule of who is who: which known person a tracklet shows, when several tracklets or persons may match.
 
 A tracklet claims a person whose template is near enough. The nearest claims come first; a person goes to one tracklet,
-and a tracklet to one person. A claim is torn, and its tracklet is nobody's, when somebody who was seen together with
-the person meant, and who is therefore somebody else, is nearly as near: mistakes are not symmetric, for a split costs
-a change of the synthetic face, and a merge gives two people one.
+and a tracklet to one person. A claim is torn when a rival is nearly as near: somebody who was seen together with the
+claimed person, and is therefore somebody else. The tracklet of a torn claim gets no person, because the two mistakes
+are not alike: a split changes the synthetic face of one person, a merge gives two people the same face.
 
-`settled` tells who is a known person (`persons`) and who is nobody yet (`torn`); a tracklet in neither is like none of
-those known, or others got them, and its caller makes a new person of it once it is known well enough.
+`settled` returns the tracklets with a known person. Any other tracklet claimed nobody, was torn, or was farther from
+the persons that it claimed than the tracklets that got them; its caller makes a new person of it once it is known well
+enough.
 
-The callers differ in what they know: `reentry` of the frames so far, `registered` of a register and one person,
-`whole_recording` and `runs.segments.registered_faces` of a whole recording. The rule is the same, and stands only here.
+The callers differ in what they know: `reentry` knows the frames so far, `registered` a register and one person,
+`whole_recording` and `runs.segments.registered_faces` a whole recording. The rule is the same, and stands only here.
 """
 
 from __future__ import annotations
@@ -24,45 +25,36 @@ class Claim:
     """A tracklet that may show a person. Claims are ordered by distance; where it is the same, by number."""
 
     distance: float
-    """Of the tracklet's template from the person's, units of the identity space."""
+    """Between the templates of the tracklet and the person, units of the identity space."""
     tracklet: int
     person: int
-
-
-@dataclass(frozen=True)
-class Settled:
-    """What became of claims."""
-
-    persons: dict[int, int]
-    """By tracklet. One without a person claimed nobody, was torn, or was farther from those whom it claimed than others
-    who got them."""
-    torn: frozenset[int]
-    """Tracklets that could as well be two people."""
 
 
 def accepted(distance: float, scatter: float, accept: float) -> bool:
     """Whether a tracklet is near enough to claim a person.
 
-    distance: of the two templates. scatter: how far either may be from where it was measured, together; 0 where that
-    is not known. accept: the largest distance that is taken for one person; all in units of the identity space.
+    distance: between the two templates. scatter: joint uncertainty of both; 0 where it is not known. accept: the
+    largest distance at which both count as one person. All are in units of the identity space.
     """
     return distance + scatter <= accept
 
 
 def torn(distance: float, rivals: Iterable[float], margin: float) -> bool:
-    """Whether a claim may as well be somebody else's.
+    """Whether a claim may equally well belong to another person.
 
-    distance: of the claim. rivals: distances of those who are surely others than the one meant. margin: by how much
-    farther away than the claim all of them have to be.
+    distance: of the claim. rivals: distances of people who are surely not the claimed person. margin: by how much
+    farther away than the claim all rivals have to be.
     """
     return min(rivals, default=math.inf) - distance <= margin
 
 
-def settled(claims: Iterable[Claim], rivals: Callable[[Claim, Set[int]], Iterable[float]], margin: float) -> Settled:
-    """Give each tracklet at most one person, and each person at most one tracklet, the nearest first.
+def settled(
+    claims: Iterable[Claim], rivals: Callable[[Claim, Set[int]], Iterable[float]], margin: float
+) -> dict[int, int]:
+    """Persons by tracklet: each tracklet gets at most one person, and each person one tracklet, the nearest first.
 
-    claims: in any order. rivals: from a claim and the persons who are given away by then to the distances of its rivals
-    (`torn`): those seen together with the person, and not given away.
+    claims: in any order. rivals: a function from a claim and the persons given away so far to the distances of the
+    claim's rivals (`torn`): people who were seen together with the person, and are not given away.
     """
     persons: dict[int, int] = {}
     given: set[int] = set()
@@ -75,4 +67,4 @@ def settled(claims: Iterable[Claim], rivals: Callable[[Claim, Set[int]], Iterabl
             continue
         persons[claim.tracklet] = claim.person
         given.add(claim.person)
-    return Settled(persons, frozenset(doubtful))
+    return persons

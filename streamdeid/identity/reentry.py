@@ -1,20 +1,20 @@
-"""Persons: which tracks are one and the same person, who left and came back.
+"""Persons: which tracks show one and the same person, who left and came back.
 
-A track says where; a person says who. When the caller knows a track's face well enough, it commits the track: the
-identity vector is compared with the persons who are not in the picture, and the track becomes one of them or a new
-one, for good. Mistakes are not symmetric: a split (one person, two numbers) costs a change of the synthetic face,
-a merge gives two people one. So the thresholds leave a reject zone, and a case in it is a split. Nor is anybody
-recognised who could as well be somebody else: people who were seen together are surely two.
+A track tells where a face is, a person whose it is. When the caller knows a track's face well enough, it commits the
+track: the identity vector is compared with the persons who are not in the picture, and the track becomes one of them or
+a new person, for good. The two mistakes are not alike: a split (one person, two numbers) costs a change of the
+synthetic face, a merge gives two people the same face. So the thresholds leave a reject zone, and a case in it becomes
+a new person. A track that could equally well be a second person, seen together with the first, is not recognised.
 
-The same goes for people who were mixed up. Their tracks are given as new ones from the doubt on
-(`identity.identity_check`), while they themselves count as absent, so everybody is recognised anew.
+The same holds for people who were mixed up. From the doubt on their tracks are given as new ones
+(`identity.identity_check`), while the people themselves count as absent, so everybody is recognised anew.
 
 People who are known from elsewhere (`remember`: those of a shared register) count as absent until they are seen, and
 are recognised in the same way.
 
 The templates are biometric data. They are kept in memory, are never written or logged here, and are dropped after
-`ttl` seconds of absence; with `reentry=False` at once, unless a track that began while the person was still there might
-be the person's. Dropped means unreferenced; memory is not scrubbed. Those of a register stay until `release`.
+`ttl` seconds of absence. With `reentry=False` they are dropped at once, unless an undecided track began while the
+person was still there. Dropped means unreferenced; memory is not scrubbed. Those of a register stay until `release`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from streamdeid.identity.claims import Claim, accepted, settled
 from streamdeid.identity.identity import Identity, distance_of, finite, owned, together
 
 _DECISIONS = 1 << 16
-"""Ended tracks whose person is still known: bounds a run that never ends."""
+"""Most ended tracks whose person is still known: it bounds the memory of a run that never ends."""
 
 
 class Outcome(enum.Enum):
@@ -41,13 +41,13 @@ class Outcome(enum.Enum):
     NEW = "new"
     """A person who resembles nobody remembered."""
     RETURNED = "returned"
-    """A lost person, back."""
+    """A person who was lost and is back."""
     UNCERTAIN = "uncertain"
     """A new person, but somebody remembered falls in the reject zone, or another track had the better claim."""
     UNSEEN = "never clearly seen"
-    """A new person of whom nothing was seen to recognise anybody by."""
+    """A new person, whose face was never seen well enough to be recognised."""
     WAITING = "waiting"
-    """Not decided: unclear, or resembles a person whose own track is lost only just now. Commit again later."""
+    """Not decided: unclear, or the track resembles a person whose own track lost the face just now. Commit it again."""
     REFUSED = "refused"
     """Not decided: the identity is not finite."""
 
@@ -66,9 +66,9 @@ class _Person:
 
     number: int
     now: Identity
-    """Of the present track, or of the last one."""
+    """Identity from the present track, or from the last one."""
     past: Identity | None
-    """Of all tracks before that one, together."""
+    """Identity from all tracks before that one, together."""
     seen: int
     """Frame in which a face was last detected on one of the person's tracks."""
     left: tuple[Fraction, int] | None
@@ -76,7 +76,7 @@ class _Person:
     beside: set[int]
     """Persons who were seen together with this one."""
     sure: bool
-    """Whether there was no doubt about this being a person, and which one, when that was decided."""
+    """Whether the person was surely nobody else when that was decided."""
 
     @property
     def template(self) -> Identity:
@@ -90,7 +90,7 @@ class _Stay:
     began: int
     """Frame of its first appearance."""
     since: int
-    """The same, or the last frame in which it was ambiguous: from then on it is one face."""
+    """`began`, or the last frame in which the track was ambiguous: from then on it shows one face."""
     seen: int
     """Frame in which its face was last detected."""
 
@@ -100,14 +100,14 @@ class Persons:
 
     accept, reject: distances in the identity space. With d the distance and s the joint scatter of two identities,
     d + s <= accept is the same person, d - s >= reject is another one, anything between is the reject zone.
-    likelier: how many times as far the person may be whom a track most likely goes on with (`expect`).
-    margin: by how much nearer a person must be than everybody who was ever seen beside him, to be recognised.
-    enough, patience: good frames of a track below which nobody is recognised where anybody might be, and for which a
-    track that nobody was recognised on waits before it becomes somebody new: it may well be somebody known, and a laugh
-    takes a face as far away as another person's.
+    likelier: factor on `accept` for the person whom a track most likely shows (`expect`).
+    margin: by how much nearer a person must be than everybody who was ever seen together with this person.
+    enough: good frames of a track below which nobody is recognised. patience: good frames for which a track without a
+    recognised person waits, where it might show a known person, before it becomes a new one: a laugh takes a face as
+    far away as another person's face is.
     ttl: seconds for which an absent person is remembered; limit: how many, the longest absent forgotten first.
-    reentry: False recognises only who was mixed up with others, nobody who left.
-    shared: whether anybody may be somebody known from elsewhere, at any time: nobody is new before `patience` then.
+    reentry: False recognises only people who were mixed up with others, nobody who left.
+    shared: whether any track may show somebody known from elsewhere; then no track is a new person before `patience`.
     Raises SettingsError unless 0 < accept < reject, margin >= 0, likelier >= 1, 1 <= enough <= patience, ttl >= 0 and
     limit >= 0.
     """
@@ -142,8 +142,8 @@ class Persons:
         self._stays: dict[int, _Stay] = {}  # by present track
         self._decisions: dict[int, Decision] = {}
         self._known: dict[int, _Person] = {}
-        self._elsewhere = AbsentPeople()  # known from elsewhere, and not seen here, or not for long
-        self._kept: set[int] = set()  # all who are known from elsewhere, or there from here
+        self._elsewhere = AbsentPeople()  # known from elsewhere, and not seen here, or not for a long time
+        self._kept: set[int] = set()  # all persons who are known elsewhere, too
         self._forgotten: set[int] = set()
         self._persons = 0
         self._expected: dict[int, int] = {}  # persons by present track
@@ -165,45 +165,46 @@ class Persons:
         return frozenset(number for number, person in self._known.items() if person.left is None)
 
     def remember(self, identity: Identity) -> int:
-        """The number of somebody known from elsewhere, with a template."""
+        """Add a person known from elsewhere, with a template; returns the person's number."""
         self._persons += 1
         self._elsewhere.add(self._persons, owned(identity), set(), 0)
         self._kept.add(self._persons)
         return self._persons
 
     def were_beside(self, person: int, others: Iterable[int]) -> None:
-        """It is known from elsewhere that a person was seen together with others."""
+        """Note that a person was seen together with others, as is known from elsewhere."""
         for other in others:
             self._beside(person).add(other)
             self._beside(other).add(person)
 
     def keep(self, person: int) -> None:
-        """Somebody is known elsewhere from now on, and not forgotten."""
+        """Keep a person who is known elsewhere from now on: this one is not forgotten."""
         self._kept.add(person)
 
     def release(self, person: int) -> None:
-        """Somebody is not known elsewhere any more."""
+        """Stop keeping a person who is no longer known elsewhere."""
         self._kept.discard(person)
         if person in self._elsewhere:
             self._elsewhere.take(person)
             self._drop(person)
 
     def known(self, person: int) -> tuple[Identity, frozenset[int], bool] | None:
-        """Template of a person, who was seen beside him, and whether he surely is nobody else; None once forgotten."""
+        """Template of a person, those seen together with this one, and whether it surely is nobody else; None once
+        forgotten."""
         found, absent = self._known.get(person), self._elsewhere.get(person)
         if absent is not None:
             return absent[0], frozenset(absent[1]), True
         return None if found is None else (found.template, frozenset(found.beside), found.sure)
 
     def expect(self, track: int, earlier: int) -> None:
-        """A new track most likely shows whom an earlier one showed: it goes on with that, and nobody else was near."""
+        """Note that a new track most likely shows the same person as an earlier one, which it continues."""
         person = self.person_of(earlier)
         if person is not None:
             self._expected[track] = person
 
     def commit_unseen(self, track: int) -> int:
-        """A new person for a present track that shows nothing to recognise anybody by. Nobody is taken for this person
-        until `refresh` tells an identity. The person of the track, if it was decided before.
+        """A new person for a present track whose face cannot be recognised; the track's own person, if it was decided
+        before. Nobody is taken for the new person until `refresh` gives an identity.
 
         Raises ValueError for a track that is not present.
         """
@@ -213,7 +214,7 @@ class Persons:
             self._persons += 1
             self._settle(track, Decision(self._persons, Outcome.UNSEEN), unseen)
         person = self._decisions[track].person
-        assert person is not None  # only such decisions are kept
+        assert person is not None  # only decisions with a person are kept
         return person
 
     def person_of(self, track: int) -> int | None:
@@ -225,7 +226,7 @@ class Persons:
         return None if decision is None else decision.person
 
     def forgotten(self) -> frozenset[int]:
-        """Numbers of the persons forgotten since this was asked last; nobody gets one of them again."""
+        """Numbers of the persons forgotten since the last call; nobody gets one of them again."""
         found, self._forgotten = frozenset(self._forgotten), set()
         return found
 
@@ -257,8 +258,8 @@ class Persons:
 
         A person is open to a track only if none of the person's tracks was seen in or after the track's first frame
         (or last ambiguous one): two faces in one frame are two people. Where several tracks claim one person, the
-        nearest gets it. A track decided before keeps its decision. Raises ValueError, and decides nothing, for a track
-        that is not present or a vector whose shape differs from those known.
+        nearest gets this person. A track decided before keeps its decision. Raises ValueError, and decides nothing, for
+        a track that is not present or a vector whose shape differs from those known.
         """
         for track, identity in identities.items():
             self._check(track, identity)
@@ -283,7 +284,7 @@ class Persons:
             beside = self._beside(claim.person) - taken
             return (apart[claim.tracklet].get(other, math.inf) for other in beside)
 
-        for track, number in settled(claims, rivals, self._margin).persons.items():
+        for track, number in settled(claims, rivals, self._margin).items():
             lost = number in self._elsewhere or self._known[number].left is not None
             decisions[track] = Decision(number, Outcome.RETURNED) if lost else Decision(None, Outcome.WAITING)
         for track, identity in undecided.items():
@@ -294,8 +295,8 @@ class Persons:
         return decisions
 
     def _compared(self, track: int, identity: Identity) -> Iterator[tuple[float, float, int, float]]:
-        """Distance, joint scatter, number, and the largest distance accepted, of all who may be on a track. Of those
-        known from elsewhere only who is nearer than `reject`, less the scatter."""
+        """Distance, joint scatter, number, and the largest distance accepted, of all persons whom a track may show. Of
+        those known from elsewhere only the ones whose distance, less the scatter, is below `reject`."""
         for person in self._known.values():
             if self._open(person, self._stays[track]):
                 distance, scatter = distance_of(identity, person.template)
@@ -305,14 +306,14 @@ class Persons:
             yield distance, scatter, number, self._accept
 
     def _open(self, person: _Person, stay: _Stay) -> bool:
-        """Whether a track might be this person's."""
+        """Whether a track might show this person."""
         if person.seen >= stay.since:
             return False
         return self._reentry or (person.left is not None and person.left[1] >= stay.began)
 
     def _otherwise(self, identity: Identity, anybody: bool, near: bool) -> Decision:
-        """The decision about a track that nobody was recognised on; anybody, near: whether some person is open to it,
-        and not clearly another one."""
+        """The decision about a track on which nobody was recognised. anybody: whether some person is open to it. near:
+        whether one of them is not clearly another person."""
         frames = 0 if identity.vector is None else identity.frames
         if anybody and frames < self._patience:
             return Decision(None, Outcome.WAITING)
@@ -392,7 +393,7 @@ class Persons:
                     self._drop(number)
 
     def _drop(self, number: int) -> None:
-        """Forget somebody who is in no table any more."""
+        """Forget a person who is in no table any more."""
         self._forgotten.add(number)
         self._elsewhere.part(number)
         for other in self._known.values():

@@ -1,8 +1,8 @@
-"""The people of a register (`--register`): values that runs, cameras and files share, and what is done with them.
+"""The people of a register (`--register`): values that runs, cameras and files share, and the operations on them.
 
-A register holds for each person what he is recognised by, the surrogate that he got, when he was first and last seen,
-and which registered people who look much like him were seen beside him, for these are surely others. It is biometric
-data (GDPR, article 9): it is written encrypted only (`runs.register_file`), and never logged.
+A register holds for each person the template, the surrogate, and the times when the person was first and last seen. It
+also holds which similar registered people were seen beside the person, since these are surely others. A register is
+biometric data (GDPR, article 9): it is written encrypted only (`runs.register_file`), and never logged.
 
 Times are whole seconds since 1970, UTC, by the clock of the machine that saw the person.
 """
@@ -19,11 +19,11 @@ from streamdeid.identity.claims import Claim, accepted, settled
 from streamdeid.identity.register import Distances
 
 MOST_PEOPLE = 2000
-"""People in a register; who was not seen for longest makes room. Every further one is somebody else that a stranger
-may be taken for."""
+"""Most people in a register; the person not seen for the longest time is removed to make room. Each further person is
+one more that a stranger may be taken for."""
 _DAY = 86400
 _HEAVIEST = 1000
-"""Good frames that a template counts for at most, so that it follows a face through the years."""
+"""Most good frames that a template counts for, so that it follows a face through the years."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,16 @@ class RegisteredPerson:
     template: Vector = field(repr=False)
     """Float64 (e,), a mean over good frames. Biometric: kept out of every repr."""
     frames: int
-    """Good frames that it is the mean of."""
+    """Good frames that the template is the mean of, at most `_HEAVIEST` once the person was seen again."""
     surrogate: Vector = field(repr=False)
-    """P, float64 (d,): what is published."""
+    """P, float64 (d,): the vector that is published."""
     label: str
-    """Class of the preserved attributes that P is of."""
+    """Class of the preserved attributes that P belongs to."""
     first: int
     last: int
-    """When he was first and last seen."""
+    """When the person was first and last seen."""
     beside: frozenset[int] = frozenset()
-    """Numbers of people much like him who were seen beside him."""
+    """Numbers of similar people who were seen beside this person."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class PeopleRegister:
     """All that is in a register."""
 
     made_by: Mapping[str, str]
-    """What templates and surrogates depend on, by name: settings, and hashes of the models."""
+    """Settings and hashes of the models on which templates and surrogates depend, by name."""
     days: float
-    """Days after which who was not seen again is forgotten, by the run that wrote it last."""
+    """Days after which a person who was not seen again is forgotten, as set by the run that wrote it last."""
     following: int = 1
     """Number that the next person gets."""
     people: Mapping[int, RegisteredPerson] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class PeopleRegister:
 
 
 def registered(register: PeopleRegister, person: RegisteredPerson) -> PeopleRegister:
-    """The register with somebody new, whose number is `following`; where it is full the longest unseen goes."""
+    """The register with a new person, whose number is `following`; a full one loses the person unseen for longest."""
     kept = dict(register.people)
     while len(kept) >= MOST_PEOPLE:
         kept = _without(kept, {min(kept.values(), key=lambda one: (one.last, one.number)).number})
@@ -71,7 +71,7 @@ def registered(register: PeopleRegister, person: RegisteredPerson) -> PeopleRegi
 
 
 def seen_again(person: RegisteredPerson, now: int, total: Vector, frames: int) -> RegisteredPerson:
-    """Somebody after he was seen again. total: sum of templates (e,) over so many more good frames, 0 or more."""
+    """A person after being seen again. total: sum of templates (e,) over so many more good frames, 0 or more."""
     last = max(person.last, now)
     if frames <= 0:
         return replace(person, last=last)
@@ -80,8 +80,8 @@ def seen_again(person: RegisteredPerson, now: int, total: Vector, frames: int) -
 
 
 def unexpired(register: PeopleRegister, now: int, days: float) -> PeopleRegister:
-    """Those who were seen in the last days. A clock that was a day ahead, or more, keeps nobody for longer than that
-    from now on."""
+    """The register of only those who were seen in the last `days`. A person whose last time is more than a day ahead of
+    `now`, by a wrong clock, counts as seen now, and so is not kept for longer than the others."""
     oldest = now - days * _DAY
     people = {
         number: one if one.last <= now + _DAY else replace(one, first=min(one.first, now), last=now)
@@ -108,9 +108,10 @@ def _without(people: Mapping[int, RegisteredPerson], numbers: Collection[int]) -
 def apart(
     people: Mapping[int, RegisteredPerson], one: int, beside: Collection[int], distances: Distances
 ) -> frozenset[int]:
-    """Of those seen beside a registered person, the ones whom it helps to know so: no others can be in his way.
+    """Those of the people seen beside a registered person who can be rivals of this person; no others need be noted.
 
-    Whoever is taken for him is at most `accept` away from him, and an alike within `margin` of that from whoever it is.
+    A template that is taken for the person is at most `accept` (times `likelier`) away from the person's, and a rival
+    is at most `margin` farther away from that template.
     """
     own, reach = people[one].template, 2 * distances.accept * distances.likelier + distances.margin
     others = [number for number in beside if number in people and number != one]
@@ -120,7 +121,7 @@ def apart(
 def with_neighbours(
     register: PeopleRegister, number: int, beside: Collection[int], distances: Distances
 ) -> PeopleRegister:
-    """The register with those noted who were seen beside somebody, where that helps to tell them apart."""
+    """The register in which the possible rivals among the people seen beside a person are noted (`apart`)."""
     people = dict(register.people)
     for other in apart(people, number, beside, distances):
         people[number] = replace(people[number], beside=people[number].beside | {other})
@@ -129,11 +130,11 @@ def with_neighbours(
 
 
 def meant(people: Mapping[int, RegisteredPerson], template: Vector, distances: Distances) -> int | None:
-    """Who of some people a template (e,) of somebody who is nobody else shows; None where that is not certain."""
+    """Number of the person, out of some, whom one template (e,) shows; None where that is not certain."""
     apart = {number: float(np.linalg.norm(one.template - template)) for number, one in people.items()}
     claims = [Claim(apart[number], 0, number) for number in apart if accepted(apart[number], 0.0, distances.accept)]
 
     def rivals(claim: Claim, taken: Set[int]) -> Iterable[float]:
         return (apart[other] for other in people[claim.person].beside - taken if other in apart)
 
-    return settled(claims, rivals, distances.margin).persons.get(0)
+    return settled(claims, rivals, distances.margin).get(0)

@@ -52,17 +52,16 @@ def test_claims_are_settled_as_told(
                 yield apart.get((claim.tracklet, other), math.inf)
 
     found = settled(claims, rivals, margin)
-    assert found.persons == twin(apart, together, accept, margin)
+    assert found == twin(apart, together, accept, margin)
     assert found == settled(reversed(claims), rivals, margin), "the order in which claims are told says nothing"
-    assert len(set(found.persons.values())) == len(found.persons), "a person goes to one tracklet"
-    assert not found.torn & found.persons.keys()
+    assert len(set(found.values())) == len(found), "a person goes to one tracklet"
 
 
 def test_a_torn_tracklet_gets_nobody() -> None:
     """Not even somebody farther away who has no rivals: a split costs less than a merge."""
     claims = [Claim(1.0, 7, 1), Claim(2.0, 7, 2)]
-    found = settled(claims, lambda claim, _: [1.2] if claim.person == 1 else [], 0.5)
-    assert found.persons == {} and found.torn == {7}
+    assert settled(claims, lambda claim, _: [1.2] if claim.person == 1 else [], 0.5) == {}
+    assert settled(claims, lambda claim, _: [], 0.5) == {7: 1}
 
 
 def test_limits_are_part_of_the_rule() -> None:

@@ -1,4 +1,4 @@
-"""The people of a register in a recording of which all is known: recognised at once, and given the faces they had.
+"""The people of a register in a fully studied recording: all are recognised at once, and get the faces they had.
 
 `runs.shared_people` does the same for streams, in which people come one after another. The rule is that of
 `identity.claims`.
@@ -37,11 +37,11 @@ class WholePerson:
     template: Points | None = field(repr=False)
     """Mean over all good frames, float64 (e,)."""
     frames: int
-    """Good frames."""
+    """Number of good frames."""
     beside: frozenset[int]
     """Persons who were seen together with this one."""
     sure: bool
-    """Whether it is certain that this is nobody else in the recording."""
+    """Whether it is certain that no other person of the recording is the same person."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,15 @@ class SharedRegister:
 
     file: RegisterFile
     days: float
-    """Days after which who was not seen again is forgotten."""
+    """Days after which a person who was not seen again is forgotten."""
     clock: Callable[[], float] = time.time
 
     @contextlib.contextmanager
     def faces(
         self, people: Mapping[int, WholePerson], surrogates: Surrogates, distances: Distances
     ) -> Iterator[RegisteredFaces]:
-        """Where people (by number) get their surrogates from while nobody else changes the register, which is written
-        at the end. Raises what `RegisterFile.opened` does."""
+        """Yields what gives people (by number) their surrogates. Meanwhile no other run can change the register, which
+        is written at the end. Raises what `RegisterFile.opened` does."""
         now = int(self.clock())
         with self.file.opened() as (read, write):
             register = replace(unexpired(read, now, self.days), days=self.days)
@@ -71,7 +71,7 @@ class SharedRegister:
 
 
 class RegisteredFaces:
-    """Gives everybody the registered surrogate, or one chosen now; the register grows along."""
+    """Gives everybody the registered surrogate, or one chosen now; adds new people to the register."""
 
     def __init__(
         self,
@@ -91,12 +91,12 @@ class RegisteredFaces:
     def surrogate(self, person: int, y: Points) -> Surrogate:
         """The surrogate of a person with identity vector y (d,). Raises FailedClosed where there is none."""
         one = self._people[person]
-        before = self.register.people.get(self._known.get(person, 0))  # who is new may have taken his place
+        before = self.register.people.get(self._known.get(person, 0))  # a new person may have displaced the record
         if before is not None:
             return self._again(person, one, before, y)
         if person in self._surrogates:
             return self._surrogates.surrogate(person, y)
-        number = self.register.following  # that nobody else gets: the same number draws the same face
+        number = self.register.following  # no other person gets this number: the same number gives the same face
         chosen = self._surrogates.surrogate(person, y, number)
         if one.template is None or not one.sure or person in self._near:
             self.register = replace(self.register, following=number + 1)
@@ -116,15 +116,15 @@ class RegisteredFaces:
         return chosen
 
     def provisional(self, number: int) -> Surrogate:
-        """That of a tracklet of nobody known, under a number that no other run has. Raises FailedClosed where there is
-        none."""
+        """The surrogate of a tracklet whose person is unknown, sampled with a number that no other run has. Raises
+        FailedClosed where there is none."""
         if self._run is None:
             self._run = self.register.following
             self.register = replace(self.register, following=self._run + 1)
         return self._surrogates.provisional(of_run(self._run, number))
 
     def release(self, number: int) -> None:
-        """A tracklet is over."""
+        """Release the surrogate of a tracklet that is over."""
         if self._run is not None:
             self._surrogates.release(of_run(self._run, number))
 
@@ -150,7 +150,8 @@ class RegisteredFaces:
 def recognised_at_once(
     records: Mapping[int, RegisteredPerson], people: Mapping[int, WholePerson], distances: Distances
 ) -> tuple[dict[int, int], set[int]]:
-    """Records by the person who is meant, each for one person at most; and the persons to whom any record is near."""
+    """The record of each person who is recognised, a record for at most one person; and the persons with any record
+    within `distances.reject`."""
     templates = {number: one.template for number, one in people.items() if one.template is not None}
     if not templates or not records:
         return {}, set()
@@ -169,7 +170,7 @@ def recognised_at_once(
     def rivals(claim: Claim, taken: Set[int]) -> Iterable[float]:
         for record in records[claim.person].beside - taken:
             yield float(apart[claim.tracklet][place_of[record]])
-        for other in people[claim.tracklet].beside & apart.keys():  # who is surely not he, and may be meant as well
+        for other in people[claim.tracklet].beside & apart.keys():  # other persons who may be meant
             yield float(apart[other][place_of[claim.person]])
 
-    return settled(claims, rivals, distances.margin).persons, near
+    return settled(claims, rivals, distances.margin), near
