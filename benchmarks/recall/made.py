@@ -7,46 +7,51 @@ from __future__ import annotations
 
 import functools
 import math
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
 
-import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.clips import encode
-from benchmarks.leaks.run import Corners
+from benchmarks.recall.changes import (
+    CHANGES,
+    DARK,
+    DIM,
+    FISHEYE,
+    GREY,
+    HALF,
+    MIRRORED,
+    MOVES,
+    NARROW,
+    SOFT,
+    TILTED,
+    TURNED,
+    UPSIDE_DOWN,
+    WALL,
+    Size,
+    copies_along,
+)
 from benchmarks.recall.truth import CLASSES, UNSURE, Clip, Head
-from streamdeid.core.arrays import Plane
 from streamdeid.core.frames import Frame, Planes
 from streamdeid.lab.attacks.gaps import Box
 from streamdeid.video.files.source import FileSource
 
 UNCHANGED = "unchanged"
-VARIANTS = BLOCKS, FIVE, TURNED, UPSIDE_DOWN, FISHEYE, GREY, DIM, SOFT, HALF, MIRRORED, WALL, PANNED, CUT = (
-    "blocks", "five", "turned", "upside_down", "fisheye", "grey", "dim", "soft", "half", "mirrored", "wall", "panned",
-    "cut",
+BLOCKS, FIVE, PANNED, CUT = "blocks", "five", "panned", "cut"
+"""Strong compression; five to seven frames a second; a window of two thirds of each side that pans over the clip and
+shakes, as by a camera that is turned or carried; the picture ends where that cuts off a part of most faces, as of
+people who come in or sit at the border."""
+VARIANTS = (
+    BLOCKS, FIVE, TURNED, UPSIDE_DOWN, TILTED, FISHEYE, GREY, DIM, DARK, SOFT, HALF, NARROW, MIRRORED, WALL, PANNED,
+    CUT,
 )  # fmt: skip
-"""Strong compression; five to seven frames a second; a quarter turn clockwise, of the pixels, and half a turn, as by a
-camera that hangs from a ceiling; a barrel distortion; a camera by infrared light; half the grey levels, with a sensor's
-noise; half the detail; half the size; left and right exchanged, which shows how much was tuned to these very pixels;
-the clip side by side and row by row until the picture is about 1,920 pixels wide, so that the same heads are small in a
-large one; a window of two thirds of each side that pans over the clip and shakes, as by a camera that is turned or
-carried; the picture ends where that cuts off a part of most faces, as of people who come in or sit at the border."""
 _COARSE, _FINE = 44, 12
 """Quality (libx264's crf) of `blocks`, and of what is to lose nothing to the encoder."""
 _PER_SECOND = 5
 _AFTER = 2.0
 """Seconds that are kept after the last label, for the filter's look-ahead."""
-_LIGHT, _LUMA_NOISE, _CHROMA_NOISE = 0.5, 4.0, 2.5
-"""Share of the grey levels, and of the colour, that `dim` leaves, and its noise: standard deviations in grey levels."""
-_WIDE = 1920
-"""Longer side that `wall` comes near to, pixels."""
-BARREL = -0.3
-"""Of a picture's corner: it comes as much nearer to the middle. Below -1/3 the picture would fold."""
 
 _WINDOW, _ROUND, _SHAKE = 2 / 3, (75, 113), 1 / 400
 """Of `panned`: share of each side, frames in which the window goes there and back across and down, and the shake's
@@ -56,7 +61,6 @@ _SHOWN, _WHOLE = 0.6, 0.98
 _LOST, _STEP = (0.1, 0.4), 8
 """Of `cut`: shares of a face that the border can take for it to count, and how far apart borders are tried, pixels."""
 
-Size = tuple[int, int]
 Window = tuple[int, int, int, int]
 """Left, top, right and bottom, even pixels."""
 
@@ -127,22 +131,11 @@ def repeated(head: Head, variant: str, size: Size) -> list[Head]:
         return [head]
     width, height = (side & ~1 for side in size)
     x0, y0, x1, y1 = head.box.corners
-    copies = [(width * column, height * row) for row in range(_times(size)) for column in range(_times(size))]
+    copies = [
+        (width * column, height * row) for row in range(copies_along(size)) for column in range(copies_along(size))
+    ]
     boxes = (Box(head.box.frame, x0 + x, y0 + y, x1 + x, y1 + y, head.box.score) for x, y in copies)
     return [replace(head, box=box) for box in boxes]
-
-
-def wall(planes: Planes) -> Planes:
-    """A picture repeated in columns and as many rows; an odd row or column at its end is lost."""
-    times = _times(planes.size)
-    width, height = (side & ~1 for side in planes.size)
-    y = np.tile(planes.y[:height, :width], (times, times))
-    u, v = (np.tile(plane[: height // 2, : width // 2], (times, times)) for plane in (planes.u, planes.v))
-    return Planes(y, u, v, planes.colour)
-
-
-def _times(size: Size) -> int:
-    return max(1, round(_WIDE / max(size)))
 
 
 def _window_of(variant: str, clip: Clip, size: Size) -> Callable[[int], Window] | None:
@@ -209,144 +202,3 @@ def cut(head: Head, window: Window) -> list[Head]:
     box = Box(head.box.frame, *low, *high, head.box.score)
     counts = head.face and share >= _SHOWN and box.side >= CLASSES[0][0]
     return [Head(box, "border", True) if counts else Head(box, UNSURE, False)]
-
-
-def turned(planes: Planes) -> Planes:
-    """A picture turned clockwise by a quarter."""
-    y, u, v = (np.ascontiguousarray(np.rot90(plane, -1)) for plane in (planes.y, planes.u, planes.v))
-    return Planes(y, u, v, planes.colour)
-
-
-def turned_box(corners: Corners, size: Size) -> Corners:
-    """A box of a picture of a size in that picture turned."""
-    x0, y0, x1, y1 = corners
-    return size[1] - y1, x0, size[1] - y0, x1
-
-
-def upside_down(planes: Planes) -> Planes:
-    """A picture after half a turn."""
-    return turned(turned(planes))
-
-
-def upside_down_box(corners: Corners, size: Size) -> Corners:
-    """A box of a picture of a size in that picture after half a turn."""
-    return turned_box(turned_box(corners, size), size[::-1])
-
-
-def bent(planes: Planes) -> Planes:
-    """A picture as a dome camera would show it, as large as fits; black around it."""
-    black = 0 if planes.colour.full_range else 16
-    y, u, v = (_bent(plane, fill) for plane, fill in ((planes.y, black), (planes.u, 128), (planes.v, 128)))
-    return Planes(y, u, v, planes.colour)
-
-
-def bent_box(corners: Corners, size: Size) -> Corners:
-    """The box around where a box of a picture of a size lies in that picture bent."""
-    x0, x1 = np.clip(corners[0::2], 0, size[0])
-    y0, y1 = np.clip(corners[1::2], 0, size[1])
-    x, y = np.linspace(x0, x1, 17), np.linspace(y0, y1, 17)
-    edges = [(x, np.full(17, y0)), (x, np.full(17, y1)), (np.full(17, x0), y), (np.full(17, x1), y)]
-    middle, reach = np.array(size) / 2, math.hypot(*size) / 2
-    points = (np.concatenate([np.stack(edge, axis=-1) for edge in edges]) - middle) / reach
-    far = np.sum(points**2, axis=-1, keepdims=True)
-    points = points * (1 + BARREL * far) * _zoom(size) * reach + middle
-    (left, top), (right, bottom) = points.min(axis=0), points.max(axis=0)
-    return float(left), float(top), float(right), float(bottom)
-
-
-def grey(planes: Planes) -> Planes:
-    """A picture without colour."""
-    return Planes(planes.y, np.full_like(planes.u, 128), np.full_like(planes.v, 128), planes.colour)
-
-
-def dim(planes: Planes) -> Planes:
-    """A picture with half the grey levels, and noise: another one in each frame, the same in each run."""
-    random = np.random.default_rng(zlib.crc32(planes.y.tobytes()))
-    black = 0 if planes.colour.full_range else 16
-    kinds = (planes.y, black, _LUMA_NOISE), (planes.u, 128, _CHROMA_NOISE), (planes.v, 128, _CHROMA_NOISE)
-    y, u, v = (
-        np.clip(zero + _LIGHT * (plane.astype(np.float64) - zero) + random.normal(0, noise, plane.shape), 0, 255)
-        for plane, zero, noise in kinds
-    )
-    return Planes(*(np.asarray(np.rint(plane), np.uint8) for plane in (y, u, v)), planes.colour)
-
-
-def soft(planes: Planes) -> Planes:
-    """A picture from a camera of half the resolution, enlarged."""
-    y, u, v = (_softened(plane) for plane in (planes.y, planes.u, planes.v))
-    return Planes(y, u, v, planes.colour)
-
-
-def _softened(plane: Plane) -> Plane:
-    height, width = plane.shape
-    coarse = _reduced(plane, (max(1, width // 2), max(1, height // 2)))
-    return np.asarray(cv2.resize(coarse, (width, height), interpolation=cv2.INTER_LINEAR), np.uint8)
-
-
-def half(planes: Planes) -> Planes:
-    """A picture half as large, with even sides."""
-    width, height = _half_of(planes.size)
-    u, v = (_reduced(plane, (width // 2, height // 2)) for plane in (planes.u, planes.v))
-    return Planes(_reduced(planes.y, (width, height)), u, v, planes.colour)
-
-
-def half_box(corners: Corners, size: Size) -> Corners:
-    """A box of a picture of a size in that picture half as large."""
-    across, down = (new / old for new, old in zip(_half_of(size), size, strict=True))
-    x0, y0, x1, y1 = corners
-    return x0 * across, y0 * down, x1 * across, y1 * down
-
-
-def mirrored(planes: Planes) -> Planes:
-    """A picture with left and right exchanged."""
-    y, u, v = (np.ascontiguousarray(plane[:, ::-1]) for plane in (planes.y, planes.u, planes.v))
-    return Planes(y, u, v, planes.colour)
-
-
-def mirrored_box(corners: Corners, size: Size) -> Corners:
-    """A box of a picture of a size in that picture mirrored."""
-    x0, y0, x1, y1 = corners
-    return size[0] - x1, y0, size[0] - x0, y1
-
-
-def _reduced(plane: Plane, size: Size) -> Plane:
-    return np.asarray(cv2.resize(plane, size, interpolation=cv2.INTER_AREA), np.uint8)
-
-
-def _half_of(size: Size) -> Size:
-    return size[0] // 4 * 2, size[1] // 4 * 2
-
-
-def _zoom(size: Size) -> float:
-    """How much a bent picture is enlarged so that the middles of its longer sides' edges stay where they are."""
-    shorter = min(size) / math.hypot(*size)
-    return 1 / (1 + BARREL * shorter**2)
-
-
-def _bent(plane: Plane, fill: int) -> Plane:
-    across, down = _sources((plane.shape[1], plane.shape[0]))
-    picture = cv2.remap(plane, across, down, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT, borderValue=fill)
-    return np.asarray(picture, np.uint8)
-
-
-@functools.cache
-def _sources(size: Size) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Where each pixel of a bent plane comes from: the inverse of the distortion, by a table of radii."""
-    width, height = size
-    reach = math.hypot(width, height) / 2
-    x, y = np.meshgrid((np.arange(width) + 0.5 - width / 2) / reach, (np.arange(height) + 0.5 - height / 2) / reach)
-    radii = np.linspace(0, 1, 4097)
-    far = np.hypot(x, y)
-    source = np.interp(far / _zoom(size), radii * (1 + BARREL * radii**2), radii, right=2.0)
-    times = source / np.maximum(far, 1e-9)
-    across, down = x * times * reach + width / 2 - 0.5, y * times * reach + height / 2 - 0.5
-    return across.astype(np.float32), down.astype(np.float32)
-
-
-CHANGES: dict[str, Callable[[Planes], Planes]] = {
-    TURNED: turned, UPSIDE_DOWN: upside_down, FISHEYE: bent, GREY: grey, DIM: dim, SOFT: soft, HALF: half,
-    MIRRORED: mirrored, WALL: wall,
-}  # fmt: skip
-MOVES: dict[str, Callable[[Corners, Size], Corners]] = {
-    TURNED: turned_box, UPSIDE_DOWN: upside_down_box, FISHEYE: bent_box, HALF: half_box, MIRRORED: mirrored_box,
-}  # fmt: skip

@@ -18,10 +18,10 @@ What is labelled unsure counts neither way. *Changed beside heads* is the share 
 original's and lies on no head, likewise enlarged. CPU times are of the process, with the start of a clip (1 to 2 s:
 compare like with like); those of several clips are the mean.
 --made: variants of the clips beside the unchanged ones, a total for each: `blocks` (strong compression), `five` (five
-to seven frames a second), `turned` (by 90 degrees), `upside_down`, `fisheye` (barrel distortion), `grey` (infrared),
-`dim` (half the levels, noise), `soft` (half the detail), `half` (half the size), `mirrored`, `wall` (side by side until
-the picture is 1,920 pixels wide), `panned` (a window that pans and shakes), `cut` (the picture ends across the most
-faces); made.py says how they are made.
+to seven frames a second), `turned` (by 90 degrees), `upside_down`, `tilted` (by 30 degrees), `fisheye` (barrel
+distortion), `grey` (infrared), `dim` (half the levels, noise), `dark`, `soft` (half the detail), `half` (half the
+size), `narrow` (half the width), `mirrored`, `wall` (side by side until the picture is 1,920 pixels wide), `panned` (a
+window that pans and shakes), `cut` (the picture ends across the most faces): see changes.py and made.py.
 --sheet-open, --sheet-false: pictures of open faces, and of redactions on no head, hair or neck (keep them private).
 """
 
