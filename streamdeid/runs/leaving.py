@@ -1,8 +1,8 @@
-"""What leaves a live run, at every moment: a fresh filtered frame, the last one again, or a placeholder.
+"""Sends the frames of a live run: a fresh filtered frame, the last one again, or a placeholder.
 
-A thread watches the age of what left last. Without a fresh frame the last filtered one is repeated for at most
-`repeat` seconds, then comes a placeholder; so whatever holds the filter up, nobody sees an old picture for long, and
-the receiver's connection stays alive.
+A thread watches the age of the last fresh frame. Without a fresh frame, the last filtered frame is repeated for at most
+`repeat` seconds, and then a placeholder is sent. So whatever delays the filter, viewers do not see an old picture for
+long, and the receiver's connection stays alive.
 """
 
 from __future__ import annotations
@@ -20,35 +20,48 @@ from streamdeid.errors import FailedClosed
 from streamdeid.protect.placeholders import again, placeholder
 
 _TICK = 0.1
-"""Seconds between looks at the age of the last frame."""
+"""Seconds between checks of the age of the last frame."""
 _SILENCE, _INTERVALS = 0.3, 3
 """Seconds, and frame intervals, without a fresh frame after which the last one is repeated."""
 _STAND_IN_RATE = 5
 """Repeated frames and placeholders per second."""
 _LEAVE = 2.0
-"""Seconds that `close` waits for the thread, whoever holds it up."""
+"""Seconds that `close` waits for the thread at most."""
 _FIRST_SIZE = (640, 480)
-"""Size of a placeholder before the first picture came."""
+"""Size (width, height) of a placeholder before the first picture."""
 
 
 class ClosableOutput(Protocol):
-    """Where frames go, as `video.live.sink.LiveSink`."""
+    """An output for frames that can be closed, as `video.live.sink.LiveSink`.
 
-    def write(self, frame: DeidentifiedFrame, rate: float, arrived: float | None = None) -> None: ...
+    A live run repeats frames and sends placeholders, so `frame.index` and `frame.time` may come again.
+    """
 
-    def take_latencies(self) -> list[float]: ...
+    def write(self, frame: DeidentifiedFrame, rate: float, arrived: float | None = None) -> None:
+        """Hand over a frame and return at once. rate: frames per second, a hint. arrived: `time.monotonic` when its
+        data arrived. Raises FailedClosed for a raw frame, and OutputError, once, when the output failed for good."""
+        ...
 
-    def state(self) -> SinkState: ...
+    def take_latencies(self) -> list[float]:
+        """Seconds from `arrived` to the end of sending, of the frames sent since the last call."""
+        ...
 
-    def close(self) -> None: ...
+    def state(self) -> SinkState:
+        """The present state of the output. Any thread may call this."""
+        ...
+
+    def close(self) -> None:
+        """Send the frames that wait and finish the output; it may be called again. Raises OutputError that no `write`
+        has raised."""
+        ...
 
 
 class Leaving:
-    """Passes fresh frames on and stands in for them while there are none; see the module. Close it at the end.
+    """Passes fresh frames on, and repeats frames or sends placeholders while there are none. Close it at the end.
 
-    reason: why there is no fresh frame, asked when a placeholder is drawn; a line without passwords. repeat: seconds.
-    early: whether a placeholder leaves even before the first frame. watch: called with every frame that leaves, in
-    whatever thread it leaves from.
+    reason: says why there is no fresh frame, in a line without passwords; called when a placeholder is needed. repeat:
+    seconds. early: whether a placeholder leaves even before the first frame. watch: called with every frame that
+    leaves, in the thread from which it leaves.
     """
 
     def __init__(
@@ -61,15 +74,15 @@ class Leaving:
         watch: Callable[[DeidentifiedFrame], None] | None = None,
     ) -> None:
         self.repeated = self.placeholders = 0
-        """Times that a frame left again, and that a placeholder left."""
+        """How often a frame left again, and how often a placeholder left."""
         self.failed: BaseException | None = None
-        """What the output raised in the thread, to be raised by the next `fresh` or `check`."""
+        """The error that the output raised in the thread; the next `fresh` or `check` raises it."""
         self._output, self._reason, self._repeat, self._early, self._watch = output, reason, repeat, early, watch
         self._lock = threading.Lock()
         self._last: DeidentifiedFrame | None = None
         self._rate = 25.0
         self._shift = Fraction(0)
-        """Seconds that placeholders lasted before the first frame, whose own time begins at 0."""
+        """Seconds to add to the times of frames, since placeholders left before the first frame."""
         self._left = self._stood_in = time.monotonic()
         self._since = datetime.now(timezone.utc)
         self._placeholder: tuple[tuple[object, ...], DeidentifiedFrame] | None = None
@@ -79,18 +92,18 @@ class Leaving:
 
     @property
     def age(self) -> float | None:
-        """Seconds since a fresh frame left; None when none ever did."""
+        """Seconds since a fresh frame left; None when no fresh frame has left yet."""
         return None if self._last is None else time.monotonic() - self._left
 
     @property
     def silence(self) -> float:
-        """Seconds without a fresh frame after which there is something wrong."""
+        """Seconds without a fresh frame after which something is wrong."""
         return max(_SILENCE, min(_INTERVALS / self._rate, self._repeat))
 
     def fresh(self, frame: DeidentifiedFrame, rate: float, arrived: float) -> None:
         """Let a filtered frame leave. rate: frames per second; arrived: `time.monotonic` when its data came.
 
-        Raises FailedClosed for anything else, and what the output raised.
+        Raises FailedClosed for anything but a DeidentifiedFrame, and what the output raised.
         """
         if not isinstance(frame, DeidentifiedFrame):
             raise FailedClosed(f"a {type(frame).__name__} was about to leave; only de-identified frames may")
@@ -113,7 +126,7 @@ class Leaving:
             raise self.failed
 
     def close(self) -> None:
-        """Stop standing in. The output stays open."""
+        """Stop the thread. The output stays open."""
         self._over.set()
         self._thread.join(_LEAVE)
 
@@ -148,7 +161,7 @@ class Leaving:
         return (Fraction(0) if last is None else last.time) + Fraction(age).limit_denominator(90000)
 
     def _drawn(self, last: DeidentifiedFrame | None) -> DeidentifiedFrame:
-        """The placeholder of the moment; drawn anew only when it says something else."""
+        """The placeholder for this moment; it is made anew only when its text, size, colour or aspect changes."""
         size = _FIRST_SIZE if last is None else last.planes.size
         colour = Colour() if last is None else last.planes.colour
         aspect = None if last is None else last.aspect

@@ -17,13 +17,16 @@ from streamdeid.core.arrays import Points
 from streamdeid.core.faces import Track
 from streamdeid.core.frames import DeidentifiedFrame, Frame, Planes
 from streamdeid.identity.looks import Looks
+from streamdeid.identity.recognised_faces import Known, Recogniser, vector_of
 from streamdeid.identity.register import PersonRegister, new_persons
+from streamdeid.identity.upper_face import UpperFace
 from streamdeid.protect.edited import Edited
 from streamdeid.protect.fixed_regions import FixedRegions
 from streamdeid.protect.pending import PendingFrame
 from streamdeid.protect.plan import Deidentifier
 from streamdeid.protect.region import Region
 from streamdeid.protect.replace_faces import ReplaceFaces
+from streamdeid.protect.whitelist import Whitelist
 from streamdeid.runs.step import WithLookAhead
 from streamdeid.tracking.lookahead import LookAhead
 from tests.filmed import Choice, Drawn, Vector, bared, drawer, lost, track, two
@@ -125,9 +128,10 @@ def played(
     frames: Sequence[tuple[Planes, Sequence[Track]]],
     times: int = 1,
     around: Callable[[ReplaceFaces], Deidentifier] = as_it_is,
+    ahead: int = AHEAD,
 ) -> tuple[Verb, list[Any]]:
-    """Frames filtered with look-ahead. times: how often each is decided, with queries between. What was asked of
-    others, and the frames published, with their redactions."""
+    """Frames filtered with look-ahead. times: how often each is decided, with queries between. ahead: how many wait.
+    What was asked of others, and the frames published, with their redactions."""
     verb = Verb()
     filter = ReplaceFaces(fitting, Surrogates(fitting.model, verb), Register(verb), judge=Looks())
     whole = around(filter)
@@ -158,7 +162,7 @@ def played(
         whole.observe(pending, waiting)
         verb.name = "settle"
         whole.settle(waiting)
-        if len(waiting) > AHEAD:
+        if len(waiting) > ahead:
             publish()
     while waiting:
         publish()
@@ -213,3 +217,26 @@ def test_deciding_and_asking_change_nothing(
         np.testing.assert_array_equal(u, other_u)
         assert redactions == others
     assert {one.level for _, _, redactions in first for one in redactions} >= {"own face"}
+
+
+def test_the_whitelist_keeps_the_contracts(fitting: FitModel, drawn: Drawn) -> None:
+    """Who is on it is left as they are once that is certain; deciding three times, and asking, change nothing."""
+    left, both = two(drawn)
+    one = left.face
+    recogniser = Recogniser(UpperFace(fitting.model), accept=0.2, sharpness=0.0)
+    vector = vector_of(left.planes, one, fitting.model, recogniser.describe)
+    assert vector is not None
+    known = Known(recogniser, vector[None])
+
+    def around(filter: ReplaceFaces) -> Deidentifier:
+        return Whitelist(filter, known, fitting.model)
+
+    frames = [(both.planes, [track(one), track(both.face, 2)])] * 60
+    (once, first), (more, second) = (played(fitting, frames, times, around, ahead=15) for times in (1, 3))
+    assert {name for name, _ in once.asked} == {"settle"} and once.asked == more.asked
+    shown = [{two.track for two in redactions} for _, _, redactions in first]
+    assert shown[0] == {1, 2} and shown[-16] == {2}, "redacted at first, then left as they are"
+    for (y, u, redactions), (other_y, other_u, others) in zip(first, second, strict=True):
+        np.testing.assert_array_equal(y, other_y)
+        np.testing.assert_array_equal(u, other_u)
+        assert redactions == others

@@ -73,6 +73,10 @@ def face_landmarks(angle: float = 0.0) -> NDArray[np.float64]:
     return np.asarray((points - 40.0) @ turn + 40.0)
 
 
+def test_every_mask_is_tested_here() -> None:
+    assert set(MASKS) <= set(BY_NAME)
+
+
 @pytest.mark.parametrize("name", BY_NAME)
 @given(box=boxes, width=st.integers(1, 41), height=st.integers(1, 37))
 @settings(max_examples=40, deadline=None)
